@@ -1,0 +1,49 @@
+# The two commands to know: `make demo` and `make test`. Every verb makes what it needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test check bench docs lab clean
+
+help:
+	@echo "make demo    learn to read handwritten digits, and show the work"
+	@echo "make test    run all tests"
+	@echo "make check   lint, format, types, import contracts"
+	@echo "make bench   speed and memory, side by side with peers"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(BIN)/python pyproject.toml
+	@echo "Setting up (once) ..."
+	@$(PIP) --upgrade pip
+	@$(PIP) --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	@echo "Setting up the tools for tests and checks (once) ..."
+	@$(PIP) --editable '.[io,plot]' --group dev
+	@touch $@
+
+demo: $(VENV)/.demo
+	@$(BIN)/linsep demo
+
+test: $(VENV)/.dev
+	@$(BIN)/pytest -n auto --dist loadfile
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks
+
+docs lab:
+	@echo "make $@: not part of this version yet; see CHANGELOG.md" >&2; exit 1
+
+clean:
+	rm -rf $(VENV) out build dist

@@ -1,0 +1,36 @@
+"""`python -m benchmarks [NAME ...]`: run the benchmarks, print a table, write JSON."""
+
+import json
+import platform
+import sys
+from importlib import import_module
+from pathlib import Path
+
+NAMES = ["starting", "perceptrons"]
+
+
+def main(names: list[str]) -> None:
+    lines = []
+    print(f"{'workload':<44}{'linsep s':>10}{'peer s':>10}{'ratio':>8}{'wanted':>9}  verdict")
+    for name in names or NAMES:
+        for line in import_module(f"benchmarks.{name}").rows():
+            wanted = line["wanted"]
+            met = line["ratio"] >= wanted if wanted > 0 else line["ratio"] <= -wanted
+            line["met"] = bool(met)
+            lines.append(line)
+            sign = ">=" if wanted > 0 else "<="
+            print(
+                f"{line['workload']:<44}{line['linsep']:>10.4f}{line['peer']:>10.4f}"
+                f"{line['ratio']:>8.2f}{sign + format(abs(wanted), '.1f'):>9}  "
+                f"{'met' if met else 'MISSED'}; {line['note']}",
+                flush=True,
+            )
+    out = Path("out")
+    out.mkdir(exist_ok=True)
+    record = {"machine": platform.processor() or platform.machine(), "lines": lines}
+    (out / "bench.json").write_text(json.dumps(record, indent=1))
+    missed = sum(not line["met"] for line in lines)
+    print(f"\n{len(lines) - missed} of {len(lines)} goals met; written to {out / 'bench.json'}")
+
+
+main(sys.argv[1:])

@@ -1,0 +1,39 @@
+"""The data of the benchmarks: real sets when they lie beside the project, made ones otherwise."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.data.files import load
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def mnist() -> tuple[Any, Any, str]:
+    """60,000 images as float32 pixels in [0, 1], and their digits."""
+    folder = SHARED / "mnist"
+    if folder.exists():
+        X, y = load(folder / "train-images-idx3-ubyte.gz")
+        return np.ascontiguousarray(X, np.float32) / np.float32(255), np.asarray(y), "MNIST"
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, 60_000)
+    centres = rng.random((10, 784)).astype(np.float32)
+    X = np.maximum(0, centres[y] + rng.normal(0, 0.8, (60_000, 784)).astype(np.float32))
+    return X, y, "made images (MNIST is not here)"
+
+
+def news() -> tuple[Any, Any, str]:
+    """Text of twenty groups as TF-IDF rows in random order, and the groups."""
+    folder = SHARED / "20news"
+    rng = np.random.default_rng(0)
+    if folder.exists():
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        counts = sp.load_npz(folder / "train_counts.npz").astype(np.float64)
+        y = np.load(folder / "train_y.npy")
+        order = rng.permutation(len(y))
+        return TfidfTransformer().fit_transform(counts)[order].tocsr(), y[order], "20news"
+    X = sp.random(11_000, 130_000, 0.0012, "csr", rng=rng)
+    return X, rng.integers(0, 20, 11_000), "made text (20news is not here)"

@@ -1,0 +1,42 @@
+"""Linear classification that is fast, exact where it can be, and proves its answers.
+
+Public names load on first use, so that importing linsep costs nothing and brings in neither the
+compiler nor scikit-learn.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "KernelPerceptron": "learners.kernel",
+    "PassiveAggressive": "learners.passive_aggressive",
+    "Perceptron": "learners.perceptron",
+    "Status": "train.loop",
+    "VotedPerceptron": "learners.voted",
+    "data": "data",
+    "errors": "errors",
+    "fewest_mistakes": "proofs.mistakes",
+    "gap": "proofs.gap",
+    "logic": "logic",
+    "margin": "proofs.margin",
+    "mistake_bound": "proofs.margin",
+    "separability": "proofs.separability",
+}
+_MODULES = {"data", "errors", "logic"}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'linsep' has no attribute {name!r}")
+    module = import_module(f"linsep.{_HOME[name]}")
+    value = module if name in _MODULES else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

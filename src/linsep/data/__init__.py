@@ -1,0 +1,1 @@
+"""Numbers and labels, wherever they live."""

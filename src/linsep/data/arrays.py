@@ -1,0 +1,193 @@
+"""Numbers in any container, checked once and handed on without a copy where that is possible."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array, validate_data
+
+from linsep._compile import kernel
+from linsep.errors import DataError, OverflowedError
+
+Array = npt.NDArray[Any]
+
+_FORM: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+    "ensure_all_finite": False,
+}
+
+
+def check_rows(
+    X: Any, estimator: Any = None, reset: bool = True, in_range: bool = False
+) -> Array | sp.csr_array:
+    """Bring `X` to the form kernels read: finite, two-dimensional, float32 or float64.
+
+    C-contiguous float arrays and canonical CSR matrices come back without a copy. Data frames
+    (pandas, polars, Arrow), lists, integers, other sparse formats and other memory orders are
+    converted.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame
+    estimator : scikit-learn estimator, optional
+        Where the number and names of features are kept (`reset=True`) or compared.
+    reset : bool
+        Whether `X` sets the features of `estimator` or must agree with them.
+    in_range : bool
+        Whether to refuse numbers so large or so small that their products leave the range of
+        floats, as those of 1e300 and of 1e-300 do.
+
+    Raises
+    ------
+    DataError
+        Naming the row and column of the first NaN or infinite entry.
+    OverflowedError
+        With `in_range`, naming the row and column of the largest entry.
+    """
+    X = check_shape(X, estimator, reset)
+    require_finite(X, estimator, in_range)
+    return X
+
+
+def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:
+    """`check_rows` without the look at every entry; for callers that look at the results."""
+    X = _from_arrow(X)
+    try:
+        if estimator is None:
+            X = check_array(X, **_FORM)
+        else:
+            X = validate_data(estimator, X, reset=reset, **_FORM)
+    except DataError:
+        raise
+    except ValueError as problem:
+        raise DataError(str(problem)) from None
+    return _canonical(X) if sp.issparse(X) else X
+
+
+def require_finite(
+    X: Array | sp.csr_array, estimator: Any = None, in_range: bool = False
+) -> None:
+    """Raise a DataError that names the first entry of `X` that is NaN or infinite.
+
+    With `in_range`, also one that names the largest entry if products would leave the range.
+    """
+    values = X.data if sp.issparse(X) else X.reshape(-1)
+    total = float(_sum_of_squares(values))
+    smallest = float(np.finfo(X.dtype).tiny)
+    if np.isfinite(total) and total >= smallest * values.size:
+        return  # then every entry is finite, and the largest square is not below the smallest float
+    bad = ~np.isfinite(values)
+    if bad.any():
+        place = int(bad.argmax())
+        found = "NaN" if np.isnan(values[place]) else "infinity"
+        raise DataError(
+            f"X contains {found}: {_where(X, place, estimator)}. Fill it in "
+            "(scikit-learn's SimpleImputer does) or drop the row; -inf and inf count as missing."
+        )
+    if in_range and values.size:
+        _require_range(X, values, estimator)
+
+
+def _require_range(X: Any, values: Array, estimator: Any) -> None:
+    """Refuse data whose largest square is lost below, or whose largest row is lost above."""
+    place = int(np.abs(values).argmax())
+    largest = abs(float(values[place]))
+    limits = np.finfo(X.dtype)
+    low, high = np.sqrt(limits.tiny), np.sqrt(limits.max / 1024 / X.shape[1])
+    if largest == 0 or low <= largest <= high:
+        return
+    fate = "vanish" if largest < 1 else "overflow"
+    other = " or pass float64" if X.dtype == np.float32 else ""
+    raise OverflowedError(
+        f"X has its largest entry, {values[place]:g}, at {_where(X, place, estimator)}; products "
+        f"of such numbers {fate} in {X.dtype}. Divide X by {10.0 ** np.floor(np.log10(largest)):g}"
+        f"{other}."
+    )
+
+
+def _where(X: Any, place: int, estimator: Any) -> str:
+    """Row, column and the column's name if it has one, of an entry given by its place."""
+    if sp.issparse(X):
+        row = int(np.searchsorted(X.indptr, place, side="right")) - 1
+        column = int(X.indices[place])
+    else:
+        row, column = divmod(place, X.shape[1])
+    names = getattr(estimator, "feature_names_in_", None)
+    name = "" if names is None or column >= len(names) else f" ({names[column]!r})"
+    return f"row {row}, column {column}{name}"
+
+
+@kernel
+def _sum_of_squares(values):  # type: ignore[no-untyped-def]
+    """Σ x² is finite only if every x is, so one vectorised pass tells."""
+    s = values.dtype.type(0)
+    for i in range(values.shape[0]):  # an index, not an iterator: only this form vectorises
+        s += values[i] * values[i]
+    return s
+
+
+def _from_arrow(X: Any) -> Any:
+    """Arrow tables keep their names through `to_pandas`; the rest is scikit-learn's."""
+    if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    return X
+
+
+def _canonical(X: Any) -> sp.csr_array:
+    """CSR with int32 indices, no duplicates; a copy only where the input has neither."""
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise DataError(
+            f"X has {X.shape[1]} columns; sparse data may have at most 2147483647. "
+            "Hash or renumber the features."
+        )
+    _require_format(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype != np.int32:
+        X = type(X)((X.data, X.indices.astype(np.int32), X.indptr), shape=X.shape, copy=False)
+    return X
+
+
+def _require_format(X: Any) -> None:
+    """Refuse indices that point outside the matrix: kernels would follow them into other memory."""
+    unsigned = X.indices.view(f"u{X.indices.dtype.itemsize}")  # negative ones become the largest
+    if unsigned.size and int(unsigned.max()) >= X.shape[1]:
+        raise DataError(
+            f"X has a column index {int(X.indices[unsigned.argmax()])}, but {X.shape[1]} columns; "
+            "build the matrix again from its entries."
+        )
+    if X.indptr[0] != 0 or X.indptr[-1] > X.indices.size or (np.diff(X.indptr) < 0).any():
+        raise DataError(
+            "X.indptr does not run from 0 up to the number of entries; "
+            "build the matrix again from its entries."
+        )
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Sample weights as float64, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise DataError(f"sample_weight must be numbers, one per row: {problem}.") from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise DataError(
+            f"sample_weight has shape {weights.shape}; X has {n_rows} rows, so give {n_rows} "
+            "weights (Sample weights must be 1D array or scalar)."
+        )
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        i = int(bad.argmax())
+        raise DataError(
+            f"sample_weight is {weights[i]} at row {i}; weights must be finite and not negative."
+        )
+    if not weights.any():
+        raise DataError("sample_weight is zero for every row; at least one row must count.")
+    return weights

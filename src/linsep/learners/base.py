@@ -1,0 +1,229 @@
+"""What every linear classifier shares; the one level of inheritance in the package."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.data.arrays import check_rows, check_shape, check_weights, require_finite
+from linsep.data.labels import encode
+from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
+from linsep.model.linear import LinearModel
+from linsep.train.loop import Listener, Status, listeners_of
+from linsep.train.problem import Problem
+from linsep.train.progress import Progress
+from linsep.train.trace import Trace
+
+Array = npt.NDArray[Any]
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """Checking, labels, weights, the ending of a fit, and prediction.
+
+    A learner subclasses this directly, takes its parameters in `__init__`, and writes
+    `_train(problem, listeners)`: it sets `coef_` and `intercept_` and returns a `Status`.
+    """
+
+    status_: Status
+    classes_: Array
+    coef_: Array
+    intercept_: Array
+    n_features_in_: int
+    _any_scale = False  # whether products of entries such as 1e300 are taken care of
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Learn from rows `X` and labels `y`.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame
+        y : (n,) labels of any kind
+        sample_weight : (n,) weights, optional
+        callback : a callable told of every pass, or a list of them; one that returns True
+            ends the fit
+        verbose : show progress on stderr
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        problem = self._problem(X, y, sample_weight)
+        self._reset(problem)
+        with self._listening(callback, verbose) as listeners:
+            self._end(self._train(problem, listeners))
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that no fit could honour; learners with such parameters override."""
+
+    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        raise NotImplementedError(f"{type(self).__name__} must write _train")
+
+    def _reset(self, problem: Problem) -> None:
+        """Forget an earlier fit; learners that keep more than weights override."""
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Problem:
+        """Checked rows, classes and weights, from whatever the user handed in."""
+        first = classes is None or not hasattr(self, "classes_")
+        X = check_rows(X, self, reset=first, in_range=not self._any_scale)
+        found, codes = encode(y, X.shape[0], classes)
+        weights = check_weights(sample_weight, X.shape[0])
+        self.classes_ = found
+        weights = self._by_class(weights, codes)
+        return Problem(X, codes, weights, len(found), getattr(self, "n_jobs", None))
+
+    def _part(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Problem:
+        """`_problem` for rows that come in parts; only the first part settles the classes."""
+        self._check_parameters()
+        if isinstance(getattr(self, "class_weight", None), str):
+            raise ParameterError(
+                "class_weight is 'balanced', which needs all rows at once; for partial_fit give a "
+                "dict of label: weight."
+            )
+        if first:
+            return self._problem(X, y, sample_weight, classes)
+        if classes is not None and set(np.asarray(classes).tolist()) != set(self.classes_.tolist()):
+            raise DataError(
+                f"classes is {classes!r}, but the first call settled on {self.classes_.tolist()!r}; "
+                "leave classes out after the first call, or start again with fit."
+            )
+        return self._problem(X, y, sample_weight, self.classes_)
+
+    def _by_class(self, weights: Array | None, codes: Array) -> Array | None:
+        """Sample weights times class weights."""
+        asked = getattr(self, "class_weight", None)
+        if asked is None:
+            return weights
+        counts = np.bincount(codes, weights, minlength=len(self.classes_))
+        if isinstance(asked, str) and asked == "balanced":
+            total = counts.sum()
+            per_class = np.divide(
+                total, len(counts) * counts, out=np.zeros(len(counts)), where=counts > 0
+            )
+        elif isinstance(asked, dict):
+            per_class = self._from_dict(asked)
+        else:
+            raise ParameterError(
+                f"class_weight is {asked!r}; give None, 'balanced' or a dict of label: weight."
+            )
+        mine = per_class[codes] if weights is None else weights * per_class[codes]
+        if not mine.any():
+            raise ParameterError(
+                f"class_weight is {asked!r}, which leaves no row any weight; at least one must count."
+            )
+        return mine
+
+    def _from_dict(self, asked: dict[Any, float]) -> Array:
+        labels = self.classes_.tolist()
+        unknown = [label for label in asked if label not in labels]
+        if unknown:
+            raise ParameterError(
+                f"class_weight names {unknown[0]!r}, which is not a class of y; "
+                f"the classes are {labels!r}."
+            )
+        per_class = np.array([float(asked.get(label, 1.0)) for label in labels])
+        if not (np.isfinite(per_class).all() and (per_class >= 0).all()):
+            raise ParameterError(f"class_weight is {asked!r}; weights must be finite, >= 0.")
+        return per_class
+
+    @contextmanager
+    def _listening(self, callback: Any, verbose: bool) -> Iterator[list[Listener]]:
+        """The listeners of one fit: the user's, the trace and the progress bar."""
+        listeners = listeners_of(getattr(self, "callback", None)) + listeners_of(callback)
+        self._recorder: Trace | None = None
+        if hasattr(self, "trace_"):
+            del self.trace_
+        if getattr(self, "trace", False):
+            self._recorder = Trace(type(self).__name__, self._settings(), self.classes_.tolist())
+            listeners.append(self._recorder)
+        try:
+            if verbose or getattr(self, "verbose", False):
+                with Progress(getattr(self, "max_iter", 1), type(self).__name__) as bar:
+                    yield [*listeners, bar]
+            else:
+                yield listeners
+        finally:
+            if self._recorder is not None:
+                self.trace_ = self._recorder
+            del self._recorder
+
+    def _settings(self) -> dict[str, Any]:
+        """Parameters that a trace can write down."""
+        plain = (str, int, float, bool, type(None))
+        return {k: v for k, v in self.get_params(deep=False).items() if isinstance(v, plain)}
+
+    def _end(self, status: Status) -> None:
+        self.status_ = status
+        if self._recorder is not None:
+            self._recorder.end(status)
+        if not status.good:
+            warnings.warn(f"{type(self).__name__}: {status.value}", NotConverged, stacklevel=3)
+
+    @property
+    def _model(self) -> LinearModel:
+        return LinearModel(self.coef_, self.intercept_, self.classes_)
+
+    def decision_function(self, X: Any) -> Array:
+        """⟨w, x⟩ + b for each row: a vector for two classes, a column per class for more."""
+        check_is_fitted(self, ["coef_", "n_iter_", "status_"], all_or_any=any)
+        X = check_shape(X, self, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._scores(X)
+        if not np.isfinite(scores).all():
+            require_finite(X, self)  # NaN or infinity in a row cannot hide from its score
+            raise OverflowedError(
+                f"The scores of X leave the range of {scores.dtype}, although X is finite; its "
+                "entries are too large for these weights. Scale X as the training rows were."
+            )
+        return scores
+
+    def _scores(self, X: Any) -> Array:
+        return self._model.scores(X)
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row; a score of exactly zero is the positive class."""
+        scores = self.decision_function(X)
+        return LinearModel(*(self.classes_,) * 3).labels(scores)
+
+    def rank(self, X: Any) -> Array:
+        """All classes for each row, best first."""
+        scores = self.decision_function(X)
+        return LinearModel(*(self.classes_,) * 3).ranked(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Refuse a `value` that is not among the `choices` for parameter `name`."""
+    if not any(value is c or value == c for c in choices):
+        raise ParameterError(
+            f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}."
+        )
+
+
+def positive(name: str, value: Any, *, zero: bool = False, whole: bool = False) -> None:
+    """Refuse a `value` that is not a positive (or zero, where allowed) number."""
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    fine = isinstance(value, kinds) and not isinstance(value, bool)
+    if not fine or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+        wanted = "a whole number" if whole else "a finite number"
+        raise ParameterError(
+            f"{name} is {value!r}; give {wanted} {'>= 0' if zero else '> 0'}."
+        )

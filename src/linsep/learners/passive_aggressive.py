@@ -1,0 +1,165 @@
+"""Passive-aggressive learning: as small a step as clears the margin (Crammer et al., 2006)."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.train.ensemble import Ensemble
+from linsep.train.loop import Listener, Pass, Status, run
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
+from linsep.train.rules import PassiveAggressive1, PassiveAggressive2, Rule
+
+RULES: dict[str, Callable[[float], Rule]] = {
+    "PA-I": PassiveAggressive1,
+    "PA-II": PassiveAggressive2,
+}
+
+
+class PassiveAggressive(LinearClassifier):
+    """Leave a row alone if it clears margin one; otherwise move just far enough that it does.
+
+    For a row with ℓ = max(0, 1 − yᵢ(⟨w, xᵢ⟩ + b)) > 0 the weights become w + τ yᵢ xᵢ with
+    τ = min(C, ℓ/‖xᵢ‖²) (PA-I) or τ = ℓ/(‖xᵢ‖² + 1/(2C)) (PA-II), where ‖xᵢ‖² counts the constant
+    feature of the intercept. With several classes the own class must beat its strongest rival by
+    one ('kesler'), or each class is asked against all others ('ovr').
+
+    Parameters
+    ----------
+    C : float
+        How aggressive a step may be; small values forget outliers sooner.
+    variant : {'PA-I', 'PA-II'}
+    multiclass : {'kesler', 'ovr'}
+    keep : {'last', 'average'}
+        The last weights, or the mean of the weights after every presentation.
+    max_iter : int
+        The most passes to make.
+    tol : float
+        End when five passes in a row have not lowered the mean hinge loss by this much.
+    fit_intercept, shuffle, class_weight, n_jobs, random_state, trace, callback, verbose
+        As in `Perceptron`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_, status_, trace_
+        As in `Perceptron`.
+    mistakes_ : int
+        Rows that were met on the wrong side, or on the boundary, in all passes.
+    mistakes_per_epoch_ : list of int
+
+    Examples
+    --------
+    >>> from linsep import PassiveAggressive
+    >>> learner = PassiveAggressive().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> learner.predict([[0.5], [2.5]]).tolist()
+    ['no', 'yes']
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        variant: str = "PA-I",
+        multiclass: str = "kesler",
+        keep: str = "last",
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        trace: bool = False,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.variant = variant
+        self.multiclass = multiclass
+        self.keep = keep
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.trace = trace
+        self.callback = callback
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        positive("C", self.C)
+        one_of("variant", self.variant, tuple(RULES))
+        one_of("multiclass", self.multiclass, ("kesler", "ovr"))
+        one_of("keep", self.keep, ("last", "average"))
+        positive("max_iter", self.max_iter, whole=True)
+        positive("tol", self.tol, zero=True)
+
+    def _reset(self, problem: Problem) -> None:
+        bias = 1.0 if self.fit_intercept else 0.0
+        self._ensemble = Ensemble(
+            problem, self.keep, bias, self.multiclass == "kesler", grouped=True
+        )
+        self.mistakes_ = 0
+        self.mistakes_per_epoch_: list[int] = []
+
+    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        seed = seed_of(self.random_state)
+        best, waited = float("inf"), 0
+
+        def ending(done: Pass) -> Status | None:
+            nonlocal best, waited
+            if done.updates == 0:
+                return Status.separated
+            waited = 0 if done.loss < best - self.tol else waited + 1
+            best = min(best, done.loss)
+            return Status.converged if waited >= 5 else None
+
+        status = run(
+            lambda epoch: self._pass(problem, epoch, seed, self.shuffle),
+            ending,
+            self.max_iter,
+            listeners,
+            self._publish,
+        )
+        if status is Status.separated and self._ensemble.misplaced(problem) > 0:
+            status = Status.averaged
+        self._publish()
+        return status
+
+    def _pass(self, problem: Problem, epoch: int, seed: int, shuffle: bool) -> Pass:
+        rule: Rule = RULES[self.variant](float(self.C))
+        done = self._ensemble.each(
+            lambda weights, part: weights.online(
+                rule, part.in_order(seed, epoch, shuffle), epoch, self._recorder
+            ),
+            problem,
+            epoch,
+            self._recorder,
+        )
+        self._ensemble.require_in_range(problem)
+        self.mistakes_ += done.mistakes
+        self.mistakes_per_epoch_.append(done.mistakes)
+        return done
+
+    def _publish(self) -> None:
+        self.coef_, self.intercept_ = self._ensemble.kept()
+        self.n_iter_ = len(self.mistakes_per_epoch_)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning from these rows, once, in the order given.
+
+        Ends where one pass over all rows so far, in the order they came, would have ended. Pass
+        all labels in `classes` on the first call if these rows do not hold them all.
+        """
+        first = not hasattr(self, "_ensemble")
+        problem = self._part(X, y, classes, sample_weight, first)
+        if first:
+            self._reset(problem)
+        self._ensemble.fit_layout(problem)
+        with self._listening(None, False):
+            self._pass(problem, 0, 0, shuffle=False)
+            self._publish()
+            self._end(Status.streaming)
+        return self

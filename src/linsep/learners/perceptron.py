@@ -1,0 +1,281 @@
+"""Rosenblatt's perceptron: online, in batches or minibatches."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
+
+from linsep.errors import ParameterError
+from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.rows.radius import largest_square
+from linsep.train.ensemble import Ensemble
+from linsep.train.loop import Listener, Pass, Status, run
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
+from linsep.train.rules import Rosenblatt
+from linsep.train.schedules import SCHEDULES
+from linsep.train.weights import Weights
+
+Array = npt.NDArray[Any]
+
+
+class Perceptron(LinearClassifier):
+    """Find a hyperplane that puts every training row on its own side, if there is one.
+
+    While some row has yᵢ(⟨w, xᵢ⟩ + b) ≤ margin it is a mistake, and the weights are corrected by
+    it: w ← w + η yᵢ xᵢ, b ← b + η yᵢ. On separable data the online rule ends after at most
+    (R/γ)² corrections (Novikoff). On other data it never ends by itself: it stops after
+    `max_iter` passes and `status_` says so.
+
+    Parameters
+    ----------
+    rule : {'online', 'batch', 'minibatch'}
+        Correct after every row, after every pass, or after every `batch_size` rows.
+    step : {'sum', 'mean'}
+        Whether a batch moves by the sum or by the mean of what its rows ask for.
+    keep : {'last', 'average', 'pocket'}
+        The last weights; the mean of the weights after every presentation; or those that
+        misplaced the fewest rows, looked for among the longest-lived of each pass.
+    eta0 : float
+        The step size η, or its start.
+    schedule : {'constant', '1/t', '1/sqrt(t)', 'line-search'}
+        η in pass t: eta0, eta0/t, eta0/√t; or, for rule='batch', the step that minimises the
+        perceptron criterion Σ max(0, −yᵢ(⟨w, xᵢ⟩ + b)) exactly, never below eta0.
+    bias_step : {'unit', 'radius'}
+        b moves by η yᵢ, or by η yᵢ R² with R = max ‖xᵢ‖.
+    margin : float
+        Rows must score more than this to be left alone.
+    multiclass : {'kesler', 'ovr'}
+        With more than two classes: Kesler's construct, where the own class must outscore each
+        rival; or one-vs-rest, each class against all others.
+    batch_size : int
+        Rows in a minibatch.
+    init : array, or pair of arrays
+        Starting weights: (d,) or (K, d); with one more column the last is the intercept; or a
+        pair (weights, intercepts). Zero when None.
+    max_iter : int
+        The most passes to make.
+    tol : float
+        For the online and minibatch rules, end when a pass finds at most this share of the rows
+        misplaced; for the batch rule, when the norm of the correction is below it. Zero asks for
+        no mistakes at all.
+    shuffle : bool
+        Present rows in a new order each pass, or always as given.
+    fit_intercept, class_weight, warm_start, n_jobs, random_state
+        As in scikit-learn. Threads never change the result. A row of weight 2 is presented twice
+        in a row; of weight 2.5, twice and once with half a step.
+    trace, callback, verbose
+        Record the run in `trace_`; be told of every pass; show progress.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    status_ : linsep.Status
+        How the fit ended; `status_.value` is the sentence to read.
+    mistakes_ : int
+        Corrections made in all; `mistakes_per_epoch_` has them pass by pass.
+    trace_ : Trace
+        With trace=True, every correction, or an even sample of them.
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> X, y = [[1.0, 1.0], [0.5, 3.0], [2.0, 2.0]], [1, 1, -1]
+    >>> learner = Perceptron(shuffle=False).fit(X, y)
+    >>> learner.mistakes_per_epoch_
+    [2, 2, 3, 2, 1, 2, 1, 0]
+    >>> learner.coef_, learner.intercept_
+    (array([[-2.5,  0. ]]), array([3.]))
+    >>> print(learner.status_.value)
+    Every training row lies strictly on its own side: a separator was found.
+    """
+
+    def __init__(
+        self,
+        rule: str = "online",
+        *,
+        step: str = "sum",
+        keep: str = "last",
+        eta0: float = 1.0,
+        schedule: str = "constant",
+        bias_step: str = "unit",
+        margin: float = 0.0,
+        multiclass: str = "kesler",
+        batch_size: int = 32,
+        init: Any = None,
+        max_iter: int = 1000,
+        tol: float = 0.0,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        trace: bool = False,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.rule = rule
+        self.step = step
+        self.keep = keep
+        self.eta0 = eta0
+        self.schedule = schedule
+        self.bias_step = bias_step
+        self.margin = margin
+        self.multiclass = multiclass
+        self.batch_size = batch_size
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.trace = trace
+        self.callback = callback
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        one_of("rule", self.rule, ("online", "batch", "minibatch"))
+        one_of("step", self.step, ("sum", "mean"))
+        one_of("keep", self.keep, ("last", "average", "pocket"))
+        one_of("schedule", self.schedule, (*SCHEDULES, "line-search"))
+        one_of("bias_step", self.bias_step, ("unit", "radius"))
+        one_of("multiclass", self.multiclass, ("kesler", "ovr"))
+        positive("eta0", self.eta0)
+        positive("margin", self.margin, zero=True)
+        positive("tol", self.tol, zero=True)
+        positive("max_iter", self.max_iter, whole=True)
+        positive("batch_size", self.batch_size, whole=True)
+        if self.schedule == "line-search" and self.rule != "batch":
+            raise ParameterError(
+                f"schedule='line-search' looks at all rows at once, but rule is {self.rule!r}; "
+                "set rule='batch' or another schedule."
+            )
+
+    def _reset(self, problem: Problem) -> None:
+        earlier = None
+        if self.warm_start and hasattr(self, "coef_"):
+            earlier = self.coef_, self.intercept_
+        bias = 0.0
+        if self.fit_intercept:
+            bias = largest_square(problem) if self.bias_step == "radius" else 1.0
+        self._ensemble = Ensemble(
+            problem, self.keep, bias, self.multiclass == "kesler", grouped=self.rule == "online"
+        )
+        d = problem.n_features
+        if earlier is not None and earlier[0].shape == (self._ensemble.planes, d):
+            self._ensemble.start_at(*earlier)
+        elif self.init is not None:
+            self._ensemble.start_at(*self._initial(self._ensemble.planes, d))
+        self.mistakes_ = 0
+        self.mistakes_per_epoch_: list[int] = []
+
+    def _initial(self, planes: int, d: int) -> tuple[Array, Array]:
+        """`init` as (K, d) weights and (K,) intercepts."""
+        if isinstance(self.init, tuple) and len(self.init) == 2:
+            w, b = np.atleast_2d(self.init[0]), np.atleast_1d(self.init[1])
+        else:
+            w = np.atleast_2d(np.asarray(self.init, dtype=float))
+            w, b = (w[:, :-1], w[:, -1]) if w.shape[1] == d + 1 else (w, np.zeros(len(w)))
+        if w.shape != (planes, d) or b.shape != (planes,):
+            raise ParameterError(
+                f"init has {w.shape[0]} rows of {w.shape[1]} weights and {b.size} intercepts; "
+                f"X asks for {planes} of {d}, each with one intercept or none."
+            )
+        return w, b
+
+    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        seed = seed_of(self.random_state)
+        status = run(
+            lambda epoch: self._pass(problem, epoch, seed, self.shuffle),
+            lambda done: self._ending(problem, done),
+            self.max_iter,
+            listeners,
+            self._publish,
+        )
+        average = self.keep == "average"
+        if status is Status.separated and average and self._ensemble.misplaced(problem) > 0:
+            status = Status.averaged
+        self._publish()
+        return status
+
+    def _pass(self, problem: Problem, epoch: int, seed: int, shuffle: bool) -> Pass:
+        """One pass of every hyperplane that still makes mistakes."""
+        eta = float(self.eta0)
+        if self.schedule != "line-search":
+            eta = SCHEDULES[self.schedule](eta, max(epoch, 1))
+
+        def one(weights: Weights, part: Problem) -> Pass:
+            if self.rule == "batch":
+                done = self._batch(weights, part, epoch, eta)
+            else:
+                rule = Rosenblatt(eta, float(self.margin))
+                blocks = part.in_order(seed, epoch, shuffle)
+                if self.rule == "online":
+                    done = weights.online(rule, blocks, epoch, self._recorder)
+                else:
+                    mean = self.step == "mean"
+                    done = weights.minibatch(
+                        rule, blocks, epoch, self.batch_size, mean, self._recorder
+                    )
+            if self.keep == "pocket":
+                weights.put_in_pocket(part, epoch)
+            return done
+
+        done = self._ensemble.each(one, problem, epoch, self._recorder)
+        self._ensemble.require_in_range(problem)
+        self.mistakes_ += done.updates
+        self.mistakes_per_epoch_.append(done.updates)
+        return done
+
+    def _batch(self, weights: Weights, part: Problem, epoch: int, eta: float) -> Pass:
+        margin = float(self.margin)
+        delta, db, total = weights.direction(part, margin)
+        if self.step == "mean":
+            delta, db = delta / total, db / total
+        if self.schedule == "line-search":
+            eta = max(eta, weights.line_search(part, delta, db, margin))
+        return weights.step(delta, db, eta, epoch, self._recorder)
+
+    def _ending(self, problem: Problem, done: Pass) -> Status | None:
+        if done.updates == 0:
+            return Status.separated
+        if self.rule == "batch":
+            moved = self._ensemble.moved
+            if moved == 0:
+                return Status.stalled
+            return Status.converged if moved < self.tol else None
+        few = self.tol > 0 and done.mistakes <= self.tol * problem.n_rows
+        return Status.converged if few else None
+
+    def _publish(self) -> None:
+        self.coef_, self.intercept_ = self._ensemble.kept()
+        self.n_iter_ = len(self.mistakes_per_epoch_)
+
+    @available_if(lambda self: self.rule != "batch")
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning from these rows, once, in the order given.
+
+        Ends where one pass over all rows so far, in the order they came, would have ended. Pass
+        all labels in `classes` on the first call if these rows do not hold them all.
+        """
+        if self.bias_step == "radius":
+            raise ParameterError(
+                "bias_step='radius' needs the largest row before the first correction; "
+                "use fit, or bias_step='unit'."
+            )
+        first = not hasattr(self, "_ensemble")
+        problem = self._part(X, y, classes, sample_weight, first)
+        if first:
+            self._reset(problem)
+        self._ensemble.fit_layout(problem)
+        with self._listening(None, False):
+            self._pass(problem, 0, 0, shuffle=False)
+            self._publish()
+            self._end(Status.streaming)
+        return self

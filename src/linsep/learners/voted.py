@@ -1,0 +1,208 @@
+"""The voted perceptron: every separator met on the way has a say (Freund and Schapire, 1999)."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.arrays import require_finite
+from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.rows.kernels import Kernel, check_kernel, kernel_of
+from linsep.train.blocks import Crew
+from linsep.train.gram import KernelScores
+from linsep.train.loop import Listener, Pass, Status, run
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
+from linsep.train.survival import Corrections, Hyperplanes, Survivors, nothing_yet, votes
+
+Array = npt.NDArray[Any]
+
+
+class VotedPerceptron(LinearClassifier):
+    """Let all separators of a perceptron run vote, each with the rows it survived.
+
+    The online perceptron goes through separators w₀, w₁, ..., each living until its first mistake;
+    cₙ counts the rows it got right until then. The decision is sgn Σ cₙ sgn(⟨wₙ, x⟩ + bₙ); with
+    several classes (by Kesler's construct) each separator votes for its best class. Separators
+    are stored as the list of corrections, and each corrected row once. With a kernel the same
+    run happens in its feature space: ⟨wₙ, φ(x)⟩ is a sum of κ over the first n corrections.
+
+    Parameters
+    ----------
+    max_iter : int
+        Passes to make, unless one makes no mistakes.
+    decide : {'vote', 'average', 'last'}
+        The weighted vote; the single hyperplane Σ cₙwₙ; or the last separator. Without a kernel
+        the latter two set `coef_` and `intercept_`.
+    kernel : None, {'linear', 'poly', 'rbf'} or callable
+        None for hyperplanes of X itself; the others as in `KernelPerceptron`.
+    degree, gamma, coef0, cache_size
+        Of the kernel, as in `KernelPerceptron`.
+    fit_intercept, shuffle, class_weight, n_jobs, random_state, callback, verbose
+        As in `Perceptron`. Threads never change the result.
+
+    Attributes
+    ----------
+    survival_ : (n_vectors_,) array
+        The votes cₙ of each separator; w₀ = 0 comes first.
+    n_vectors_ : int
+        How many separators there are.
+    mistakes_, mistakes_per_epoch_, status_, classes_, n_iter_, n_features_in_
+        As in `Perceptron`.
+
+    Examples
+    --------
+    >>> from linsep import VotedPerceptron
+    >>> X, y = [[1.0, 1.0], [0.5, 3.0], [2.0, 2.0]], [1, 1, -1]
+    >>> voted = VotedPerceptron(max_iter=3, shuffle=False).fit(X, y)
+    >>> voted.survival_
+    array([0., 1., 0., 1., 0., 0., 0., 0.])
+    """
+
+    def __init__(
+        self,
+        max_iter: int = 10,
+        *,
+        decide: str = "vote",
+        kernel: Any = None,
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.max_iter = max_iter
+        self.decide = decide
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        positive("max_iter", self.max_iter, whole=True)
+        one_of("decide", self.decide, ("vote", "average", "last"))
+        positive("cache_size", self.cache_size, zero=True)
+        if self.kernel is not None:
+            check_kernel(self.kernel, self.degree, self.gamma, self.coef0)
+
+    def _reset(self, problem: Problem) -> None:
+        planes = 1 if problem.binary else problem.n_classes
+        self._corrections = nothing_yet(planes)
+        if self.kernel is None:
+            self._kernel = Kernel("linear")
+            self._planes = Hyperplanes(problem, float(self.fit_intercept))
+        else:
+            self._kernel = kernel_of(self.kernel, self.degree, self.gamma, self.coef0, problem.X)
+        self.mistakes_ = 0
+        self.mistakes_per_epoch_: list[int] = []
+
+    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        seed = seed_of(self.random_state)
+        survivors = Survivors(self._corrections)
+        with Crew(self.n_jobs) as crew:
+            walk = self._begin(problem, crew)
+            status = run(
+                lambda epoch: self._pass(problem, walk, survivors, epoch, seed, self.shuffle),
+                lambda done: Status.separated if done.updates == 0 else None,
+                self.max_iter,
+                listeners,
+                lambda: self._publish(survivors.corrections(problem.X, walk.votes[0])),
+            )
+        if status is Status.budget:
+            status = Status.voted
+        self._publish(survivors.corrections(problem.X, walk.votes[0]))
+        return status
+
+    def _begin(self, problem: Problem, crew: Crew) -> Hyperplanes | KernelScores:
+        if self.kernel is None:
+            self._planes.fit_layout(problem)
+            return self._planes
+        return KernelScores(
+            self._kernel,
+            problem,
+            self._corrections.support,
+            self._corrections.merged(),
+            float(self.fit_intercept),
+            self.cache_size * 2**20,
+            votes=self._corrections.survival[-1],
+            each=crew.map,
+        )
+
+    def _pass(
+        self,
+        problem: Problem,
+        walk: Hyperplanes | KernelScores,
+        survivors: Survivors,
+        epoch: int,
+        seed: int,
+        shuffle: bool,
+    ) -> Pass:
+        done = walk.one_pass(problem, seed, epoch, shuffle, survivors.tell)
+        self.mistakes_ += done.updates
+        self.mistakes_per_epoch_.append(done.updates)
+        return done
+
+    def _publish(self, corrections: Corrections) -> None:
+        self._corrections = corrections
+        self.survival_ = corrections.survival
+        self.n_vectors_ = len(self.survival_)
+        self.n_iter_ = len(self.mistakes_per_epoch_)
+        for name in ("coef_", "intercept_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if self.decide != "vote":
+            self._coefficients = corrections.merged(self._share())
+            self.intercept_ = float(self.fit_intercept) * self._coefficients.sum(axis=0)
+            if self.kernel is None:
+                rows = corrections.support.all(self.n_features_in_)
+                coef = np.asarray((rows.T @ self._coefficients).T)
+                self.coef_ = np.ascontiguousarray(coef, dtype=rows.dtype)
+
+    def _share(self) -> Array:
+        """Of Σₙ cₙwₙ / Σ cₙ, or of the last separator: correction m is part of all from m + 1."""
+        survival = self.survival_
+        if self.decide == "average" and survival.any():
+            return np.cumsum(survival[:0:-1])[::-1] / survival.sum()
+        return np.ones(len(survival) - 1)
+
+    def _scores(self, X: Any) -> Array:
+        if self.decide != "vote" and self.kernel is None:
+            return self._model.scores(X)
+        require_finite(X, self)
+        with Crew(self.n_jobs) as crew:
+            if self.decide == "vote":
+                bias = float(self.fit_intercept)
+                return votes(self._corrections, self._kernel, X, bias, crew.map)
+            support = self._corrections.support
+            scores = support.expand(self._kernel, X, self._coefficients, crew.map)
+        scores += self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning from these rows, once, in the order given."""
+        first = not hasattr(self, "_corrections")
+        problem = self._part(X, y, classes, sample_weight, first)
+        if first:
+            self._reset(problem)
+        survivors = Survivors(self._corrections)
+        with self._listening(None, False):
+            with Crew(self.n_jobs) as crew:
+                walk = self._begin(problem, crew)
+                self._pass(problem, walk, survivors, 0, 0, shuffle=False)
+            self._publish(survivors.corrections(problem.X, walk.votes[0]))
+            self._end(Status.streaming)
+        return self

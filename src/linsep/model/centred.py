@@ -1,0 +1,70 @@
+"""Hyperplanes whose scores keep their digits on rows far from the origin.
+
+Needs neither the compiler nor scikit-learn.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep.data.chunks import spans
+from linsep.errors import OverflowedError
+
+Array = npt.NDArray[Any]
+
+
+class CentredModel(NamedTuple):
+    """⟨w, x − c⟩ + b: like ⟨w, x⟩ + b, but sums of large terms that cancel are avoided.
+
+    Attributes
+    ----------
+    weights : (K, d) in the units of the data
+    at_centre : (K,) the score of the centre
+    centre : (d,)
+    size : what difference between scores matters
+    """
+
+    weights: Array
+    at_centre: Array
+    centre: Array
+    size: float = 1.0
+
+    @property
+    def intercept(self) -> Array:
+        """(K,) the score of the origin, b − ⟨w, c⟩."""
+        terms = np.column_stack([-self.weights * self.centre, self.at_centre])
+        return np.array([math.fsum(row) for row in terms])
+
+    def as_type(self, dtype: Any) -> tuple[Array, Array]:
+        """Weights and intercepts in `dtype`, or in float64 where they leave its range."""
+        numbers = np.abs(np.column_stack([self.weights, self.intercept]))
+        numbers = numbers[numbers > 0]
+        limits = np.finfo(dtype)
+        fits = ((numbers >= limits.tiny) & (numbers <= limits.max)).all()
+        dtype = dtype if fits else np.float64
+        return self.weights.astype(dtype), self.intercept.astype(dtype)
+
+    def far(self, dtype: Any) -> bool:
+        """Whether ⟨w, x⟩ + b would lose half its digits around the centre in this type."""
+        lost = np.abs(self.weights * self.centre).sum(axis=1).max(initial=0.0)
+        return bool(lost * np.sqrt(np.finfo(dtype).eps) > self.size)
+
+    def scores(self, X: Any) -> Array:
+        """⟨w, x − c⟩ + b for each row: a vector for one hyperplane, a column each for more."""
+        s = np.concatenate([self._part(X[i:j]) for i, j in spans(X.shape[0])]) + self.at_centre
+        return s.ravel() if s.shape[1] == 1 else s
+
+    def _part(self, X: Any) -> Array:
+        rows = X.toarray() if sp.issparse(X) else X
+        return (rows - self.centre) @ self.weights.T
+
+    def require_finite(self) -> None:
+        """Raise where a weight or an intercept has left the range of floats."""
+        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercept).all()):
+            raise OverflowedError(
+                "The weights leave the range of float64: the entries of X are too small. "
+                "Multiply X by a constant such as 1e100."
+            )

@@ -1,0 +1,215 @@
+"""Rows that no plane separates strictly: is there one with no row on the wrong side?
+
+Multipliers α > 0 with Σ αᵢzᵢ = 0 on some rows force ⟨zᵢ, v⟩ = 0 on them, for every v that has no row
+on the wrong side; so v is a combination of the normals of their span. Among those, the same
+question is asked again about the other rows: strictly positive on all of them is an answer, and
+multipliers that exclude it force more rows onto the plane. When all rows are on it, none exists
+(Stiemke 1915). All proposals; the verifier has the last word.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.proofs.cone import propose
+from linsep.proofs.exact import fewest, kernel_basis, relation, solve, whole
+from linsep.proofs.halfspaces import Halfspaces
+from linsep.proofs.lifting import pivots
+from linsep.proofs.ranges import Ranges
+from linsep.proofs.witness import Witness, reduce
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Numbers = list[int]
+
+_SMALL = 64  # dimension up to which normals are found by plain elimination
+_FEW = 8  # normals that are worth solving for above it
+_NUMBERS = 5e6  # entries of the rows whose span is looked at
+_MANY = 30_000  # rows that may enter one linear programme
+
+
+class Face(NamedTuple):
+    """`leaning`: (w, b) of every block, whole, in the scaled columns; or the rows of a `Span`."""
+
+    leaning: Numbers | None
+    spanning: Witness | None
+    normals: list[Numbers]
+
+
+def axis(problem: Halfspaces, ranges: Ranges) -> tuple[Floats, Floats] | None:
+    """A single column on which one class meets all others at one value at most.
+
+    Returns
+    -------
+    weights, bias
+        (blocks, d) and (blocks,): ±1 on that column, the common value as threshold.
+    """
+    for k in range(problem.n_classes):
+        others = np.arange(problem.n_classes) != k
+        low, high = ranges.low[others].min(axis=0), ranges.high[others].max(axis=0)
+        above = (ranges.low[k] >= high) & ((ranges.high[k] > high) | (low < high))
+        below = (ranges.high[k] <= low) & ((ranges.low[k] < low) | (high > low))
+        for side, sign, threshold in ((above, 1.0, high), (below, -1.0, low)):
+            columns = np.flatnonzero(side)
+            if len(columns):
+                j = int(columns[0])
+                W, b = np.zeros((problem.blocks, problem.n_features)), np.zeros(problem.blocks)
+                block = k if problem.n_classes > 2 else 0
+                turn = sign if problem.n_classes > 2 or k == 1 else -sign
+                W[block, j], b[block] = turn, -turn * threshold[j]
+                return W, b
+    return None
+
+
+def face(
+    problem: Halfspaces, ranges: Ranges, witness: Witness, out_of_time: Callable[[], bool] = bool
+) -> Face | None:
+    """Propose a plane with no row on the wrong side, or rows that exclude one; None if neither."""
+    columns = _columns(problem, ranges)
+    everything = np.arange(problem.n_features)
+    if len(witness.ids) * problem.dimension > _NUMBERS:
+        return None
+    while not out_of_time():
+        numbers = whole(problem.take(witness.ids, everything)[:, columns])
+        normals = _normals(numbers.values)
+        if normals is None:
+            return None
+        normals = [_unscaled(normal, numbers.columns) for normal in normals]
+        wide = [_widened(normal, columns, problem.dimension) for normal in normals]
+        B, sizes = _values(problem, wide)
+        off = np.flatnonzero(np.abs(B).max(axis=1, initial=0) > 1e-9)
+        if not len(off):
+            return Face(None, witness, wide + _idle(problem, columns))
+        if len(off) > _MANY:
+            return None
+        found = propose(np.ascontiguousarray(B[off]), out_of_time)
+        if found.direction is not None:
+            return Face(_combined(wide, found.direction / sizes), None, [])
+        if found.multipliers is None:
+            return None
+        carrying = np.flatnonzero(found.multipliers > 0)
+        chosen = reduce(B[off][carrying], found.multipliers[carrying])
+        joined = _join(problem, witness, numbers.values, off[carrying[chosen]])
+        if joined is None:
+            return None
+        witness = joined
+    return None
+
+
+def _columns(problem: Halfspaces, ranges: Ranges) -> Array:
+    """Columns that matter: not zero in all rows, and without the last block, which Kesler's
+
+    rows repeat with the opposite sign in the others.
+    """
+    dead = ~(ranges.low.any(axis=0) | ranges.high.any(axis=0))
+    live = np.append(~dead, True)
+    blocks = np.tile(live, problem.blocks).reshape(problem.blocks, -1)
+    if problem.n_classes > 2:
+        blocks[-1] = False
+    return np.flatnonzero(blocks.reshape(-1))
+
+
+def _idle(problem: Halfspaces, columns: Array) -> list[Numbers]:
+    """Normals that every data set has: unit vectors of dead columns, equal blocks."""
+    width = problem.n_features + 1
+    used = set(columns.tolist())
+    if problem.n_classes == 2:
+        return [_unit(problem.dimension, [j]) for j in range(width) if j not in used]
+    idle = [_unit(problem.dimension, range(j, problem.dimension, width)) for j in range(width)]
+    inner = problem.dimension - width
+    return idle + [_unit(problem.dimension, [j]) for j in range(inner) if j not in used]
+
+
+def _unit(width: int, places: Any) -> Numbers:
+    vector = [0] * width
+    for j in places:
+        vector[j] = 1
+    return vector
+
+
+def _normals(N: Array) -> list[Numbers] | None:
+    """Whole vectors spanning {v : N v = 0}; None where that is too much work."""
+    width = N.shape[1]
+    if width <= _SMALL:
+        return kernel_basis(N.tolist(), width)
+    rows, columns = pivots(N)
+    free = sorted(set(range(width)) - set(columns.tolist()))
+    if len(free) > _FEW:
+        return None
+    A = N[np.ix_(rows, columns)].copy()
+    normals = []
+    for f in free:
+        found = solve(A, -N[rows, f])
+        if found is None:
+            return None
+        normal = [0] * width
+        for j, x in zip(columns.tolist(), found[0], strict=True):
+            normal[j] = x
+        normal[f] = found[1]
+        normals.append(fewest(normal))
+    return normals
+
+
+def _unscaled(normal: Numbers, shifts: list[int]) -> Numbers:
+    """⟨n, u⟩ = 0 for n = z/2^shift means ⟨z, u/2^shift⟩ = 0; made whole again."""
+    top = max(shifts)
+    return fewest([a << (top - c) for a, c in zip(normal, shifts, strict=True)])
+
+
+def _widened(normal: Numbers, columns: Array, width: int) -> Numbers:
+    wide = [0] * width
+    for j, a in zip(columns.tolist(), normal, strict=True):
+        wide[j] = a
+    return wide
+
+
+def _values(problem: Halfspaces, normals: list[Numbers]) -> tuple[Floats, Floats]:
+    """⟨z, n⟩/size for every constraint number and normal, and the sizes: of order one."""
+    numbers = problem.n_rows * (1 if problem.n_classes == 2 else problem.n_classes)
+    B, sizes = np.zeros((numbers, len(normals))), np.ones(len(normals))
+    for k, normal in enumerate(normals):
+        top = max(abs(a) for a in normal)
+        z = problem.values(np.array([a / top for a in normal]))
+        z[~np.isfinite(z)] = 0
+        size = float(np.abs(z).max())
+        if size > 1e-9:
+            B[:, k], sizes[k] = z / size, size * (top / 1)
+    return B, sizes
+
+
+def _combined(normals: list[Numbers], direction: Floats) -> Numbers:
+    """Σ uₖnₖ with floats uₖ, in whole numbers."""
+    ratios = [float(u).as_integer_ratio() for u in direction]
+    common = max(bottom for _, bottom in ratios)
+    parts = [top * (common // bottom) for top, bottom in ratios]
+    columns = zip(*normals, strict=True)
+    return fewest([sum(u * a for u, a in zip(parts, column, strict=True)) for column in columns])
+
+
+def _join(problem: Halfspaces, witness: Witness, N: Array, more: Array) -> Witness | None:
+    """Positive multipliers on the rows of `witness` and `more` together.
+
+    One relation Σ cᵢzᵢ + Σ βⱼzⱼ = 0 with β > 0 on the new rows, plus enough of the old one to make
+    all cᵢ positive.
+    """
+    independent, _ = pivots(N)
+    old = witness.ids[np.sort(independent)]
+    ids = np.concatenate([old, more])
+    a = relation(problem.take(ids, problem.columns_of(ids)))
+    if a is None:
+        return None
+    if all(x <= 0 for x in a[len(old) :]):
+        a = [-x for x in a]
+    new = a[len(old) :]
+    if min(new) < 0 or max(new) == 0:
+        return None
+    change = dict(zip(old.tolist(), a[: len(old)], strict=True))
+    before = list(zip(witness.ids.tolist(), witness.multipliers, strict=True))
+    factor = 1 + max(0, *(-change.get(i, 0) // m for i, m in before))
+    merged = [factor * m + change.get(i, 0) for i, m in before]
+    joining = [i for i, x in enumerate(new) if x]
+    return Witness(
+        np.concatenate([witness.ids, more[joining]]), fewest(merged + [new[i] for i in joining])
+    )

@@ -1,0 +1,164 @@
+"""How far a fitted model is from the best there is: primal, dual and gap, from model and data.
+
+Nothing the solver said is trusted. The dual value is a lower bound on the objective of *every*
+model of the kind, so the gap bounds how much better any could be.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.arrays import check_rows, check_weights
+from linsep.data.labels import encode
+from linsep.errors import DataError, ParameterError
+from linsep.proofs.duality import HINGE, LOGISTIC, SQUARED_HINGE, many_class, two_class
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Certified bounds on an objective.
+
+    Attributes
+    ----------
+    primal : float
+        The objective of the model, rounded up.
+    dual : float
+        No model of the kind has a smaller objective than this, rounded down.
+    gap : float
+        primal - dual: the model is within this of the best.
+    relative : float
+        gap / |primal|.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    relative: float
+
+
+Objective = Callable[[Any, Any, Array, Array], tuple[float, float]]
+"""(model, X, codes, C for each row) -> primal rounded up, dual rounded down."""
+
+OBJECTIVES: dict[str, Objective] = {}
+"""The convex learners, by class name: adding a learner with a gap is adding an entry."""
+
+
+def objective(name: str) -> Callable[[Objective], Objective]:
+    """Register the objective of the learner class called `name`."""
+
+    def register(function: Objective) -> Objective:
+        OBJECTIVES[name] = function
+        return function
+
+    return register
+
+
+def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
+    """Bound how far a fitted model is from the optimum of its own objective.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        A learner that minimises a convex objective: LogisticRegression or LinearSVC.
+    X, y, sample_weight
+        The data it was fitted to.
+
+    Raises
+    ------
+    ParameterError
+        For learners without a convex objective; the message says what to ask instead.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from linsep.data.toys import overlapping
+    >>> X, y = overlapping(n=100)
+    >>> found = gap(LogisticRegression(tol=1e-10).fit(X, y), X, y)
+    >>> 0 <= found.relative < 1e-9
+    True
+    """
+    name = type(model).__name__
+    if name not in OBJECTIVES:
+        known = " and ".join(sorted(OBJECTIVES))
+        raise ParameterError(
+            f"model is a {name}, which minimises no convex objective, so it has no duality gap; "
+            f"{known} have one. For a perceptron ask linsep.separability(X, y) whether a "
+            "separator exists, and linsep.mistake_bound(X, y) how many mistakes it can make."
+        )
+    if not hasattr(model, "coef_"):
+        raise ParameterError(f"model is a {name} that has not been fitted; call fit first.")
+    X = check_rows(X)
+    classes, codes = encode(y, X.shape[0], classes=model.classes_)
+    if X.shape[1] != np.shape(model.coef_)[1]:
+        raise DataError(
+            f"X has {X.shape[1]} columns and the model {np.shape(model.coef_)[1]}; pass the data "
+            "it was fitted to."
+        )
+    C = _penalties(model, classes, codes, check_weights(sample_weight, X.shape[0]))
+    used = C > 0
+    if not used.all():
+        X, codes, C = X[used], codes[used], C[used]
+    primal, dual = OBJECTIVES[name](model, X, codes, C)
+    distance = primal - dual
+    return Gap(primal, dual, distance, distance / abs(primal) if primal else 0.0)
+
+
+def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) -> Array:
+    """Cᵢ = C · class weight · sample weight"""
+    strength = float(model.C)
+    if not 0 < strength < math.inf:
+        raise ParameterError(
+            f"model has C={model.C!r}; a gap needs a finite penalty. Whether a finite optimum "
+            "exists without one is what linsep.separability(X, y) tells."
+        )
+    C = np.full(len(codes), strength)
+    asked = getattr(model, "class_weight", None)
+    if isinstance(asked, dict):
+        C *= np.array([float(asked.get(label, 1.0)) for label in classes.tolist()])[codes]
+    elif asked is not None:  # balanced: every class weighs the same in all
+        counts = np.bincount(codes, weights, minlength=len(classes))
+        C *= counts.sum() / (len(classes) * np.maximum(counts, np.finfo(float).tiny)[codes])
+    return C if weights is None else C * weights
+
+
+def _plane(model: Any, k: int) -> tuple[Array, float]:
+    bias = np.atleast_1d(np.asarray(model.intercept_, np.float64))
+    return np.asarray(model.coef_[k], np.float64), float(bias[k % len(bias)])
+
+
+@objective("LogisticRegression")
+def _logistic(model: Any, X: Any, codes: Array, C: Array) -> tuple[float, float]:
+    if getattr(model, "l1_ratio", None) not in (None, 0, 0.0):
+        raise ParameterError(
+            f"model has l1_ratio={model.l1_ratio!r}; the gap is known for l1_ratio=0 (the squared "
+            "norm) only."
+        )
+    if len(model.coef_) == 1:
+        w, b = _plane(model, 0)
+        return two_class(LOGISTIC, X, 2 * codes - 1, w, b, C, model.fit_intercept)
+    biases = np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(model.coef_),))
+    return many_class(X, codes, np.asarray(model.coef_), biases, C, model.fit_intercept)
+
+
+@objective("LinearSVC")
+def _svm(model: Any, X: Any, codes: Array, C: Array) -> tuple[float, float]:
+    """One plane for two classes, one plane for each class against the rest for more."""
+    if type(model).__module__.startswith("sklearn."):
+        raise ParameterError(
+            "model is scikit-learn's LinearSVC, which penalises its intercept; the gap is that of "
+            "a free intercept. Use linsep.LinearSVC."
+        )
+    loss = HINGE if model.loss == "hinge" else SQUARED_HINGE
+    primal = dual = 0.0
+    for k in range(len(model.coef_)):
+        positive = codes == (1 if len(model.coef_) == 1 else k)
+        w, b = _plane(model, k)
+        bounds = two_class(loss, X, np.where(positive, 1, -1), w, b, C, model.fit_intercept)
+        primal, dual = primal + bounds[0], dual + bounds[1]
+    return primal, dual

@@ -1,0 +1,121 @@
+"""Rosenblatt's rule as a quick search for a separator: a few passes often suffice."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel
+from linsep.proofs.halfspaces import Halfspaces
+from linsep.rows.rows import add, add_to, as_rows, dot, scores
+
+Floats = npt.NDArray[np.float64]
+
+
+@kernel
+def _passes(rows, signs, order, w, b, constant, touched, done, most):  # type: ignore[no-untyped-def]
+    """Passes over rows until one makes no mistake: changes w, returns b and mistakes."""
+    mistakes = 0
+    for number in range(done + 1, done + most + 1):
+        mistakes = 0
+        for i in order:
+            if signs[i] * (dot(rows, i, w) + b) <= 0:  # yᵢ(⟨w, xᵢ⟩ + b) ≤ 0: a mistake
+                add(rows, i, signs[i], w)  # w ← w + yᵢxᵢ
+                b += signs[i] * constant  # b ← b + yᵢc²
+                touched[i] = number
+                mistakes += 1
+        if mistakes == 0:
+            break
+    return b, mistakes
+
+
+@kernel
+def _kesler_passes(rows, codes, order, W, b, constant, s, touched, done, most):  # type: ignore[no-untyped-def]
+    """The same in Kesler's construct: each row against the rival that scores best."""
+    mistakes = 0
+    for number in range(done + 1, done + most + 1):
+        mistakes = 0
+        for i in order:
+            scores(rows, i, W, s)
+            y = codes[i]
+            rival = -1
+            for k in range(b.shape[0]):
+                s[k] += b[k]
+                if k != y and (rival < 0 or s[k] > s[rival]):
+                    rival = k
+            if s[y] <= s[rival]:
+                add_to(rows, i, 1.0, W, y)  # w_y ← w_y + xᵢ
+                add_to(rows, i, -1.0, W, rival)  # wₖ ← wₖ - xᵢ
+                b[y] += constant
+                b[rival] -= constant
+                touched[i * b.shape[0] + rival] = number
+                mistakes += 1
+        if mistakes == 0:
+            break
+    return mistakes
+
+
+class Passes(NamedTuple):
+    """A separator, or None and the constraints still corrected at the end, latest first.
+
+    On whole numbers the rule without end returns to the same weights: then the corrections in
+    between add up to zero, and these constraints contain a proof that no separator exists.
+    """
+
+    separator: Floats | None
+    corrected: npt.NDArray[np.int64]
+
+
+def passes(
+    problem: Halfspaces, work: float, out_of_time: Callable[[], bool] = bool, patient: bool = False
+) -> Passes:
+    """Rosenblatt's rule until a whole pass makes no mistake, or it is not about to.
+
+    It ends after about `work` multiplications, or early when mistakes are many and one is not
+    `patient`. The constant feature is about as long as a row, which spares offset data many
+    corrections.
+
+    Examples
+    --------
+    >>> problem = Halfspaces.of(np.array([[0.0], [1.0]]), np.array([0, 1]))
+    >>> passes(problem, 100.0).separator.tolist()
+    [1.0, -0.5]
+    """
+    touched = np.zeros(problem.n_rows * problem.blocks, np.int64)
+    if problem.wild:
+        return Passes(None, touched[:0])
+    rows, signs, constant = as_rows(problem.X), problem.signs, typical_square(problem.X)
+    K, d = problem.blocks, problem.n_features
+    w, b = np.zeros(d), 0.0
+    W, B = rows.weights(K, d).astype(np.float64), np.zeros(K)
+    s = np.zeros(W.size // d)  # a layout may keep more columns than classes
+    cost = problem.n_rows + problem.stored * K
+    most = int(min(1000, max(3, work / cost)))
+    done, portion = 0, 3
+    shuffle = np.random.default_rng(0)  # rows sorted by class would mislead the bias
+    while done < most and not out_of_time():
+        order = shuffle.permutation(problem.n_rows)
+        if K == 1:
+            b, mistakes = _passes(rows, signs, order, w, b, constant, touched, done, portion)
+        else:
+            mistakes = _kesler_passes(
+                rows, problem.codes, order, W, B, constant, s, touched, done, portion
+            )
+        done += portion
+        if mistakes == 0:
+            v = np.append(w, b) if K == 1 else np.column_stack([rows.by_class(W, K), B]).ravel()
+            return Passes(v, touched[:0])
+        many = mistakes > 0.1 * problem.n_rows and problem.n_rows > max(100, d)
+        if many and not patient:
+            break
+        portion = int(min(most - done, 4 * portion, max(1, 1e8 // cost)))
+    recent = np.flatnonzero(touched > done // 2)
+    return Passes(None, recent[np.argsort(-touched[recent], kind="stable")])
+
+
+def typical_square(X: Any) -> float:
+    """The mean of ‖xᵢ‖² over up to 64 rows; 1 where all are zero."""
+    sample = X[:: max(1, X.shape[0] // 64)].astype(np.float64)
+    squares = sample.multiply(sample) if hasattr(sample, "indptr") else sample * sample
+    return float(squares.sum()) / sample.shape[0] or 1.0

@@ -1,0 +1,1 @@
+"""Training: rules, passes, the one loop."""

@@ -1,0 +1,246 @@
+"""Dense rows in fixed blocks for batch solvers: threads, column shifts and scales, fixed sums.
+
+Every sum over rows is cut into the blocks of `linsep.data.chunks`; one thread works on a block, and
+the parts are added along a binary tree over block numbers. Matrix products inside a block use one
+thread. So the bytes of a result do not depend on how many threads there are.
+"""
+
+import math
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel
+from linsep.data.chunks import BLOCK, threads
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+S = TypeVar("S")
+T = TypeVar("T")
+
+LOOKED_AT = 8192
+"""Rows looked at for the centre and spread of the columns of a long array."""
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _OneThread:
+    """One thread inside each matrix product while any fit runs.
+
+    That number belongs to the whole process: fits side by side share the limit, and the last one
+    to leave lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._fits = 0
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._fits == 0:
+                self._limiter = _blas().limit(limits=1)
+            self._fits += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._fits -= 1
+            if self._fits == 0:
+                self._limiter.restore_original_limits()
+
+
+_one_thread = _OneThread()
+
+
+class Crew:
+    """Threads that share the blocks of one fit.
+
+    >>> with Crew(2) as crew:
+    ...     crew.map(lambda k: k * k, range(4))
+    [0, 1, 4, 9]
+    """
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self.size = threads(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        _one_thread.__enter__()
+        if self.size > 1:
+            self._pool = ThreadPoolExecutor(self.size)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        _one_thread.__exit__()
+        if self._pool:
+            self._pool.shutdown(cancel_futures=True)
+
+    def map(self, function: Callable[[S], T], items: Iterable[S]) -> list[T]:
+        """`function` of every item, in the order of the items."""
+        items = list(items)
+        if self._pool is None or len(items) < 2:
+            return [function(item) for item in items]
+        return list(self._pool.map(function, items))
+
+
+def add_up(parts: Array) -> Array:
+    """The sum over the first axis along the tree of `linsep.data.chunks.tree_sum`.
+
+    >>> add_up(np.array([1e16, 1.0, -1e16, 1.0]))  # (1e16 + 1) + (-1e16 + 1)
+    np.float64(0.0)
+    """
+    while len(parts) > 1:
+        even = len(parts) // 2 * 2
+        parts = np.concatenate([parts[0:even:2] + parts[1:even:2], parts[even:]])
+    return parts[0]
+
+
+class Columns(NamedTuple):
+    """x′ = (x − shift) · scale, column by column; empty arrays stand for no change.
+
+    Scales are powers of two, so that they cost no digit.
+    """
+
+    shift: Array
+    scale: Array
+
+    def inside(self, w: Floats, b: Any) -> tuple[Floats, Any]:
+        """Weights of the data as weights of x′."""
+        if not self.scale.size:
+            return w, b
+        shift = self.shift.astype(np.float64) if self.shift.size else 0.0
+        return w / self.scale, b + (w * shift).sum(axis=-1)
+
+    def outside(self, u: Floats, b: Any) -> tuple[Floats, Any]:
+        """Weights of x′ as weights of the data."""
+        if not self.scale.size:
+            return u, b
+        w = u * self.scale.astype(np.float64)
+        shift = self.shift.astype(np.float64) if self.shift.size else 0.0
+        return w, b - (w * shift).sum(axis=-1)
+
+
+class Spread(NamedTuple):
+    """Centre and spread of each column."""
+
+    mean: Floats
+    deviation: Floats
+
+
+class Blocks:
+    """The rows of a C-contiguous array, block by block, as x′ = (x − shift) · scale.
+
+    Tame columns are handed out as they stand, without a copy.
+    """
+
+    def __init__(self, X: Array, columns: Columns) -> None:
+        self.X = X
+        self.columns = columns
+        self.n_rows, self.n_features = X.shape
+
+    def __len__(self) -> int:
+        return -(-self.n_rows // BLOCK)
+
+    @property
+    def plain(self) -> bool:
+        """Whether blocks are views of the data."""
+        return not self.columns.scale.size
+
+    def span(self, k: int) -> tuple[int, int]:
+        """First and last-plus-one row of block k."""
+        return k * BLOCK, min(self.n_rows, (k + 1) * BLOCK)
+
+    def rows(self, which: Any) -> Array:
+        """Some rows of x′: a block's slice, or an array of row numbers."""
+        part = self.X[which]
+        if self.plain:
+            return part
+        if self.columns.shift.size:
+            part = part - self.columns.shift
+        return part * self.columns.scale
+
+
+def spread(X: Array, careful: bool = False) -> Spread:
+    """Centre and spread of the columns, from all rows (`careful`) or from evenly spaced ones."""
+    n = len(X)
+    count = n if careful else min(n, LOOKED_AT)
+    rows = np.arange(count) * n // count
+    _, exponent = np.frexp(_largest(X, rows))
+    # Sums of huge entries overflow, squares of tiny ones vanish: bring each column near one first.
+    unit = np.ldexp(1.0, np.clip(-exponent, -1000, 1000))
+    mean, variance = _moments(X, rows, unit)
+    return Spread(mean / unit, np.sqrt(variance) / unit)
+
+
+def prepare(X: Array, fit_intercept: bool, penalty: float, careful: bool = False) -> Columns:
+    """The shift and scale that make sums over rows of X safe; none where X is tame.
+
+    Columns far from zero for their spread are centred (a free bias takes up the shift): scores
+    would lose the digits that the offset has. Columns of extreme scale are brought near one.
+    """
+    nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
+    mean, deviation = spread(X, careful)
+    size = np.where(deviation > 0, deviation, np.abs(mean))
+    size[size == 0] = 1.0
+    far = fit_intercept & (deviation > 0) & (np.abs(mean) > 32 * deviation)
+    wild = (size > 2.0**20) | (size < 2.0**-20)
+    if not (careful or np.any(far | wild)):
+        return nothing
+    limit = 1000 if X.dtype == np.float64 else 100
+    exponent = -np.round(np.log2(size))
+    if penalty > 0:  # the penalty of a scaled weight is penalty · scale²: keep it finite
+        exponent = np.minimum(exponent, math.floor(330 - math.log2(penalty) / 2))
+    scale = np.ldexp(1.0, np.clip(exponent, -limit, limit).astype(np.int64)).astype(X.dtype)
+    shift = mean.astype(X.dtype) if fit_intercept else np.empty(0, X.dtype)
+    return Columns(shift, scale)
+
+
+@kernel
+def _largest(X, rows):  # type: ignore[no-untyped-def]
+    """max |x| of each column"""
+    d = X.shape[1]
+    most = np.zeros(d)
+    for i in rows:
+        for j in range(d):
+            most[j] = max(most[j], abs(X[i, j]))
+    return most
+
+
+@kernel
+def _moments(X, rows, unit):  # type: ignore[no-untyped-def]
+    """Mean and variance of each column times `unit`, about the first row: a constant column has
+    variance zero exactly."""
+    d = X.shape[1]
+    mean = np.zeros(d)
+    variance = np.zeros(d)
+    first = np.empty(d)
+    for j in range(d):
+        first[j] = X[rows[0], j] * unit[j]
+    for i in rows:
+        for j in range(d):
+            mean[j] += X[i, j] * unit[j] - first[j]
+    for j in range(d):
+        mean[j] = first[j] + np.divide(mean[j], len(rows))
+    for i in rows:
+        for j in range(d):
+            t = X[i, j] * unit[j] - mean[j]
+            variance[j] += t * t
+    for j in range(d):
+        variance[j] = np.divide(variance[j], len(rows))
+    return mean, variance

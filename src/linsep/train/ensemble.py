@@ -1,0 +1,121 @@
+"""All hyperplanes of a learner, trained together or each on its own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.chunks import in_order
+from linsep.rows.rows import CSR, LANES
+from linsep.train.loop import Pass
+from linsep.train.online import SEEN
+from linsep.train.problem import Problem
+from linsep.train.trace import Trace
+from linsep.train.weights import Weights
+
+Array = npt.NDArray[Any]
+
+
+class Ensemble:
+    """All hyperplanes of a learner: one `Weights`, or with one-vs-rest one per class.
+
+    The hyperplanes of one-vs-rest know nothing of each other, so threads share them out, and one
+    that made no mistakes in a pass is left alone from then on: it never will again.
+    """
+
+    def __init__(
+        self, problem: Problem, keep: str, bias: float, kesler: bool, grouped: bool = False
+    ) -> None:
+        self.apart = not (problem.binary or kesler)
+        self.grouped = self.apart and grouped and isinstance(problem.rows, CSR) and keep != "pocket"
+        self.n_jobs = problem.n_jobs
+        if self.grouped:
+            # One visit to a sparse entry serves as many classes as a vector register has lanes.
+            self.parts = [
+                Weights(problem, keep, bias, k, min(LANES, problem.n_classes - k))
+                for k in range(0, problem.n_classes, LANES)
+            ]
+        elif self.apart:
+            parts = problem.one_vs_rest()
+            self.parts = [Weights(part, keep, bias, k) for k, part in enumerate(parts)]
+        else:
+            self.parts = [Weights(problem, keep, bias)]
+        self.done = [False] * len(self.parts)
+
+    @property
+    def planes(self) -> int:
+        """How many hyperplanes there are."""
+        return sum(len(weights.b) for weights in self.parts)
+
+    @property
+    def moved(self) -> float:
+        """The norm of the last batch correction."""
+        return float(np.sqrt(sum(weights.moved**2 for weights in self.parts)))
+
+    def _problems(self, problem: Problem) -> list[Problem]:
+        if self.apart and not self.grouped:
+            return problem.one_vs_rest()
+        return [problem] * len(self.parts)
+
+    def start_at(self, coef: Array, intercept: Array) -> None:
+        """Begin from these (K, d) weights and (K,) intercepts instead of zero."""
+        for weights in self.parts:
+            first = weights.plane or 0
+            mine = slice(first, first + len(weights.b))
+            weights.start_at(coef[mine], intercept[mine])
+
+    def fit_layout(self, problem: Problem) -> None:
+        """Carry the weights over when later rows come in another layout."""
+        self.done = [False] * len(self.parts)
+        for weights in self.parts:
+            weights.fit_layout(problem)
+
+    def each(
+        self,
+        one: Callable[[Weights, Problem], Pass],
+        problem: Problem,
+        epoch: int,
+        recorder: Trace | None,
+    ) -> Pass:
+        """Let `one` make a pass with every hyperplane not done, and add up what they did."""
+        active = [
+            (k, weights, part)
+            for k, (weights, part) in enumerate(
+                zip(self.parts, self._problems(problem), strict=True)
+            )
+            if not self.done[k]
+        ]
+        n_jobs = self.n_jobs if recorder is None else 1  # a recording has one order of events
+        passes = list(in_order(lambda job: one(job[1], job[2]), active, n_jobs, problem.halt))
+        for (k, _, _), done in zip(active, passes, strict=True):
+            self.done[k] = done.updates == 0
+        seen = max(weights.seen for weights in self.parts)
+        for weights in self.parts:  # a mean is over all presentations, also of those left alone
+            weights.tally[SEEN] = seen
+        return Pass(
+            epoch,
+            sum(p.mistakes for p in passes),
+            sum(p.updates for p in passes),
+            sum(p.loss for p in passes),
+            passes[0].eta,
+        )
+
+    def misplaced(self, problem: Problem) -> float:
+        """The weight of rows that the kept hyperplanes do not put strictly on their own side."""
+        return sum(
+            weights.misplaced(part, *weights.kept())
+            for weights, part in zip(self.parts, self._problems(problem), strict=True)
+        )
+
+    def require_in_range(self, problem: Problem) -> None:
+        """Raise where scores could leave the range of floats although the data are finite."""
+        for weights in self.parts:
+            problem.require_in_range(weights.W, weights.b)
+
+    def kept(self) -> tuple[Array, Array]:
+        """The hyperplanes to keep, as (K, d) weights and (K,) intercepts."""
+        pairs = [(weights, *weights.kept()) for weights in self.parts]
+        coef = np.concatenate([weights.by_class(W) for weights, W, _ in pairs])
+        intercept = np.concatenate([b for _, _, b in pairs])
+        return np.ascontiguousarray(coef), intercept.astype(coef.dtype)

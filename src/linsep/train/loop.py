@@ -1,0 +1,139 @@
+"""The one training loop: make a pass, tell the listeners, decide whether to stop.
+
+A learner supplies the pass and the decision; the progress bar, the trace and whatever the user
+hands in as `callback` are listeners. What they are told is the real run.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Status(Enum):
+    """How a fit ended. The value is the sentence to read."""
+
+    separated = "Every training row lies strictly on its own side: a separator was found."
+    converged = "Converged to the tolerance asked for."
+    averaged = (
+        "The last separator makes no mistakes; the average, which is kept, still makes some. "
+        "Use keep='last' for the separator itself."
+    )
+    voted = "Made the passes asked for; every separator met on the way has its votes."
+    budget = (
+        "Stopped after max_iter passes with mistakes left. Raise max_iter, or run certify to see "
+        "whether a separator exists."
+    )
+    stalled = (
+        "Stopped with mistakes left: the corrections of all wrongly placed rows cancel out, so the "
+        "weights can go no further. Run certify for the proof that no separator exists."
+    )
+    not_separable = (
+        "Stopped with mistakes left: no separator exists, and certify shows the proof. "
+        "Use keep='pocket' or 'average', or features that bend the boundary."
+    )
+    separable = (
+        "Stopped after max_iter passes with mistakes left, although a separator exists "
+        "(certify shows it). Raise max_iter, or use LinearSVC."
+    )
+    no_optimum = (
+        "The classes are separable, so no finite optimum exists without a penalty. The weights "
+        "kept separate them; set a finite C for finite probabilities."
+    )
+    solved = "Solved exactly."
+    deficient = (
+        "Solved, but some columns, or combinations of columns, add nothing to the others, so their "
+        "weights are not settled by the data; the shortest weights that solve it are kept. "
+        "rank_ counts those that do add something."
+    )
+    no_spread = (
+        "The classes differ in a direction in which no class has any spread, so they are told "
+        "apart without doubt, and the likelihood has no maximum. A small spread was assumed there. "
+        "Set shrinkage='auto', or drop columns, for probabilities to rely on."
+    )
+    no_difference = (
+        "The classes have the same means, so no hyperplane tells them apart; every row gets the "
+        "more frequent class. Add features that differ, or bend them (products, polynomials)."
+    )
+    diverged = (
+        "Stopped because the loss grew without bound: the steps are too long. The best weights met "
+        "are kept. Lower eta0, or leave it at 'auto'."
+    )
+    streaming = "Rows were taken in as they came; more may follow."
+    stopped = "Stopped because a callback asked for it."
+    interrupted = "Interrupted: this is the best model so far."
+
+    @property
+    def good(self) -> bool:
+        """Whether the fit reached what was asked for."""
+        return self in {
+            Status.separated,
+            Status.converged,
+            Status.averaged,
+            Status.voted,
+            Status.solved,
+            Status.deficient,
+            Status.streaming,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one pass over the data did.
+
+    Attributes
+    ----------
+    epoch : the number of the pass, from 1
+    mistakes : rows found on the wrong side, or on the boundary
+    updates : corrections made
+    loss : the learner's mean loss, each row as it was met
+    eta : the step size used
+    """
+
+    epoch: int
+    mistakes: int
+    updates: int
+    loss: float
+    eta: float = 1.0
+
+
+Listener = Callable[[Pass], Any]
+
+
+def listeners_of(callback: Any) -> list[Listener]:
+    """`callback` as a list: None, one callable, or several."""
+    if callback is None:
+        return []
+    if callable(callback):
+        return [callback]
+    return list(callback)
+
+
+def run(
+    one_pass: Callable[[int], Pass],
+    decide: Callable[[Pass], Status | None],
+    max_iter: int,
+    listeners: Iterable[Listener] = (),
+    publish: Callable[[], None] | None = None,
+) -> Status:
+    """Make passes until `decide` names an ending, at most `max_iter`.
+
+    Before listeners are told of a pass, `publish` makes the weights visible in the learner, so that
+    they can predict with it. A listener that returns True stops the run. Ctrl-C ends it between two blocks of rows: the
+    weights are whole, and the status says so.
+    """
+    listeners = list(listeners)
+    try:
+        for epoch in range(1, max_iter + 1):
+            done = one_pass(epoch)
+            if listeners and publish is not None:
+                publish()
+            asked = [listener(done) is True for listener in listeners]
+            status = decide(done)
+            if status is not None:
+                return status
+            if any(asked):
+                return Status.stopped
+    except KeyboardInterrupt:
+        return Status.interrupted
+    return Status.budget

@@ -1,0 +1,160 @@
+"""Losses as functions of the margin z = y(⟨w, x⟩ + b): value, slope, curvature and dual term.
+
+Each is a NamedTuple, so that a kernel picks its code by the type of the loss (see
+`linsep._compile.by_type`) and its fields are ordinary numbers that never cause a recompilation.
+The dual term −ℓ*(−a) belongs to the multiplier a = −ℓ′(z): for every z and every allowed a
+(Fenchel's inequality)
+
+    ℓ(z) + a z ≥ −ℓ*(−a),    with equality where a = −ℓ′(z).
+"""
+
+import math
+from typing import NamedTuple
+
+from linsep._compile import by_type
+
+
+class Logistic(NamedTuple):
+    """ℓ(z) = log(1 + e^{−sz}), the negative log-likelihood of a sigmoid; s is `scale`.
+
+    >>> loss = Logistic()
+    >>> loss.value(0.0) == math.log(2), loss.slope(0.0), loss.curvature(0.0)
+    (True, -0.5, 0.25)
+    >>> loss.value(1e4), loss.value(-1e4)
+    (0.0, 10000.0)
+    """
+
+    scale: float = 1.0
+
+    def value(self, z):  # type: ignore[no-untyped-def]
+        t = self.scale * z
+        return math.log1p(math.exp(-abs(t))) + max(0.0, -t)
+
+    def slope(self, z):  # type: ignore[no-untyped-def]
+        t = self.scale * z
+        tail = math.exp(-abs(t))
+        return -self.scale * (tail if t > 0 else 1.0) / (1.0 + tail)
+
+    def curvature(self, z):  # type: ignore[no-untyped-def]
+        tail = math.exp(-abs(self.scale * z))
+        return self.scale * self.scale * tail / ((1.0 + tail) * (1.0 + tail))
+
+    def dual(self, a):  # type: ignore[no-untyped-def]
+        u = a / self.scale
+        if u <= 0.0 or u >= 1.0:
+            return 0.0
+        return -u * math.log(u) - (1.0 - u) * math.log1p(-u)
+
+    def most(self):  # type: ignore[no-untyped-def]
+        return self.scale
+
+
+class Hinge(NamedTuple):
+    """ℓ(z) = max(0, m − z): no charge once the margin reaches m (`margin`).
+
+    >>> [Hinge().value(z) for z in (-1.0, 1.0, 2.0)]
+    [2.0, 0.0, 0.0]
+    """
+
+    margin: float = 1.0
+
+    def value(self, z):  # type: ignore[no-untyped-def]
+        return max(0.0, self.margin - z)
+
+    def slope(self, z):  # type: ignore[no-untyped-def]
+        return -1.0 if z < self.margin else 0.0
+
+    def curvature(self, z):  # type: ignore[no-untyped-def]
+        return 0.0
+
+    def dual(self, a):  # type: ignore[no-untyped-def]
+        return self.margin * a
+
+    def most(self):  # type: ignore[no-untyped-def]
+        return 1.0
+
+
+class SquaredHinge(NamedTuple):
+    """ℓ(z) = max(0, m − z)²: the hinge without its corner.
+
+    >>> [SquaredHinge().value(z) for z in (-1.0, 1.0, 2.0)]
+    [4.0, 0.0, 0.0]
+    """
+
+    margin: float = 1.0
+
+    def value(self, z):  # type: ignore[no-untyped-def]
+        lack = max(0.0, self.margin - z)
+        return lack * lack
+
+    def slope(self, z):  # type: ignore[no-untyped-def]
+        return -2.0 * max(0.0, self.margin - z)
+
+    def curvature(self, z):  # type: ignore[no-untyped-def]
+        return 2.0 if z < self.margin else 0.0
+
+    def dual(self, a):  # type: ignore[no-untyped-def]
+        return self.margin * a - 0.25 * a * a
+
+    def most(self):  # type: ignore[no-untyped-def]
+        return math.inf
+
+
+class Perceptron(NamedTuple):
+    """ℓ(z) = max(0, m − z) with m = 0 unless asked otherwise: only rows on the wrong side count.
+
+    A row on the boundary counts as wrong: its slope is −1.
+
+    >>> [Perceptron().value(z) for z in (-1.0, 0.0, 2.0)], Perceptron().slope(0.0)
+    ([1.0, 0.0, 0.0], -1.0)
+    """
+
+    margin: float = 0.0
+
+    def value(self, z):  # type: ignore[no-untyped-def]
+        return max(0.0, self.margin - z)
+
+    def slope(self, z):  # type: ignore[no-untyped-def]
+        return -1.0 if z <= self.margin else 0.0
+
+    def curvature(self, z):  # type: ignore[no-untyped-def]
+        return 0.0
+
+    def dual(self, a):  # type: ignore[no-untyped-def]
+        return self.margin * a
+
+    def most(self):  # type: ignore[no-untyped-def]
+        return 1.0
+
+
+Loss = Logistic | Hinge | SquaredHinge | Perceptron
+
+
+@by_type
+def value(loss, z):  # type: ignore[no-untyped-def]
+    """ℓ(z)"""
+    return loss.value(z)
+
+
+@by_type
+def slope(loss, z):  # type: ignore[no-untyped-def]
+    """ℓ′(z), one of them where there are several"""
+    return loss.slope(z)
+
+
+@by_type
+def curvature(loss, z):  # type: ignore[no-untyped-def]
+    """ℓ″(z), zero at a corner"""
+    return loss.curvature(z)
+
+
+@by_type
+def dual(loss, a):  # type: ignore[no-untyped-def]
+    """−ℓ*(−a), for 0 ≤ a ≤ most"""
+    return loss.dual(a)
+
+
+@by_type
+def most(loss):  # type: ignore[no-untyped-def]
+    """The largest multiplier a there is"""
+    return loss.most()

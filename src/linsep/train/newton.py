@@ -1,0 +1,244 @@
+"""Two-class logistic regression on dense rows: a sample, then a few passes, then a proof.
+
+    P(w, b) = ½‖w‖² + C Σ cᵢ log(1 + e^{−zᵢ}),    zᵢ = yᵢ(⟨w, xᵢ⟩ + b),   b not penalised
+
+With many rows, a few thousand of them tell almost everything about the Hessian. Their problem is
+solved first. Then every pass over all rows gives the true gradient g, and the next point minimises
+
+    F_sample(u) − ⟨∇F_sample(uₖ) − g, u⟩,
+
+whose minimum is the true one when the two Hessians agree (Shamir, Srebro and Zhang, 2014). Each
+pass divides the distance to the optimum by a factor of hundreds. Where that fails, and with few
+rows, Newton's method with the full Hessian takes over.
+
+The run stops on a certified gap: by duality (see `linsep.train.logistic_problem`), or, where there
+is no penalty or next to none, by Newton's decrement (see `linsep.train.curvature`).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import OverflowedError, ParameterError
+from linsep.train.blocks import Crew, spread
+from linsep.train.curvature import Curvature, decrease_left
+from linsep.train.logistic_problem import Point, Problem, Sample
+from linsep.train.loop import Listener, Pass, Status
+from linsep.train.sampling import pick
+from linsep.train.solution import Solution
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+_MANY = 32768  # rows from which a sample pays
+_PER_FEATURE = 768  # sampled rows for each feature
+
+
+def fit_logistic(
+    X: Array,
+    signs: Array,
+    weights: Floats | None = None,
+    C: float = 1.0,
+    *,
+    fit_intercept: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    n_jobs: int | None = None,
+    start: tuple[Array, float] | None = None,
+    listener: Listener | None = None,
+) -> Solution:
+    """Minimise ½‖w‖² + C Σ cᵢ log(1 + e^{−yᵢ(⟨w, xᵢ⟩ + b)}) and say how near the minimum is.
+
+    Parameters
+    ----------
+    X : checked C-contiguous float32 or float64 array
+    signs : array of −1 and +1
+    weights : cᵢ ≥ 0, or None where each row counts once
+    C : weight of the losses; infinity stands for no penalty (maximum likelihood)
+    fit_intercept : whether b is free; otherwise it is 0
+    tol : the relative gap asked for; below 1e-8 the weights are asked to that many digits too
+    max_iter : most passes over all rows
+    n_jobs : threads; never changes the bytes of the result
+    start : (w, b) to start from
+    listener : called after each pass; True stops the run
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1, 1, -1, 1])
+    >>> found = fit_logistic(X, y, C=1.0, tol=1e-10)
+    >>> found.w.round(6), round(found.b, 6), found.status.name
+    (array([0.452875]), -0.679313, 'converged')
+    >>> fit_logistic(np.array([[0.0], [1.0]]), np.array([-1, 1]), C=np.inf).status.name
+    'no_optimum'
+    """
+    if not C > 0:
+        raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
+    arguments = (X, signs, weights, float(C), fit_intercept)
+    with Crew(n_jobs) as crew:
+        for careful in (False, True):
+            run = _Run(Problem(*arguments, crew, careful), tol, max_iter, listener)
+            try:
+                return run.solve(start)
+            except OverflowedError:
+                if careful:
+                    raise
+    raise AssertionError  # both ways out are above
+
+
+class _Run:
+    """One fit: where it is, how many passes it took, and how it ends."""
+
+    def __init__(
+        self, problem: Problem, tol: float, max_iter: int, listener: Listener | None
+    ) -> None:
+        self.problem = problem
+        self.tol = max(tol, 1e-15)
+        self.max_iter = max_iter
+        self.listener = listener
+        self.passes = 0
+        self.best: Point | None = None
+        self.gap = math.inf
+        self.status: Status | None = None
+
+    def look(self, u: Floats, curved: bool = False) -> Point:
+        """One pass over all rows, told to the listener."""
+        p = self.problem.point(u, curved)
+        self.passes += 1
+        if self.best is None or p.value <= self.best.value * (1 + 1e-14):
+            self.best, self.gap = p, p.gap
+        loss = float(p.sums.loss.sum())
+        if self.listener and self.listener(Pass(self.passes, p.sums.mistakes, 1, loss)) is True:
+            self.status = Status.stopped
+        elif self.passes >= self.max_iter:
+            self.status = Status.budget
+        return p
+
+    def solve(self, start: tuple[Array, float] | None) -> Solution:
+        problem = self.problem
+        n, d = problem.sums.blocks.X.shape
+        u = np.zeros(d + 1)
+        if problem.fit_intercept:
+            u[-1] = problem.odds
+        if start is not None:
+            w, b = problem.columns.inside(np.asarray(start[0], np.float64), float(start[1]))
+            u = np.append(w, b if problem.fit_intercept else 0.0)
+        try:
+            if n >= _MANY and n >= 64 * d:
+                u = self._by_sample(u, start is None)
+            if self.status is None:
+                self._by_newton(u)
+        except KeyboardInterrupt:
+            self.status = Status.interrupted
+        return self._ending(u)
+
+    def _by_sample(self, u: Floats, cold: bool) -> Floats:
+        """Passes that correct the solution of a sample; returns where they lead."""
+        problem, sums = self.problem, self.problem.sums
+        X = sums.blocks.X
+        n, d = X.shape
+        wanted = min(max(8192, _PER_FEATURE * d), n // 4)
+        rows, chance = pick(sums.blocks, spread(X), sums.c, wanted, sums.crew)
+        if len(rows) > n // 2:
+            return u
+        own, signs = sums.blocks.rows(rows), sums.signs[rows]
+        c = (sums.c if len(sums.c) == 1 else sums.c[rows]) / chance
+        if cold:
+            few = slice(None, None, 6)
+            u = Sample(problem, own[few], signs[few], 6 * c[few]).solve(u, None, 3e-4)
+        sample = Sample(problem, own, signs, c)
+        if cold:
+            u = sample.solve(u, None, 3e-5)
+        before = math.inf
+        while True:
+            p = self.look(u)
+            if p.gap <= self.tol * p.value:
+                self.status = Status.converged
+            if self.status is not None or not self._closer(p, sample, before):
+                return self.best.u if self.best else u
+            before = min(p.gap, before)
+            u = sample.solve(u, p.gradient, 1e-16 * p.value)
+
+    def _closer(self, p: Point, sample: Sample, before: float) -> bool:
+        """Whether another corrected sample is worth its pass."""
+        if p is not self.best or (p.gap > 0.2 * before and before < math.inf):
+            return False
+        if p.gap < math.inf or sample.curvature is None:
+            return True
+        # Without a penalty only the full Hessian proves anything: go to it when near.
+        decrement2 = float(p.gradient @ sample.curvature.solve(p.gradient))
+        return decrement2 > 0.1 * self.tol * p.value
+
+    def _by_newton(self, u: Floats) -> None:
+        """Newton's method with the Hessian of all rows."""
+        p, before = self.look(u, curved=True), math.inf
+        while self.status is None:
+            curvature = self.problem.curvature(p.sums, self.problem.digits)
+            step = curvature.solve(p.gradient)
+            decrement2 = float(p.gradient @ step)
+            self.status = self._judge(p, curvature, step, decrement2, before)
+            if self.status is not None:
+                return
+            before, t = decrement2, 1.0
+            while True:
+                trial = self.look(p.u - t * step, curved=True)
+                if trial.value <= p.value - 1e-4 * t * decrement2 + 4e-15 * p.value:
+                    break
+                t /= 2
+                if self.status is not None or t < 1e-9:
+                    self.status = self.status or Status.budget
+                    return
+            p = trial
+
+    def _judge(
+        self, p: Point, curvature: Curvature, step: Floats, decrement2: float, before: float
+    ) -> Status | None:
+        """The ending reached at p, if any; the certified gap is kept on the way."""
+        problem, asked = self.problem, self.tol * p.value
+        radius2 = math.inf
+        if self.gap > asked and decrement2 <= 2 * max(asked, 1e-6 * p.value):
+            radius2 = problem.sums.widest(curvature.whiten())
+            self.gap = min(self.gap, decrease_left(decrement2, radius2))
+        # Below 1e-8 the weights are asked for as many digits: ‖step‖² by the Hessian, relative.
+        if self.gap <= asked and (self.tol > 1e-8 or decrement2 <= self.tol**2 * p.value):
+            return Status.converged
+        if decrement2 > before / 4 and decrement2 < 1e-16 * p.value:  # the rest is rounding
+            return Status.converged if self.gap <= 1e-11 * p.value else Status.budget
+        if not problem.ridge.any() and self._runs_away(p.u, step, radius2 * decrement2 > 0.1):
+            return Status.no_optimum
+        return None
+
+    def _runs_away(self, u: Floats, step: Floats, far: bool) -> bool:
+        """Whether the losses fall for ever: u separates the classes, or the step has no loser.
+
+        A direction that lowers no zᵢ and raises some is one along which the likelihood rises to its
+        supremum without reaching it. Newton's steps turn into it when there is one.
+        """
+        if self.problem.sums.extremes(u)[0] > 0:
+            return True
+        low, high = self.problem.sums.extremes(-step)
+        return far and high > 0 and low >= -1e-9 * high
+
+    def _ending(self, u: Floats) -> Solution:
+        problem, p, unit = self.problem, self.best, self.problem.unit
+        status = self.status or Status.budget
+        if p is not None:
+            u = p.u
+        w, b = problem.columns.outside(u[:-1], float(u[-1]))
+        if not problem.fit_intercept:
+            b = 0.0
+        primal = p.value * unit if p else math.inf
+        gap = self.gap * unit if p else math.inf
+        if status is Status.no_optimum:
+            gap = primal  # the infimum need not be zero, but no more than this can be gained
+        relative = self.gap / p.value if p and p.value > 0 else math.inf
+        message = {
+            Status.converged: f"Converged: relative gap {relative:.1e} after {self.passes} passes.",
+            Status.no_optimum: f"{Status.no_optimum.value} ({self.passes} passes)",
+        }.get(
+            status,
+            f"Ended after {self.passes} passes with a relative gap of {relative:.1e}; "
+            f"{self.tol:.1e} was asked for. Raise max_iter or tol.",
+        )
+        return Solution(w, float(b), primal, primal - gap, gap, self.passes, status, message)

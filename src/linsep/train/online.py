@@ -1,0 +1,302 @@
+"""One pass of a correction rule over rows: online, in minibatches, or summed for a batch step.
+
+The kernels change weights in place and keep their counts in `tally`, so that a run can stop after
+any block of rows, or after any number of corrections, and go on from there. Averages are lazy:
+with u ← u + t·(correction) at presentation t, the mean of all weights after T presentations is
+w − u/T, so that averaging costs one more addition per *mistake*, sparse where the row is sparse.
+"""
+
+from linsep._compile import kernel
+from linsep.rows.rows import add, add_to, dot, scores, square
+from linsep.train.rules import loss, size, spread, wrong
+
+# Places in the tally.
+SEEN, UPDATES, MISTAKES, LOSS, RUN, BEST, ROW, STEPS = range(8)
+TALLY = 8
+LAST, AVERAGE, POCKET = range(3)
+
+
+@kernel
+def copy_into(best, w, b):
+    """best ← (w, b), entry by entry.
+
+    A slice assignment would bring in the compiler's error texts, three seconds of a cold start.
+    """
+    for j in range(w.shape[0]):
+        best[j] = w[j]
+    for k in range(b.shape[0]):
+        best[w.shape[0] + k] = b[k]
+
+
+@kernel
+def present(
+    rule, rows, signs, scale, order, start, limit, bias, keep, w, b, u, ub, best, tally, s, a
+):
+    """Correct w after each row of order[start:]; stop after `limit` corrections. Two classes.
+
+    `bias` is the square of the constant feature (0: no intercept). Returns where it stopped.
+    """
+    seen, run, total = tally[SEEN], tally[RUN], 0.0
+    updates = mistakes = 0
+    position = order.shape[0]
+    for p in range(start, order.shape[0]):
+        i = order[p]
+        y = signs[i]
+        score = dot(rows, i, w) + b[0]
+        z = y * score                                                # z = y(⟨w, x⟩ + b)
+        part = scale[p] if scale.shape[0] > 0 else 1.0
+        total += part * loss(rule, z)
+        if wrong(rule, z):
+            if keep == POCKET and run > tally[BEST]:
+                tally[BEST] = run                                    # the longest-lived so far
+                copy_into(best, w, b)
+            step = part * y * size(rule, z, square(rows, i) + bias)
+            add(rows, i, step, w)                                    # w ← w + ηyx
+            b[0] += step * bias                                      # b ← b + ηy·bias
+            if keep == AVERAGE:
+                add(rows, i, step * seen, u)                         # u ← u + t·ηyx
+                ub[0] += step * seen * bias
+            s[0], a[0], tally[ROW] = score, step, i
+            run = 0.0
+            updates += 1
+            mistakes += not z > 0.0
+            if updates == limit:
+                position = p + 1
+                seen += 1.0
+                break
+        else:
+            run += 1.0
+        seen += 1.0
+    tally[SEEN], tally[RUN] = seen, run
+    tally[STEPS] += updates
+    tally[UPDATES] += updates
+    tally[MISTAKES] += mistakes
+    tally[LOSS] += total
+    return position
+
+
+@kernel
+def augmented_square(rows, i, bias):
+    """‖(x, constant feature)‖²; a call of its own: inlined in a branch, the compiler warns of it."""
+    return square(rows, i) + bias
+
+
+@kernel
+def share(rule, s, c, squared, pace, a):
+    """`spread` as a call of its own, for the same reason."""
+    return spread(rule, s, c, squared, pace, a)
+
+
+@kernel
+def correct(rule, rows, i, c, bias, pace, s, a):
+    """a ← what each class must receive of row i of class c in a whole step, given its scores s.
+
+    Returns (corrections, mistakes, loss). One score is a question of two classes; several are
+    Kesler's construct, the own class against each rival. `pace` says by how much of a step the
+    weights move while the rivals are gone through: 1 online, or the share of a last presentation;
+    0 in a batch.
+    """
+    a[:] = 0.0
+    rival = -1
+    if s.shape[0] == 1:
+        y = 1.0 if c == 1 else -1.0
+        z = y * s[0]
+    else:
+        for k in range(s.shape[0]):
+            if k != c and (rival < 0 or s[k] > s[rival]):
+                rival = k
+        y = 0.0
+        z = s[c] - s[rival]
+    charge = loss(rule, z)
+    if not wrong(rule, z):
+        return 0, 0, charge
+    if rival < 0:
+        a[0] = y * size(rule, z, augmented_square(rows, i, bias))
+        return 1, int(not z > 0.0), charge
+    squared = augmented_square(rows, i, bias) if pace > 0.0 else 0.0
+    return share(rule, s, c, squared, pace, a), int(not z > 0.0), charge
+
+
+@kernel
+def present_classes(
+    rule, rows, codes, scale, order, start, limit, bias, keep, W, b, U, ub, best, tally, s, a, wide
+):
+    """`present` for several classes by Kesler's construct; one visit to a row serves them all."""
+    K = b.shape[0]
+    position = order.shape[0]
+    now = s.copy()
+    updates = 0
+    for p in range(start, order.shape[0]):
+        i = order[p]
+        scores(rows, i, W, wide)
+        for k in range(K):
+            now[k] = wide[k] + b[k]                                  # sₖ = ⟨wₖ, x⟩ + bₖ
+        part = scale[p] if scale.shape[0] > 0 else 1.0
+        corrections, mistakes, charge = correct(rule, rows, i, codes[i], bias, part, now, a)
+        tally[LOSS] += part * charge
+        if corrections > 0:
+            if keep == POCKET and tally[RUN] > tally[BEST]:
+                tally[BEST] = tally[RUN]
+                copy_into(best, W.reshape(-1), b)
+            for k in range(K):
+                s[k] = wide[k] + b[k]
+                a[k] *= part
+            move(rows, i, a, bias, tally[SEEN], keep, W, b, U, ub)
+            tally[ROW] = i
+            tally[RUN] = 0.0
+            tally[UPDATES] += corrections
+            tally[MISTAKES] += mistakes
+            updates += 1
+            if updates == limit:
+                tally[SEEN] += 1.0
+                position = p + 1
+                break
+        else:
+            tally[RUN] += 1.0
+        tally[SEEN] += 1.0
+    tally[STEPS] += updates
+    return position
+
+
+@kernel
+def move(rows, i, a, bias, seen, keep, W, b, U, ub):
+    """wₖ ← wₖ + aₖx for every class, and the lazy average with it."""
+    for k in range(b.shape[0]):
+        if a[k] != 0.0:
+            add_to(rows, i, a[k], W, k)
+            b[k] += a[k] * bias
+            if keep == AVERAGE:
+                add_to(rows, i, a[k] * seen, U, k)
+                ub[k] += a[k] * seen * bias
+
+
+@kernel
+def present_rivals(
+    rule, rows, codes, first, scale, order, start, limit, bias, keep, W, b, U, ub, tally, s, a, wide
+):
+    """`present` for the classes first, first + 1, ..., each against all others."""
+    position = order.shape[0]
+    updates = 0
+    for p in range(start, order.shape[0]):
+        i = order[p]
+        scores(rows, i, W, wide)
+        part = scale[p] if scale.shape[0] > 0 else 1.0
+        found = 0
+        for k in range(b.shape[0]):
+            y = 1.0 if codes[i] == first + k else -1.0
+            z = y * (wide[k] + b[k])
+            tally[LOSS] += part * loss(rule, z)
+            if wrong(rule, z):
+                if found == 0:
+                    a[:] = 0.0
+                a[k] = part * y * size(rule, z, augmented_square(rows, i, bias))
+                found += 1
+                tally[MISTAKES] += not z > 0.0
+        if found > 0:
+            for k in range(b.shape[0]):
+                s[k] = wide[k] + b[k]
+            move(rows, i, a, bias, tally[SEEN], keep, W, b, U, ub)
+            tally[ROW] = i
+            tally[UPDATES] += found
+            updates += 1
+            if updates == limit:
+                tally[SEEN] += 1.0
+                position = p + 1
+                break
+        tally[SEEN] += 1.0
+    tally[STEPS] += updates
+    return position
+
+
+@kernel
+def corrections(rule, rows, codes, weights, order, start, stop, bias, W, b, A, tally, wide):
+    """Aₘ ← what row order[start + m] asks for, all rows seen by the same weights.
+
+    Returns the total weight of the rows.
+    """
+    total = 0.0
+    s = b.copy()
+    for m in range(stop - start):
+        i = order[start + m]
+        scores(rows, i, W, wide)
+        for k in range(b.shape[0]):
+            s[k] = wide[k] + b[k]
+        found, mistakes, charge = correct(rule, rows, i, codes[i], bias, 0.0, s, A[m])
+        c = weights[i] if weights.shape[0] > 0 else 1.0
+        if c != 1.0:
+            for k in range(b.shape[0]):
+                A[m, k] *= c
+        total += c
+        tally[UPDATES] += found if c > 0.0 else 0
+        tally[MISTAKES] += mistakes if c > 0.0 else 0
+        tally[LOSS] += c * charge
+    return total
+
+
+@kernel
+def apply(rows, order, start, stop, A, factor, bias, W, b):
+    """wₖ ← wₖ + factor Σₘ Aₘₖ xₘ, and the intercepts likewise."""
+    for m in range(stop - start):
+        i = order[start + m]
+        for k in range(b.shape[0]):
+            if A[m, k] != 0.0:
+                add_to(rows, i, factor * A[m, k], W, k)
+                b[k] += factor * A[m, k] * bias
+
+
+@kernel
+def minibatches(
+    rule, rows, codes, weights, order, start, limit, batch, mean, bias, keep, W, b,
+    U, ub, A, tally, wide,
+):  # fmt: skip
+    """Correct by the sum (or mean) of each `batch` rows of order[start:]; stop after `limit` steps.
+
+    Returns where it stopped.
+    """
+    steps = 0
+    while start < order.shape[0]:
+        stop = min(start + batch, order.shape[0])
+        before = tally[UPDATES]
+        total = corrections(
+            rule, rows, codes, weights, order, start, stop, bias, W, b, A, tally, wide
+        )
+        if tally[UPDATES] > before:
+            factor = 1.0 / total if mean else 1.0
+            apply(rows, order, start, stop, A, factor, bias, W, b)
+            if keep == AVERAGE:
+                apply(rows, order, start, stop, A, factor * tally[SEEN], bias, U, ub)
+            tally[ROW] = -1
+            steps += 1
+        tally[SEEN] += 1.0
+        start = stop
+        if steps == limit:
+            break
+    tally[STEPS] += steps
+    return start
+
+
+@kernel
+def misplaced(rows, codes, weights, first, W, b, s):
+    """How many rows do not lie strictly on their own side, each counted with its weight.
+
+    With first ≥ 0 the hyperplanes stand for the classes first, first + 1, ..., each against all
+    others, and a row is counted once for each that has it on the wrong side; with first < 0 they
+    are one hyperplane for two classes, or Kesler's for all.
+    """
+    count = 0.0
+    for i in range(codes.shape[0]):
+        scores(rows, i, W, s)
+        c = codes[i]
+        bad = 0
+        for k in range(b.shape[0]):
+            if first >= 0:
+                y = 1.0 if c == first + k else -1.0
+                bad += not y * (s[k] + b[k]) > 0.0
+            elif b.shape[0] == 1:
+                y = 1.0 if c == 1 else -1.0
+                bad += not y * (s[0] + b[0]) > 0.0
+            elif k != c and not s[c] + b[c] > s[k] + b[k]:
+                bad = 1
+        if bad > 0:
+            count += bad * (weights[i] if weights.shape[0] > 0 else 1.0)
+    return count

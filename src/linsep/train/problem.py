@@ -1,0 +1,154 @@
+"""A training problem: rows in fixed blocks, with the class and the weight of each row."""
+
+from collections.abc import Callable, Iterator
+from threading import Event
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.chunks import spans, sum_over
+from linsep.errors import DataError, OverflowedError
+from linsep.rows.radius import largest_square
+from linsep.rows.rows import Rows, as_rows
+from linsep.train.order import Order, block_order, row_order
+
+Array = npt.NDArray[Any]
+T = TypeVar("T")
+
+NO_WEIGHTS = np.empty(0)
+
+
+class Block(NamedTuple):
+    """Consecutive rows: `number` counts blocks, `start` is the first row's place in the whole."""
+
+    number: int
+    start: int
+    rows: Rows
+    codes: Array
+    weights: Array
+
+    @property
+    def signs(self) -> npt.NDArray[np.int8]:
+        """+1 for rows of the second class, −1 for the others."""
+        return np.where(self.codes == 1, np.int8(1), np.int8(-1))
+
+
+class Problem:
+    """Rows, classes and weights of an array, cut into blocks without a copy.
+
+    Whoever shares out passes among threads sets `halt` to have them end at the next block.
+
+    Parameters
+    ----------
+    X : checked array or CSR matrix
+    codes : class number of each row
+    weights : weight of each row, or None where each counts once
+    n_classes : how many classes there are
+    n_jobs : threads that may share a sum; never changes its bytes
+    positive : make this a problem of two classes, this one against all others
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        codes: Array,
+        weights: Array | None,
+        n_classes: int,
+        n_jobs: int | None = None,
+        positive: int | None = None,
+    ) -> None:
+        self.X = X
+        self.rows = as_rows(X)
+        self._codes = codes
+        self._positive = positive
+        self._given_weights = weights
+        self.weights = NO_WEIGHTS if weights is None else weights
+        self.n_rows, self.n_features = X.shape
+        self.n_classes = n_classes
+        self.n_jobs = n_jobs
+        self._spans = spans(self.n_rows)
+        self.halt = Event()
+
+    @property
+    def codes(self) -> Array:
+        """The class number of each row."""
+        return self._numbers(0, self.n_rows)
+
+    def _numbers(self, start: int, stop: int) -> Array:
+        codes = self._codes[start:stop]
+        return codes if self._positive is None else (codes == self._positive).astype(np.int32)
+
+    @property
+    def binary(self) -> bool:
+        """Whether one hyperplane is enough."""
+        return self.n_classes == 2
+
+    @property
+    def total(self) -> float:
+        """The total weight of all rows."""
+        return float(self.weights.sum()) if self.weights.size else float(self.n_rows)
+
+    def one_vs_rest(self) -> list["Problem"]:
+        """One two-class problem per class, over the same rows."""
+        parts = [
+            Problem(self.X, self._codes, self._given_weights, 2, 1, positive=k)
+            for k in range(self.n_classes)
+        ]
+        for part in parts:
+            part.halt = self.halt
+        return parts
+
+    def block(self, number: int) -> Block:
+        start, stop = self._spans[number]
+        weights = self.weights[start:stop] if self.weights.size else NO_WEIGHTS
+        rows = self.rows.part(start, stop)
+        return Block(number, start, rows, self._numbers(start, stop), weights)
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, in row order."""
+        return (self.block(k) for k in range(len(self._spans)))
+
+    def in_order(self, seed: int, epoch: int, shuffle: bool) -> Iterator[tuple[Block, Order]]:
+        """All blocks, each with the order of its rows, as pass number `epoch` meets them."""
+        for k in block_order(len(self._spans), seed, epoch, shuffle):
+            if self.halt.is_set():
+                return
+            block = self.block(int(k))
+            yield block, row_order(len(block.codes), seed, epoch, block.number, shuffle)
+
+    def require_in_range(self, W: Array, b: Array) -> None:
+        """Raise where scores of these weights could leave the range of floats."""
+        largest = np.max([W.max(), -W.min(), b.max(), -b.min()])
+        reach = float(largest) * np.sqrt(self.n_features)  # |⟨w, x⟩| ≤ max|w| √d ‖x‖
+        limit = float(np.finfo(W.dtype).max)
+        if reach < np.sqrt(limit):
+            return  # rows are shorter than that by `check_rows`
+        if not 2.0 * reach * max(1.0, np.sqrt(largest_square(self))) < limit:
+            raise OverflowedError(
+                f"The weights reached {largest:g}, where scores leave the range of {W.dtype}, "
+                "although X is finite. Divide X by abs(X).max(), or take smaller steps."
+            )
+
+    def sum(self, function: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+        """The sum of `function` over blocks, the same bytes for any number of threads."""
+        return sum_over(function, self.blocks(), add, self.n_jobs)
+
+
+def presentations(block: Block, order: Order) -> tuple[Order, Array]:
+    """Turn weights into presentations: weight 2.5 is two in a row and one with half a step."""
+    if not block.weights.size:
+        return order, NO_WEIGHTS
+    c = block.weights[order]
+    if c.sum() > 1_000_000 + 100 * len(order):
+        raise DataError(
+            f"sample_weight reaches {c.max():g}; an online rule presents a row once per unit of "
+            "weight. Divide the weights by a constant, or use rule='batch'."
+        )
+    times = np.ceil(c).astype(np.int64)
+    repeated = np.repeat(order, times)
+    scale = np.ones(len(repeated))
+    last = np.cumsum(times) - 1
+    whole = times > 0
+    scale[last[whole]] = (c - times + 1)[whole]
+    return repeated, scale

@@ -1,0 +1,119 @@
+"""Correction rules of the perceptron family, as values that kernels are specialised for.
+
+A rule sees the signed score z = y(⟨w, x⟩ + b) of a row and says whether the row must be corrected
+(`wrong`) and by how much of yx (`size`). With several classes there are two roads: one-vs-rest asks
+the same question once per class; Kesler's construct asks it of every difference s_c − s_j between
+the score of the true class and a rival's, and `spread` shares the correction among the classes.
+"""
+
+from typing import NamedTuple
+
+from linsep._compile import by_type
+
+
+class Rosenblatt(NamedTuple):
+    """The perceptron: a row at or below the margin moves the weights by η yx."""
+
+    eta: float
+    margin: float
+
+    def wrong(self, z):
+        return not z > self.margin
+
+    def size(self, z, square):
+        return self.eta
+
+    def loss(self, z):
+        return max(0.0, self.margin - z)
+
+    def spread(self, s, c, square, pace, a):
+        corrections = 0
+        own = self.eta * pace * square  # ⟨w_c + ηx, x⟩ = s_c + η‖x‖²
+        for j in range(s.shape[0]):
+            if j != c and not s[c] - s[j] > self.margin:  # row (c, j) of Kesler's construct
+                a[c] += self.eta
+                a[j] -= self.eta
+                s[c] += own
+                s[j] -= own
+                corrections += 1
+        return corrections
+
+
+class PassiveAggressive1(NamedTuple):
+    """PA-I: the smallest step that clears margin one, at most C (Crammer et al., 2006)."""
+
+    C: float
+
+    def wrong(self, z):
+        return not z >= 1.0
+
+    def size(self, z, square):
+        return min(self.C, (1.0 - z) / square) if square > 0.0 else 0.0
+
+    def loss(self, z):
+        return max(0.0, 1.0 - z)
+
+    def spread(self, s, c, square, pace, a):
+        r = 1 if c == 0 else 0
+        for j in range(s.shape[0]):
+            if j != c and s[j] > s[r]:
+                r = j
+        tau = min(self.C, (1.0 - s[c] + s[r]) / (2.0 * square)) if square > 0.0 else 0.0
+        a[c] += tau
+        a[r] -= tau
+        return 1
+
+
+class PassiveAggressive2(NamedTuple):
+    """PA-II: the step is softened by 1/(2C) instead of cut off (Crammer et al., 2006)."""
+
+    C: float
+
+    def wrong(self, z):
+        return not z >= 1.0
+
+    def size(self, z, square):
+        return (1.0 - z) / (square + 0.5 / self.C)
+
+    def loss(self, z):
+        return max(0.0, 1.0 - z)
+
+    def spread(self, s, c, square, pace, a):
+        r = 1 if c == 0 else 0
+        for j in range(s.shape[0]):
+            if j != c and s[j] > s[r]:
+                r = j
+        tau = (1.0 - s[c] + s[r]) / (2.0 * square + 0.5 / self.C)
+        a[c] += tau
+        a[r] -= tau
+        return 1
+
+
+Rule = Rosenblatt | PassiveAggressive1 | PassiveAggressive2
+
+
+@by_type
+def wrong(rule, z):
+    """Whether a row with signed score z must be corrected."""
+    return rule.wrong(z)
+
+
+@by_type
+def size(rule, z, square):
+    """How much of yx to add, given z and ‖(x, bias)‖²."""
+    return rule.size(z, square)
+
+
+@by_type
+def loss(rule, z):
+    """What a row with signed score z costs."""
+    return rule.loss(z)
+
+
+@by_type
+def spread(rule, s, c, square, pace, a):
+    """aⱼ ← how much of x each class receives of a whole step; returns the number of corrections.
+
+    While the rivals are gone through, the scores move by `pace` of a step, from 0 to 1.
+    """
+    return rule.spread(s, c, square, pace, a)

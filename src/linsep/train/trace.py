@@ -1,0 +1,148 @@
+"""A recording of a run, in bounded memory.
+
+Few corrections are all kept. When there are more than fit, every second one is dropped and from
+then on only every second one is recorded, again and again: what is kept is spread evenly over the
+run. Passes are thinned likewise. As a file a trace is JSON lines: a header, then `update` and `pass`
+events in order, then `end`.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.train.loop import Pass, Status
+
+SCHEMA = 1
+FLOATS = 4_000_000  # numbers kept at most, so that a trace stays below about 32 MB
+EVENTS = 10_000  # corrections kept at most
+EVERY = 1 << 62
+
+
+class Trace:
+    """Everything a run did, or an even sample of it.
+
+    Attributes
+    ----------
+    updates : list of dict
+        One for each correction kept: its number `n` (from 1), `epoch`, `row` (None for a batch
+        step), the scores before it, what each class received of the row (`step`), and the weights
+        `w` and intercepts `b` after it; with one-vs-rest, `plane` is the class they are for.
+    passes : list of dict
+        One for each pass: `epoch`, `mistakes`, `updates`, `loss`, `eta`, and how many corrections
+        there had been `after` it.
+    stride : int
+        1 when every correction was kept, 2 when every second one was, and so on.
+    """
+
+    def __init__(self, learner: str, parameters: dict[str, Any], classes: list[Any]) -> None:
+        self.learner = learner
+        self.parameters = parameters
+        self.classes = classes
+        self.updates: list[dict[str, Any]] = []
+        self.passes: list[dict[str, Any]] = []
+        self.status: Status | None = None
+        self.stride = 1
+        self.count = 0
+        self._every = 1  # of the passes
+
+    def __call__(self, done: Pass) -> None:
+        """Listen to the end of a pass."""
+        if done.epoch % self._every:
+            return
+        self.passes.append(
+            {
+                "epoch": done.epoch,
+                "mistakes": done.mistakes,
+                "updates": done.updates,
+                "loss": done.loss,
+                "eta": done.eta,
+                "after": self.count,
+            }
+        )
+        if len(self.passes) > EVENTS:
+            self._every *= 2
+            self.passes = [event for event in self.passes if event["epoch"] % self._every == 0]
+
+    def wait(self) -> int:
+        """How many corrections the kernel may make before the next one to be recorded is done."""
+        return self.stride - self.count % self.stride
+
+    def update(
+        self,
+        made: int,
+        epoch: int,
+        row: int | None,
+        scores: npt.NDArray[Any],
+        step: npt.NDArray[Any],
+        w: npt.NDArray[Any],
+        b: npt.NDArray[Any],
+        plane: int | None = None,
+    ) -> None:
+        """Listen to corrections: `made` more, of which the last is described."""
+        self.count += made
+        if made == 0 or self.count % self.stride:
+            return
+        self.updates.append(
+            {
+                "n": self.count,
+                "epoch": epoch,
+                "row": row,
+                "scores": scores.tolist(),
+                "step": step.tolist(),
+                "w": np.array(w),
+                "b": np.array(b),
+                "plane": plane,
+            }
+        )
+        room = max(64, min(EVENTS, FLOATS // max(1, w.size + b.size)))
+        if len(self.updates) > room:
+            self.stride *= 2
+            self.updates = [event for event in self.updates if event["n"] % self.stride == 0]
+
+    def end(self, status: Status) -> None:
+        """Listen to the end of the run."""
+        self.status = status
+
+    def lines(self) -> Iterator[str]:
+        """The trace as JSON lines."""
+        header = {
+            "linsep_trace": SCHEMA,
+            "learner": self.learner,
+            "parameters": self.parameters,
+            "classes": [c.decode() if isinstance(c, bytes) else c for c in self.classes],
+            "stride": self.stride,
+            "corrections": self.count,
+        }
+        yield json.dumps(header, default=str)
+        updates = iter(self.updates)
+        event = next(updates, None)
+        for done in self.passes:
+            while event is not None and event["n"] <= done["after"]:
+                yield self._line(event)
+                event = next(updates, None)
+            yield json.dumps({"kind": "pass", **done})
+        while event is not None:
+            yield self._line(event)
+            event = next(updates, None)
+        status = self.status or Status.interrupted
+        yield json.dumps({"kind": "end", "status": status.name, "sentence": status.value})
+
+    @staticmethod
+    def _line(event: dict[str, Any]) -> str:
+        plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in event.items()}
+        return json.dumps({"kind": "update", **plain})
+
+    def save(self, path: str | Path) -> None:
+        """Write the trace as a file of JSON lines."""
+        Path(path).write_text("\n".join(self.lines()) + "\n", encoding="utf-8")
+
+    def __len__(self) -> int:
+        return len(self.updates)
+
+    def __repr__(self) -> str:
+        kept = "all" if self.stride == 1 else f"every {self.stride}th"
+        return f"<Trace of {self.learner}: {self.count} corrections, {kept} kept>"

@@ -1,0 +1,305 @@
+"""Weights under training, and the passes that move them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.chunks import BLOCK
+from linsep.rows.rows import CSR, Rows
+from linsep.train import online
+from linsep.train.line_search import best_step
+from linsep.train.loop import Pass
+from linsep.train.online import (
+    AVERAGE,
+    BEST,
+    LAST,
+    LOSS,
+    MISTAKES,
+    POCKET,
+    ROW,
+    RUN,
+    SEEN,
+    STEPS,
+    TALLY,
+    UPDATES,
+)  # fmt: skip
+from linsep.train.order import Order
+from linsep.train.problem import NO_WEIGHTS, Block, Problem, presentations
+from linsep.train.rules import Rosenblatt, Rule
+from linsep.train.trace import EVERY, Trace
+
+Array = npt.NDArray[Any]
+Blocks = Iterable[tuple[Block, Order]]
+KEEPS = {"last": LAST, "average": AVERAGE, "pocket": POCKET}
+
+
+class Weights:
+    """The hyperplanes of a run: the current ones, and the average or the best of those before.
+
+    Parameters
+    ----------
+    problem : what is being learned
+    keep : 'last', 'average' or 'pocket'
+    plane : with one-vs-rest, which class the (first) hyperplane is for
+    n_planes : with one-vs-rest, how many classes from there on
+    bias : square of the constant feature: 0 for no intercept, 1, or the squared radius
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        keep: str,
+        bias: float,
+        plane: int | None = None,
+        n_planes: int | None = None,
+    ) -> None:
+        n_planes = n_planes or (1 if problem.binary else problem.n_classes)
+        self.keep = KEEPS[keep]
+        self.binary = problem.binary and n_planes == 1
+        self.plane = plane
+        self.bias = bias
+        self.total = problem.total
+        self.sparse = isinstance(problem.rows, CSR)
+        self.W = problem.rows.weights(n_planes, problem.n_features)
+        self.b = np.zeros(n_planes)
+        averaging = self.keep == AVERAGE
+        self.U = np.zeros(self.W.shape if averaging else (0, 0))
+        self.ub = np.zeros(n_planes if averaging else 0)
+        self.best = np.zeros(self.W.size + n_planes if self.keep == POCKET else 0)
+        self.pocket: tuple[float, Array, Array] | None = None
+        self.life = 0.0
+        self.tally = np.zeros(TALLY)
+        self.tally[BEST] = -1
+        self.moved = 0.0
+        self.wide = self._wide()
+        self.s = np.zeros(n_planes)
+        self.a = np.zeros(n_planes)
+
+    def start_at(self, coef: Array, intercept: Array) -> None:
+        """Begin from these (K, d) weights and (K,) intercepts instead of zero."""
+        self.by_class(self.W)[...] = coef
+        self.b[...] = intercept
+
+    def fit_layout(self, problem: Problem) -> None:
+        """Carry the weights over when later rows come in another layout."""
+        self.total = problem.total
+        sparse = isinstance(problem.rows, CSR)
+        dtype = np.promote_types(self.W.dtype, problem.rows.weights(1, 1).dtype)
+        if sparse == self.sparse and dtype == self.W.dtype:
+            return
+        new = problem.rows.weights(len(self.b), problem.n_features).astype(dtype, copy=False)
+        n = self.W.size
+        parts = [self.W, self.U, self.best[:n].reshape(self.W.shape if self.best.size else (0, 0))]
+        parts += [self.pocket[1]] if self.pocket else []
+        parts = [self.by_class(part) for part in parts]
+        self.sparse = sparse
+        self.by_class(new)[...] = parts[0]
+        self.W = new
+        self.U = self._carried(parts[1])
+        self.best = np.append(self._carried(parts[2]), self.best[n:])
+        if self.pocket:
+            self.pocket = (self.pocket[0], self._carried(parts[3]).astype(dtype), self.pocket[2])
+        self.wide = self._wide()
+
+    def _carried(self, part: Array) -> Array:
+        """(K, d) numbers in the order of the present layout."""
+        if not part.size:
+            return part
+        new = np.zeros(self.W.shape)
+        self.by_class(new)[...] = part
+        return new
+
+    @property
+    def seen(self) -> float:
+        """Presentations so far."""
+        return float(self.tally[SEEN])
+
+    def online(self, rule: Rule, blocks: Blocks, epoch: int, recorder: Trace | None) -> Pass:
+        """Correct after every row."""
+        self._open(epoch)
+        for block, order in blocks:
+            order, scale = presentations(block, order)
+            labels = block.signs if self.binary else block.codes
+            position = 0
+            while position < len(order):
+                before = self.tally[STEPS]
+                limit = EVERY if recorder is None else recorder.wait()
+                position = self._present(rule, block.rows, labels, scale, order, position, limit)
+                if recorder is not None:
+                    self._record(recorder, before, epoch, block.start)
+        return self._close(epoch, getattr(rule, "eta", 1.0))
+
+    def _present(
+        self,
+        rule: Rule,
+        rows: Rows,
+        labels: Array,
+        scale: Array,
+        order: Order,
+        position: int,
+        limit: int,
+    ) -> int:
+        if self.binary:
+            return online.present(
+                rule, rows, labels, scale, order, position, limit, self.bias, self.keep,
+                self.W.reshape(-1), self.b, self.U.reshape(-1), self.ub, self.best, self.tally,
+                self.s, self.a,
+            )  # fmt: skip
+        if self.plane is not None:
+            return online.present_rivals(
+                rule, rows, labels, self.plane, scale, order, position, limit, self.bias,
+                self.keep, self.W, self.b, self.U, self.ub, self.tally, self.s, self.a, self.wide,
+            )  # fmt: skip
+        return online.present_classes(
+            rule, rows, labels, scale, order, position, limit, self.bias, self.keep,
+            self.W, self.b, self.U, self.ub, self.best, self.tally, self.s, self.a, self.wide,
+        )  # fmt: skip
+
+    def minibatch(
+        self,
+        rule: Rule,
+        blocks: Blocks,
+        epoch: int,
+        size: int,
+        mean: bool,
+        recorder: Trace | None,
+    ) -> Pass:
+        """Correct after every `size` rows, by the sum or the mean of what they ask for."""
+        self._open(epoch)
+        A = np.zeros((min(size, BLOCK), len(self.b)))
+        for block, order in blocks:
+            position = 0
+            while position < len(order):
+                before = self.tally[STEPS]
+                limit = EVERY if recorder is None else recorder.wait()
+                position = online.minibatches(
+                    rule, block.rows, block.codes, block.weights, order, position, limit, size,
+                    mean, self.bias, self.keep, self.W, self.b, self.U, self.ub, A, self.tally,
+                    self.wide,
+                )  # fmt: skip
+                if recorder is not None:
+                    self._record(recorder, before, epoch, block.start)
+        return self._close(epoch, getattr(rule, "eta", 1.0))
+
+    def direction(self, problem: Problem, margin: float) -> tuple[Array, Array, float]:
+        """What all wrongly placed rows ask for together: Σ yᵢ(xᵢ, 1), and the total weight."""
+        self._open(1)
+        rule = Rosenblatt(1.0, margin)
+        planes = len(self.b)
+
+        def part(block: Block) -> tuple[Array, Array, Array, float]:
+            n = len(block.codes)
+            tally, A, order = np.zeros(TALLY), np.zeros((n, planes)), np.arange(n)
+            delta, db = np.zeros_like(self.W), np.zeros(planes)
+            total = online.corrections(
+                rule, block.rows, block.codes, block.weights, order, 0, n, self.bias, self.W,
+                self.b, A, tally, self._wide(),
+            )  # fmt: skip
+            online.apply(block.rows, order, 0, n, A, 1.0, self.bias, delta, db)
+            return delta.astype(np.float64), db, tally, total
+
+        delta, db, tally, total = problem.sum(
+            part, lambda p, q: tuple(u + v for u, v in zip(p, q, strict=True))
+        )
+        self.tally[UPDATES:RUN] = tally[UPDATES:RUN]
+        return delta, db, total
+
+    def step(self, delta: Array, db: Array, eta: float, epoch: int, recorder: Trace | None) -> Pass:
+        """Move by η times the direction, and close the pass."""
+        self.moved = float(np.sqrt((delta**2).sum() + (db**2).sum()))
+        self.W += (eta * delta).astype(self.W.dtype)
+        self.b += eta * db
+        if self.keep == AVERAGE:
+            self.U += self.seen * eta * delta
+            self.ub += self.seen * eta * db
+        self.tally[SEEN] += 1
+        if recorder is not None and self.tally[UPDATES]:
+            w = self.by_class(self.W)
+            recorder.update(1, epoch, None, NO_WEIGHTS, NO_WEIGHTS, w, self.b, self.plane)
+        return self._close(epoch, eta)
+
+    def line_search(self, problem: Problem, delta: Array, db: Array, margin: float) -> float:
+        """The step that minimises the perceptron criterion along the direction, exactly."""
+        s = self._signed(problem, problem.X @ self.by_class(self.W).T + self.b)
+        ds = self._signed(problem, problem.X @ self.by_class(delta).T + db)
+        weights = problem.weights
+        if weights.size:
+            weights = np.repeat(weights, s.shape[1])
+        return best_step(s.ravel(), ds.ravel(), weights, margin)
+
+    def _signed(self, problem: Problem, scores: Array) -> Array:
+        """Signed scores, one column per question the rule asks of a row."""
+        own = np.arange(problem.n_classes) == problem.codes[:, None]
+        if problem.binary:
+            return scores * np.where(own[:, 1:], 1.0, -1.0)
+        gaps = scores[own][:, None] - scores
+        return gaps[~own].reshape(len(scores), -1)
+
+    def put_in_pocket(self, problem: Problem, epoch: int) -> None:
+        """Keep this pass's longest-lived separator if it places more rows right than the best.
+
+        Of rows that come in parts (epoch 0) it is the longest-lived of all: earlier parts are gone.
+        """
+        planes = len(self.b)
+        W, b = self.W, self.b
+        if self.tally[BEST] > self.tally[RUN]:
+            W, b = self.best[:-planes].reshape(self.W.shape), self.best[-planes:]
+            W = W.astype(self.W.dtype)
+        mistakes = self.misplaced(problem, W, b)
+        if epoch == 0 or self.pocket is None or mistakes < self.pocket[0]:
+            self.pocket = mistakes, W.copy(), b.copy()
+            self.life = self.tally[[BEST, RUN]].max()
+        if epoch > 0:  # parts that follow a fit go on from its pocket
+            self.best[:-planes], self.best[-planes:] = self.pocket[1].ravel(), self.pocket[2]
+            self.tally[BEST] = self.life
+
+    def misplaced(self, problem: Problem, W: Array, b: Array) -> float:
+        """The weight of rows that these hyperplanes do not put strictly on their own side."""
+        first = -1 if self.plane is None or self.binary else self.plane
+        return problem.sum(
+            lambda block: online.misplaced(
+                block.rows, block.codes, block.weights, first, W, b, self._wide()
+            ),
+            lambda p, q: p + q,
+        )
+
+    def kept(self) -> tuple[Array, Array]:
+        """The hyperplanes to keep, in this layout's own order."""
+        if self.keep == AVERAGE and self.seen:
+            W = (self.W - self.U / self.seen).astype(self.W.dtype)  # mean = w − u/T
+            return W, self.b - self.ub / self.seen
+        if self.keep == POCKET and self.pocket is not None:
+            return self.pocket[1], self.pocket[2]
+        return self.W, self.b
+
+    def by_class(self, W: Array) -> Array:
+        """Weights as (K, d)."""
+        return W[:, : len(self.b)].T if self.sparse else W
+
+    def _wide(self) -> Array:
+        """Room for the scores of a row, as wide as the layout's weights."""
+        return np.zeros(self.W.shape[1] if self.sparse else len(self.b))
+
+    def _open(self, epoch: int) -> None:
+        self.tally[[UPDATES, MISTAKES, LOSS]] = 0
+        if epoch > 0:
+            self.tally[RUN], self.tally[BEST] = 0, -1
+
+    def _close(self, epoch: int, eta: float) -> Pass:
+        t = self.tally
+        return Pass(epoch, int(t[MISTAKES]), int(t[UPDATES]), float(t[LOSS]) / self.total, eta)
+
+    def _record(self, recorder: Trace, before: float, epoch: int, start: int) -> None:
+        one_row = self.tally[ROW] >= 0
+        recorder.update(
+            int(self.tally[STEPS] - before),
+            epoch,
+            start + int(self.tally[ROW]) if one_row else None,
+            self.s if one_row else NO_WEIGHTS,
+            self.a if one_row else NO_WEIGHTS,
+            self.by_class(self.W),
+            self.b,
+            self.plane,
+        )

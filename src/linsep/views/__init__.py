@@ -1,0 +1,1 @@
+"""Read, never compute: command line and pictures."""

@@ -1,0 +1,77 @@
+"""`linsep demo`: the lectures' perceptron on handwritten digits, start to end."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command("demo")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out"),
+    show_default=True,
+    help="Folder for the picture.",
+)
+def command(out: Path) -> None:
+    """Learn to read handwritten digits, and show the work.
+
+    Zeros against ones with the perceptron, pass by pass, then all ten digits by Kesler's construct,
+    on the data set that comes with scikit-learn.
+    """
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    X /= 16.0
+    cut = 1200  # later pages were written by other people
+    two = y < 2
+    _two_digits(X[:cut][two[:cut]], y[:cut][two[:cut]], X[cut:][two[cut:]], y[cut:][two[cut:]])
+    learner = _ten_digits(X[:cut], y[:cut], X[cut:], y[cut:])
+    _picture(learner, out)
+
+
+def _two_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> None:
+    from linsep import Perceptron
+
+    click.echo(f"Zeros against ones: {len(X)} images of 64 pixels to learn from, {len(X_test)} new.")
+    click.echo("\nepoch  changes  train error  test error")
+    learner = Perceptron(shuffle=False)
+
+    def row(done: Any) -> None:
+        train, test = 1 - learner.score(X, y), 1 - learner.score(X_test, y_test)
+        click.echo(f"{done.epoch:5}  {done.updates:7}  {train:11.2%}  {test:10.2%}")
+
+    learner.fit(X, y, callback=row)
+    click.echo(f"\n{learner.status_.value} {learner.mistakes_} corrections in all.\n")
+
+
+def _ten_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> Any:
+    from sklearn.metrics import confusion_matrix
+
+    from linsep import Perceptron
+
+    click.echo(f"All ten digits by Kesler's construct: {len(X)} images, {len(X_test)} new.")
+    learner = Perceptron(verbose=True).fit(X, y)
+    click.echo(
+        f"{learner.status_.value} {learner.mistakes_} corrections in {learner.n_iter_} passes."
+    )
+    guess = learner.predict(X_test)
+    click.echo(f"New images read rightly: {(guess == y_test).mean():.1%}\n")
+    click.echo("true \\ read " + "".join(f"{digit:5}" for digit in learner.classes_))
+    for digit, counts in zip(learner.classes_, confusion_matrix(y_test, guess), strict=True):
+        click.echo(f"{digit:11} " + "".join(f"{count or '·':>5}" for count in counts))
+    return learner
+
+
+def _picture(learner: Any, out: Path) -> None:
+    try:
+        from linsep.views import plots
+    except ModuleNotFoundError:
+        click.echo("\nFor the picture of the weights: pip install 'linsep[plot]'", err=True)
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "weights.png"
+    plots.weights(learner, shape=(8, 8)).savefig(path, dpi=120)
+    click.echo(f"\nThe weights of each digit are drawn in {path}: ink where red pulls towards the "
+               "digit, blue away from it.")  # fmt: skip

@@ -1,0 +1,104 @@
+"""The command line as a user meets it: real processes, real streams."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from linsep.views.cli import Commands, group
+
+LINSEP = [sys.executable, "-c", "from linsep.views.cli import main; main()"]
+
+
+def linsep(*arguments: str, **options):
+    return subprocess.run([*LINSEP, *arguments], capture_output=True, text=True, **options)
+
+
+def commands() -> list[str]:
+    return Commands().list_commands(None)
+
+
+@pytest.mark.parametrize("arguments", [[], ["demo"], ["warm"], ["logic"]])
+def test_help_imports_neither_the_compiler_nor_scikit_learn(arguments):
+    script = (
+        "import sys\n"
+        "from linsep.views.cli import group\n"
+        f"group({[*arguments, '--help']!r}, standalone_mode=False)\n"
+        "print(sorted({'numba', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_command_of_the_folder_is_in_the_help_with_a_sentence():
+    text = CliRunner().invoke(group, ["--help"]).output
+    for name in commands():
+        line = next(line for line in text.splitlines() if line.startswith(f"  {name} "))
+        assert len(line.split()) > 3
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_option_says_what_it_is_for(name):
+    command = Commands().get_command(None, name)
+    assert command.help
+    for parameter in command.params:
+        assert parameter.param_type_name == "argument" or parameter.help, parameter.name
+
+
+def test_version_is_the_package_version():
+    import linsep
+
+    assert linsep.__version__ in linsep_output("--version")
+
+
+def linsep_output(*arguments: str) -> str:
+    return linsep(*arguments, check=True).stdout
+
+
+def test_an_unknown_command_is_a_usage_error_on_stderr():
+    done = linsep("frobnicate")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "frobnicate" in done.stderr
+
+
+def test_demo_prints_the_lecture_table_and_reads_new_digits(tmp_path):
+    done = linsep("demo", "--out", str(tmp_path), check=True)
+    table = done.stdout.split("epoch  changes  train error  test error\n")[1].split("\n\n")[0]
+    changes = [int(line.split()[1]) for line in table.splitlines()]
+    assert changes[-1] == 0
+    assert table.splitlines()[-1].split()[2] == "0.00%"
+    share = float(done.stdout.split("New images read rightly: ")[1].split("%")[0])
+    assert share > 85
+    matrix = done.stdout.split("true \\ read")[1].splitlines()[1:11]
+    counts = [[0 if c == "·" else int(c) for c in line.split()[1:]] for line in matrix]
+    assert sum(map(sum, counts)) == 597
+    assert sum(counts[k][k] for k in range(10)) / 597 == pytest.approx(share / 100, abs=1e-3)
+    assert (tmp_path / "weights.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_closed_pipe_ends_the_demo_quietly(tmp_path):
+    demo = subprocess.Popen(
+        [*LINSEP, "logic", "x1 & x2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    demo.stdout.close()
+    assert "Traceback" not in demo.stderr.read()
+    demo.stderr.close()
+    demo.wait()
+
+
+def test_warm_without_a_writable_folder_says_so(tmp_path):
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("not a folder")
+    done = linsep("warm", env={**os.environ, "LINSEP_CACHE": str(in_the_way)})
+    assert done.returncode == 1
+    assert "LINSEP_CACHE" in done.stderr
+
+
+def test_warm_compiles_into_the_cache_and_says_where():
+    done = linsep("warm", "VotedPerceptron", check=True)
+    folder = done.stderr.split("Kernels are ready in ")[1].split(" (")[0]
+    assert done.stdout == ""
+    assert list(Path(folder).rglob("*outlive*.nbc"))
