@@ -10,7 +10,11 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "FisherDiscriminant": "learners.fisher",
     "KernelPerceptron": "learners.kernel",
+    "LinearDiscriminantAnalysis": "learners.discriminant",
+    "LinearRegression": "learners.regression",
+    "LinearSVC": "learners.svm",
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
     "Status": "train.loop",

@@ -47,12 +47,28 @@ def test_several_classes_are_separated_by_every_rule(rule, multiclass):
 def test_running_out_of_passes_is_said_once(keep):
     X, y = xor()
     with pytest.warns(NotConverged) as told:
-        learner = Perceptron(max_iter=7, keep=keep).fit(X, y)
+        learner = Perceptron(max_iter=7, keep=keep, fit_intercept=False).fit(X, y)
     assert learner.status_ is Status.budget
     assert learner.n_iter_ == 7
     assert len(told) == 1
     assert str(told[0].message) == f"Perceptron: {Status.budget.value}"
     assert told[0].filename == __file__
+
+
+def test_that_no_separator_exists_is_said_with_its_proof():
+    X, y = xor()
+    with pytest.warns(NotConverged, match="no separator exists"):
+        learner = Perceptron(max_iter=7).fit(X, y)
+    assert learner.status_ is Status.not_separable
+    assert learner.proof_.verify(X, y)
+
+
+def test_that_a_separator_exists_is_said_with_its_proof():
+    X, y, _ = separated(n=60, d=3, margin=0.02, seed=1)
+    with pytest.warns(NotConverged, match="although a separator exists"):
+        learner = Perceptron(max_iter=1).fit(X, y)
+    assert learner.status_ is Status.separable
+    assert learner.proof_.verify(X, y)
 
 
 def test_a_good_ending_is_not_told():
@@ -118,6 +134,15 @@ def test_passive_aggressive_learning_ends_when_its_loss_no_longer_falls():
     learner = PassiveAggressive(0.01).fit(X, y)
     assert learner.status_ is Status.converged
     assert 5 < learner.n_iter_ < 1000
+
+
+def test_a_vote_is_not_called_a_separator_because_its_last_voter_is_one():
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0], [5.0]]), [0, 0, 1, 1, 1]
+    voted = VotedPerceptron(100).fit(X, y)
+    assert voted.n_iter_ < 100
+    assert voted.status_ is Status.voted
+    assert voted.score(X, y) < 1
+    assert VotedPerceptron(100, decide="last").fit(X, y).status_ is Status.separated
 
 
 def test_rows_in_parts_are_never_done():

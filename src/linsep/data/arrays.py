@@ -1,5 +1,7 @@
 """Numbers in any container, checked once and handed on without a copy where that is possible."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from linsep._compile import kernel
 from linsep.errors import DataError, OverflowedError
 
 Array = npt.NDArray[Any]
+
+LARGE = 1 << 23  # bytes from which on a look at every entry deserves a thread of its own
 
 _FORM: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -52,6 +56,31 @@ def check_rows(
     return X
 
 
+def check_rows_meanwhile(
+    X: Any, estimator: Any = None, reset: bool = True, in_range: bool = False
+) -> tuple[Array | sp.csr_array, Callable[[], None]]:
+    """`check_rows`, where a thread of its own looks at the entries of a large `X`.
+
+    Returns `X` and a function that waits for the end of the look and raises what was found. It
+    must be called before anything is made of the first pass over the rows.
+    """
+    X = check_shape(X, estimator, reset)
+    if (X.data.nbytes if sp.issparse(X) else X.nbytes) < LARGE:
+        require_finite(X, estimator, in_range)
+        return X, lambda: None
+    pool = ThreadPoolExecutor(1)
+    look = pool.submit(require_finite, X, estimator, in_range)
+    pool.shutdown(wait=False)
+    return X, look.result
+
+
+def frozen(array: Array) -> Array:
+    """A read-only view: kernels then know one kind of array, whether it may be written or not."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:
     """`check_rows` without the look at every entry; for callers that look at the results."""
     X = _from_arrow(X)
@@ -67,14 +96,12 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
     return _canonical(X) if sp.issparse(X) else X
 
 
-def require_finite(
-    X: Array | sp.csr_array, estimator: Any = None, in_range: bool = False
-) -> None:
+def require_finite(X: Array | sp.csr_array, estimator: Any = None, in_range: bool = False) -> None:
     """Raise a DataError that names the first entry of `X` that is NaN or infinite.
 
     With `in_range`, also one that names the largest entry if products would leave the range.
     """
-    values = X.data if sp.issparse(X) else X.reshape(-1)
+    values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
     total = float(_sum_of_squares(values))
     smallest = float(np.finfo(X.dtype).tiny)
     if np.isfinite(total) and total >= smallest * values.size:
@@ -148,7 +175,9 @@ def _canonical(X: Any) -> sp.csr_array:
         X = X.copy()
         X.sum_duplicates()
     if X.indices.dtype != np.int32:
-        X = type(X)((X.data, X.indices.astype(np.int32), X.indptr), shape=X.shape, copy=False)
+        # Row pointers too, where they fit: scipy would widen the indices again to match them.
+        pointers = X.indptr.astype(np.int32) if X.nnz <= np.iinfo(np.int32).max else X.indptr
+        X = type(X)((X.data, X.indices.astype(np.int32), pointers), shape=X.shape, copy=False)
     return X
 
 
@@ -172,7 +201,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | 
     if sample_weight is None:
         return None
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise DataError(f"sample_weight must be numbers, one per row: {problem}.") from None
     if weights.ndim == 0:

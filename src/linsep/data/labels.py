@@ -53,6 +53,24 @@ def encode(
     return known, _renumber(found, codes, known)
 
 
+def agree(y: Any, predicted: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Whether each label in `y` is the one predicted.
+
+    >>> agree(["ham", "spam"], np.array(["ham", "ham"])).tolist()
+    [True, False]
+    """
+    labels = _as_array(y)
+    if len(labels) != len(predicted):
+        raise DataError(
+            f"X has {len(predicted)} rows but y has {len(labels)} labels; "
+            "give one label per row (inconsistent numbers of samples)."
+        )
+    if labels.dtype.kind == predicted.dtype.kind and labels.dtype.kind in "bifUS":
+        return np.asarray(labels == predicted)
+    pairs = zip(labels.tolist(), predicted.tolist(), strict=True)
+    return np.fromiter((a == b for a, b in pairs), bool, len(labels))
+
+
 def _want_two(classes: npt.NDArray[Any]) -> None:
     if len(classes) == 0:
         raise DataError("y is empty; a separator needs rows of two classes.")

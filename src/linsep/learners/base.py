@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.data.arrays import check_rows, check_shape, check_weights, require_finite
-from linsep.data.labels import encode
+from linsep.data.arrays import check_rows_meanwhile, check_shape, check_weights, require_finite
+from linsep.data.labels import agree, encode
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
 from linsep.model.linear import LinearModel
 from linsep.train.loop import Listener, Status, listeners_of
@@ -64,7 +64,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         problem = self._problem(X, y, sample_weight)
         self._reset(problem)
         with self._listening(callback, verbose) as listeners:
-            self._end(self._train(problem, listeners))
+            status = self._train(problem, listeners)
+            problem.settle()
+            self._end(status)
         return self
 
     def _check_parameters(self) -> None:
@@ -79,12 +81,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _problem(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Problem:
         """Checked rows, classes and weights, from whatever the user handed in."""
         first = classes is None or not hasattr(self, "classes_")
-        X = check_rows(X, self, reset=first, in_range=not self._any_scale)
+        X, settle = check_rows_meanwhile(X, self, reset=first, in_range=not self._any_scale)
         found, codes = encode(y, X.shape[0], classes)
         weights = check_weights(sample_weight, X.shape[0])
         self.classes_ = found
         weights = self._by_class(weights, codes)
-        return Problem(X, codes, weights, len(found), getattr(self, "n_jobs", None))
+        problem = Problem(X, codes, weights, len(found), getattr(self, "n_jobs", None))
+        problem.settle = settle
+        return problem
 
     def _part(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Problem:
         """`_problem` for rows that come in parts; only the first part settles the classes."""
@@ -94,14 +98,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 "class_weight is 'balanced', which needs all rows at once; for partial_fit give a "
                 "dict of label: weight."
             )
-        if first:
-            return self._problem(X, y, sample_weight, classes)
-        if classes is not None and set(np.asarray(classes).tolist()) != set(self.classes_.tolist()):
-            raise DataError(
-                f"classes is {classes!r}, but the first call settled on {self.classes_.tolist()!r}; "
-                "leave classes out after the first call, or start again with fit."
-            )
-        return self._problem(X, y, sample_weight, self.classes_)
+        if not first:
+            known = self.classes_.tolist()
+            if classes is not None and set(np.asarray(classes).tolist()) != set(known):
+                raise DataError(
+                    f"classes is {classes!r}, but the first call settled on {known!r}; "
+                    "leave classes out after the first call, or start again with fit."
+                )
+            classes = self.classes_
+        problem = self._problem(X, y, sample_weight, classes)
+        problem.settle()  # bad rows must not touch what the parts before have taught
+        return problem
 
     def _by_class(self, weights: Array | None, codes: Array) -> Array | None:
         """Sample weights times class weights."""
@@ -198,6 +205,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """The class of each row; a score of exactly zero is the positive class."""
         scores = self.decision_function(X)
         return LinearModel(*(self.classes_,) * 3).labels(scores)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted right, each counted with its weight."""
+        right = agree(y, self.predict(X))
+        return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 
     def rank(self, X: Any) -> Array:
         """All classes for each row, best first."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.data.arrays import check_rows
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
-from linsep.model.centred import CentredModel
+from linsep.model.centred import CentredModel, in_range
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.moments import Moments, in_units, moments
 from linsep.train.problem import Problem
@@ -197,11 +197,11 @@ class LinearDiscriminantAnalysis(
         self._n_features_out = columns
 
     def _set_covariance(self, found: Moments, white: Whitening) -> None:
-        """Keep what `covariance_` is made of: the scatter, or the axes of fewer rows than columns."""
+        """Keep what `covariance_` is made of: the scatter, or the axes where it is changed."""
         axes = white.axes
         self._exponents = found.frame.exponents
         self._axes = None if found.scatter is not None and axes.rest == 0 else axes
-        self._scatter = found.scatter if self._axes is None else None
+        self._scatter: Any = found.scatter if self._axes is None else None
 
     @property
     def covariance_(self) -> Array:
@@ -233,7 +233,8 @@ class LinearDiscriminantAnalysis(
         """Coordinates along the discriminant axes: within-class covariance one, widest first."""
         check_is_fitted(self)
         X = check_rows(X, self, reset=False)
-        return self._projection.scores(X).reshape(X.shape[0], -1).astype(X.dtype, copy=False)
+        along = in_range(self._projection.scores(X)).reshape(X.shape[0], -1)
+        return along.astype(X.dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

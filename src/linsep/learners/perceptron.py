@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.diagnosis import out_of_passes
 from linsep.rows.radius import largest_square
 from linsep.train.ensemble import Ensemble
 from linsep.train.loop import Listener, Pass, Status, run
@@ -76,6 +77,9 @@ class Perceptron(LinearClassifier):
         How the fit ended; `status_.value` is the sentence to read.
     mistakes_ : int
         Corrections made in all; `mistakes_per_epoch_` has them pass by pass.
+    proof_ : Separability or None
+        After `max_iter` passes with mistakes left, on small data: the separator that exists, or the
+        rows and multipliers that rule every separator out.
     trace_ : Trace
         With trace=True, every correction, or an even sample of them.
 
@@ -177,11 +181,16 @@ class Perceptron(LinearClassifier):
 
     def _initial(self, planes: int, d: int) -> tuple[Array, Array]:
         """`init` as (K, d) weights and (K,) intercepts."""
-        if isinstance(self.init, tuple) and len(self.init) == 2:
-            w, b = np.atleast_2d(self.init[0]), np.atleast_1d(self.init[1])
-        else:
-            w = np.atleast_2d(np.asarray(self.init, dtype=float))
-            w, b = (w[:, :-1], w[:, -1]) if w.shape[1] == d + 1 else (w, np.zeros(len(w)))
+        pair = isinstance(self.init, tuple) and len(self.init) == 2
+        try:
+            w = np.atleast_2d(np.asarray(self.init[0] if pair else self.init, dtype=float))
+            b = np.atleast_1d(np.asarray(self.init[1], dtype=float)) if pair else np.zeros(len(w))
+        except (TypeError, ValueError):
+            raise ParameterError(f"init is {self.init!r}; give weights as numbers.") from None
+        if not pair and w.shape[1] == d + 1:
+            w, b = w[:, :-1], w[:, -1]
+        if not (np.isfinite(w).all() and np.isfinite(b).all()):
+            raise ParameterError(f"init is {self.init!r}; weights must be finite.")
         if w.shape != (planes, d) or b.shape != (planes,):
             raise ParameterError(
                 f"init has {w.shape[0]} rows of {w.shape[1]} weights and {b.size} intercepts; "
@@ -198,6 +207,9 @@ class Perceptron(LinearClassifier):
             listeners,
             self._publish,
         )
+        self.proof_ = None
+        if status is Status.budget and self.fit_intercept:
+            status, self.proof_ = out_of_passes(problem, self.classes_)
         average = self.keep == "average"
         if status is Status.separated and average and self._ensemble.misplaced(problem) > 0:
             status = Status.averaged

@@ -53,10 +53,14 @@ class VotedPerceptron(LinearClassifier):
     Examples
     --------
     >>> from linsep import VotedPerceptron
-    >>> X, y = [[1.0, 1.0], [0.5, 3.0], [2.0, 2.0]], [1, 1, -1]
-    >>> voted = VotedPerceptron(max_iter=3, shuffle=False).fit(X, y)
-    >>> voted.survival_
-    array([0., 1., 0., 1., 0., 0., 0., 0.])
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> both = VotedPerceptron(shuffle=False).fit(X, [0, 0, 0, 1])
+    >>> both.survival_
+    array([0., 2., 0., 0., 1., 1., 0., 0., 2., 0., 1., 1., 1., 0., 0., 2., 0., 1., 6.])
+    >>> both.decision_function(X)
+    array([-1.        , -0.55555556, -0.11111111,  0.66666667])
+    >>> VotedPerceptron(kernel="rbf", gamma=1).fit(X, [0, 1, 1, 0]).predict(X)
+    array([0, 1, 1, 0])
     """
 
     def __init__(
@@ -122,7 +126,8 @@ class VotedPerceptron(LinearClassifier):
                 listeners,
                 lambda: self._publish(survivors.corrections(problem.X, walk.votes[0])),
             )
-        if status is Status.budget:
+        # That the last separator makes no mistakes says nothing of the vote.
+        if status is Status.budget or (status is Status.separated and self.decide != "last"):
             status = Status.voted
         self._publish(survivors.corrections(problem.X, walk.votes[0]))
         return status

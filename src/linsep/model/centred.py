@@ -24,13 +24,13 @@ class CentredModel(NamedTuple):
     weights : (K, d) in the units of the data
     at_centre : (K,) the score of the centre
     centre : (d,)
-    size : what difference between scores matters
+    size : (K,) what difference between scores matters
     """
 
     weights: Array
     at_centre: Array
     centre: Array
-    size: float = 1.0
+    size: Any = 1.0
 
     @property
     def intercept(self) -> Array:
@@ -49,12 +49,18 @@ class CentredModel(NamedTuple):
 
     def far(self, dtype: Any) -> bool:
         """Whether ⟨w, x⟩ + b would lose half its digits around the centre in this type."""
-        lost = np.abs(self.weights * self.centre).sum(axis=1).max(initial=0.0)
-        return bool(lost * np.sqrt(np.finfo(dtype).eps) > self.size)
+        large = np.abs(self.weights * self.centre).sum(axis=1)
+        return bool((large * np.sqrt(np.finfo(dtype).eps) > self.size).any())
 
     def scores(self, X: Any) -> Array:
         """⟨w, x − c⟩ + b for each row: a vector for one hyperplane, a column each for more."""
-        s = np.concatenate([self._part(X[i:j]) for i, j in spans(X.shape[0])]) + self.at_centre
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.far(X.dtype):
+                parts = [self._part(X[i:j]) for i, j in spans(X.shape[0])]
+                s = np.concatenate(parts) + self.at_centre
+            else:
+                weights, intercept = self.as_type(X.dtype)
+                s = np.asarray(X @ weights.T) + intercept
         return s.ravel() if s.shape[1] == 1 else s
 
     def _part(self, X: Any) -> Array:
@@ -68,3 +74,13 @@ class CentredModel(NamedTuple):
                 "The weights leave the range of float64: the entries of X are too small. "
                 "Multiply X by a constant such as 1e100."
             )
+
+
+def in_range(scores: Array) -> Array:
+    """`scores`, or a refusal where some have left the range of floats."""
+    if not np.isfinite(scores).all():
+        raise OverflowedError(
+            f"The scores of X leave the range of {scores.dtype}, although X is finite; its entries "
+            "are too large for these weights. Scale X as the training rows were, or divide both."
+        )
+    return scores

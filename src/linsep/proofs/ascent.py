@@ -58,8 +58,9 @@ def ascend(
     Examples
     --------
     >>> problem = Halfspaces.of(np.array([[0.0], [1.0]]), np.array([0, 1]))
-    >>> ascend(problem, 1e-3, 1e5).separator.round(2).tolist()
-    [2.0, -1.0]
+    >>> w, b = ascend(problem, 1e-3, 1e5).separator
+    >>> float(-b / w)
+    0.5
     """
     rows, signs = as_rows(problem.X), problem.signs
     n, d = problem.n_rows, problem.n_features
@@ -90,8 +91,8 @@ def ascend(
 
 def _reach(problem: Halfspaces, alpha: Floats) -> float:
     """‖p - q‖/2 for the means p and q of the two classes with weights α."""
-    halves = [np.where(problem.codes == k, alpha, 0.0) for k in (0, 1)]
-    if not (halves[0].any() and halves[1].any()):
+    ids = np.flatnonzero(alpha)
+    totals = np.bincount(problem.codes[ids], alpha[ids], 2)
+    if not totals.min() > 0:
         return np.inf
-    p, q = (problem.X.T @ (half / half.sum()) for half in halves)
-    return float(np.linalg.norm(p - q)) / 2
+    return float(np.linalg.norm(problem.combine(ids, alpha[ids] / totals[problem.codes[ids]]))) / 2

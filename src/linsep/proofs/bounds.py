@@ -6,14 +6,15 @@ For any separator with ‖w‖ = 1 and any α ≥ 0 with Σ αᵢ = 1 and Σ α�
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from linsep.proofs.exact import kernel_basis, whole
+from linsep.proofs.exact import kernel_basis
 from linsep.proofs.halfspaces import Halfspaces
-from linsep.proofs.scores import root_above
+from linsep.proofs.scores import root_above, whole
 
 Array = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -50,10 +51,10 @@ def balanced(problem: Halfspaces, ids: Array, alpha: Floats) -> tuple[Array, lis
     if len(basis) != 1 or min(basis[0]) < 0:
         return None
     factors = dict(zip(present, basis[0], strict=True))
-    whole = [factors[c] * a for c, a in zip(own.tolist(), numbers.tolist(), strict=True)]
-    used = [i for i, a in enumerate(whole) if a]
-    total = sum(whole)
-    return ids[used], [Fraction(whole[i], total) for i in used]
+    scaled = [factors[c] * a for c, a in zip(own.tolist(), numbers.tolist(), strict=True)]
+    used = [i for i, a in enumerate(scaled) if a]
+    total = sum(scaled)
+    return ids[used], [Fraction(scaled[i], total) for i in used]
 
 
 def bound(problem: Halfspaces, ids: Array, alpha: Floats) -> Bound | None:
@@ -71,15 +72,11 @@ def bound(problem: Halfspaces, ids: Array, alpha: Floats) -> Bound | None:
 
 def _carrying(problem: Halfspaces, ids: Array, alpha: Floats) -> npt.NDArray[np.bool_]:
     """The largest multipliers, as few as give the same length to seven digits."""
-    columns = problem.columns_of(ids)
-    Z = problem.take(ids, columns)
-    scale = np.append(problem.exponents[columns], 0)
-    scale = np.tile(scale - scale.max(), problem.blocks)
-    weight = problem.penalty(len(columns))
+    scale = problem.exponents - problem.exponents.max(initial=0)
 
     def length(part: npt.NDArray[np.bool_]) -> float:
-        x = np.ldexp(alpha[part] @ Z[part], scale) * weight / alpha[part].sum()
-        return float(np.linalg.norm(x))
+        x = problem.combine(ids[part], alpha[part] / alpha[part].sum())
+        return float(np.linalg.norm(np.ldexp(x, scale)))
 
     whole_length = length(alpha > 0)
     for bits in (8, 16, 20, 24, 28, 32):
@@ -91,24 +88,27 @@ def _carrying(problem: Halfspaces, ids: Array, alpha: Floats) -> npt.NDArray[np.
 
 def _square(problem: Halfspaces, ids: Array, multipliers: list[Fraction]) -> Fraction:
     """‖Σ αᵢzᵢ‖², the constant column left out, in original units."""
-    columns = problem.columns_of(ids)
-    numbers = whole(problem.take(ids, columns))
     denominator = math.lcm(*(a.denominator for a in multipliers))
-    low = min(numbers.rows)
-    factors = [
-        a.numerator * (denominator // a.denominator) << (r - low)
-        for a, r in zip(multipliers, numbers.rows, strict=True)
-    ]
-    width = len(columns) + 1
-    exponents = [*problem.exponents[columns].tolist(), 0] * problem.blocks
-    total = Fraction(0)
-    for j, column in enumerate(numbers.values.T):
-        if j % width == len(columns):
-            continue
-        places = np.flatnonzero(column)
-        entry = sum(
-            factors[i] * x for i, x in zip(places.tolist(), column[places].tolist(), strict=True)
-        )
-        if entry:
-            total += entry**2 * Fraction(4) ** (numbers.columns[j] + exponents[j])
-    return total * Fraction(4) ** low / denominator**2
+    read = [_read(problem.X, i) for i in problem.rows_of(ids).tolist()]
+    top = max(shift for _, _, shift in read)
+    sums: list[dict[int, int]] = [{} for _ in range(problem.blocks)]
+    sides = problem.sides(ids)
+    for (columns, numbers, shift), blocks, a in zip(read, sides, multipliers, strict=True):
+        factor = a.numerator * (denominator // a.denominator) << (top - shift)
+        for block, sign in blocks:
+            total = sums[block]
+            for j, x in zip(columns, numbers, strict=True):
+                total[j] = total.get(j, 0) + sign * factor * x
+    square = sum(x * x for total in sums for x in total.values())
+    return Fraction(square, denominator**2) / Fraction(4) ** top
+
+
+def _read(X: Any, i: int) -> tuple[list[int], list[int], int]:
+    """Columns and whole entries n of row i, with entry n/2^shift."""
+    if sp.issparse(X):
+        part = slice(X.indptr[i], X.indptr[i + 1])
+        columns, values = X.indices[part], X.data[part]
+    else:
+        columns = np.flatnonzero(X[i])
+        values = X[i, columns]
+    return columns.tolist(), *whole(values)

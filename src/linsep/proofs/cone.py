@@ -29,8 +29,16 @@ class Proposal(NamedTuple):
     multipliers: Floats | None
 
 
-def propose(M: Floats, out_of_time: Callable[[], bool] = bool) -> Proposal:
+def propose(M: Floats, out_of_time: Callable[[], bool] = bool, depth: float = 0.0) -> Proposal:
     """Search for a direction positive on all rows of `M`, or for multipliers that exclude one.
+
+    Parameters
+    ----------
+    M : array
+        Rows.
+    depth : float
+        0: any positive direction will do. Up to 1: one whose least value, on rows of length one,
+        is at least this part of the largest possible.
 
     Examples
     --------
@@ -49,7 +57,7 @@ def propose(M: Floats, out_of_time: Callable[[], bool] = bool) -> Proposal:
         basis, triangle = np.linalg.qr(M.T)
         M = np.ascontiguousarray(triangle.T)
     try:
-        direction, alpha = _Search(M).run(out_of_time)
+        direction, alpha = _Search(M).run(out_of_time, depth)
     except (np.linalg.LinAlgError, FloatingPointError):
         return Proposal(None, None)
     if direction is not None and basis is not None:
@@ -78,14 +86,16 @@ class _Search:
         self.t = float(z.min() - max(z.std(), 1e-3))
         self.xi = z - self.t
 
-    def run(self, out_of_time: Callable[[], bool]) -> tuple[Floats | None, Floats | None]:
+    def run(
+        self, out_of_time: Callable[[], bool], depth: float
+    ) -> tuple[Floats | None, Floats | None]:
         M, m = self.M, len(self.M)
         if not self.reachable:
             return None, polish(M, self.alpha)
         tried = 1e-2
         for _ in range(_ROUNDS):
             z = M @ self.v
-            if z.min() > 1e-14 * np.abs(z).max():
+            if z.min() > max(1e-14 * np.abs(z).max(), depth * self.theta):
                 return self.v, None
             if out_of_time() or not np.isfinite(self.theta):
                 break

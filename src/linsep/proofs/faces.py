@@ -1,7 +1,7 @@
 """Rows that no plane separates strictly: is there one with no row on the wrong side?
 
-Multipliers α > 0 with Σ αᵢzᵢ = 0 on some rows force ⟨zᵢ, v⟩ = 0 on them, for every v that has no row
-on the wrong side; so v is a combination of the normals of their span. Among those, the same
+Multipliers α > 0 with Σ αᵢzᵢ = 0 on some rows force ⟨zᵢ, v⟩ = 0 on them, for every v that has no
+row on the wrong side; so v is a combination of the normals of their span. Among those, the same
 question is asked again about the other rows: strictly positive on all of them is an answer, and
 multipliers that exclude it force more rows onto the plane. When all rows are on it, none exists
 (Stiemke 1915). All proposals; the verifier has the last word.

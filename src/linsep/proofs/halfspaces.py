@@ -114,6 +114,26 @@ class Halfspaces:
         """The rival class behind each constraint; None with two classes."""
         return None if self.n_classes == 2 else ids % self.n_classes
 
+    def sides(self, ids: Array) -> list[list[tuple[int, int]]]:
+        """For each constraint the blocks its row enters, each with its sign."""
+        if self.n_classes == 2:
+            return [[(0, int(sign))] for sign in self.signs[ids]]
+        own = self.codes[self.rows_of(ids)].tolist()
+        return [
+            [(y, 1), (k, -1)] for y, k in zip(own, (ids % self.n_classes).tolist(), strict=True)
+        ]
+
+    def combine(self, ids: Array, alpha: Floats) -> Floats:
+        """Σ αᵢzᵢ without the constants: (blocks, d), for the scaled columns."""
+        rows, place = np.unique(self.rows_of(ids), return_inverse=True)
+        C = np.zeros((self.blocks, len(rows)))
+        if self.n_classes == 2:
+            C[0, place] = alpha * self.signs[ids]
+        else:
+            np.add.at(C, (self.codes[self.rows_of(ids)], place), alpha)
+            np.add.at(C, (ids % self.n_classes, place), -alpha)
+        return np.asarray((self._scaled(rows).T @ C.T).T)
+
     def columns_of(self, ids: Array) -> Array:
         """The columns that are not zero in all rows behind the constraints `ids`."""
         part = self.X[np.unique(self.rows_of(ids))]

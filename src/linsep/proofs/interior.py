@@ -60,7 +60,7 @@ def _squares(A: Floats, scale: Floats) -> Floats:
 
 @cache
 def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController().select(user_api="blas")
 

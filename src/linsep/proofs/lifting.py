@@ -240,7 +240,7 @@ def _join(digits: list[Array], p: int) -> list[int]:
 def _fractions(values: list[int], modulus: int) -> tuple[list[int], int] | None:
     """Fractions of one denominator, as small as the modulus can tell apart."""
     bound = math.isqrt(modulus // 2)
-    denominator, numerators = 1, []
+    denominator, numerators = 1, list[int]()
     for value in values:
         n = value * denominator % modulus
         n = n - modulus if n > modulus // 2 else n

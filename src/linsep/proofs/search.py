@@ -17,6 +17,7 @@ Array = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _ROUNDS = 60
+_DEPTH = 0.5  # a separator deep inside the working set gets fewer other rows wrong
 _WIDEST = 4000  # unknowns a Newton system may have
 
 
@@ -28,15 +29,17 @@ class Frame(NamedTuple):
 
     @classmethod
     def of(cls, F: Floats) -> "Frame":
-        """Median and typical deviation of up to 256 rows: an outlier moves neither."""
+        """Median and typical deviation of up to 256 rows, which an outlier does not move.
+
+        A column that is constant in most rows is scaled by its largest deviation instead: a rare
+        feature must not look large.
+        """
         sample = F[:: max(1, len(F) // 256)]
         centre = np.median(sample, axis=0)
-        away = np.abs(sample - centre)
-        typical = np.median(away, axis=0)
-        typical = np.where(typical > 0, typical, away.mean(axis=0))
-        rest = typical == 0  # constant in the sample: take the range of all rows
-        if rest.any():
-            typical[rest] = np.abs(F[:, rest] - centre[rest]).max(axis=0, initial=0)
+        typical = np.median(np.abs(sample - centre), axis=0)
+        rare = typical == 0
+        if rare.any():
+            typical[rare] = np.abs(F[:, rare] - centre[rare]).max(axis=0, initial=0)
         return cls(centre, np.frexp(typical)[1].astype(np.int64))
 
     def apply(self, F: Floats) -> Floats:
@@ -92,7 +95,7 @@ def search(
         frame = Frame.of(F)
         M = problem.expand(ids, frame.apply(F))
         del F
-        found = propose(M, out_of_time)
+        found = propose(M, out_of_time, 0.0 if everything else _DEPTH)
         if found.multipliers is not None:
             carrying = found.multipliers > 0
             return Finding(None, ids[carrying], M[carrying], found.multipliers[carrying])
@@ -105,8 +108,10 @@ def search(
         wrong = np.flatnonzero(~(z > 0))
         if not len(wrong):
             return Finding(v, ids, M, None)
-        worst = wrong[np.argsort(z[wrong], kind="stable")][: max(size // 2, len(ids) // 4)]
-        grown = np.union1d(ids, worst)
+        # the rows nearest to the plane on its right side are the next to go wrong
+        number = min(max(4 * len(wrong), size // 8), max(size // 2, len(ids) // 4))
+        worst = np.argsort(z, kind="stable")[:number]
+        grown = np.union1d(ids, worst[np.isfinite(z[worst])])
         if len(grown) == len(ids):
             return nothing._replace(ids=ids, rows=M)
         ids = grown

@@ -15,21 +15,18 @@ rival's, and all norms divided by √2, so that two classes give the same number
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep.data.arrays import check_rows
-from linsep.data.chunks import spans
 from linsep.data.labels import encode
+from linsep.proofs.verify_scores import Data, Plane, brackets, lead, over_one, two_power
 
 Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Planes = list[list[Fraction]]
 
 _SLACK = Fraction(1, 10**11)
 _PRIME = (1 << 31) - 1
@@ -68,7 +65,7 @@ def check_codes(certificate: Any, X: Any, codes: Array, n_classes: int) -> str:
     """`check`, for rows and labels that are in the library's own form already."""
     if tuple(certificate.shape) != tuple(X.shape):
         return f"the data have shape {X.shape}, the certificate {tuple(certificate.shape)}"
-    data = _Data(X, codes, n_classes)
+    data = Data(X, codes, n_classes)
     if certificate.separable is None:
         return "nothing was proved: the certificate says undecided"
     if certificate.separable:
@@ -85,61 +82,11 @@ def check_codes(certificate: Any, X: Any, codes: Array, n_classes: int) -> str:
     return ""
 
 
-class _Data:
-    """Rows, labels, and exact arithmetic on them."""
-
-    def __init__(self, X: Any, codes: Array, n_classes: int) -> None:
-        self.X, self.codes, self.n_classes = X, codes, n_classes
-        self.n, self.d = X.shape
-        self.blocks = 1 if n_classes == 2 else n_classes
-        # Kesler's rows add up to zero over the blocks: one block is always redundant.
-        self.dimension = (n_classes - 1) * (self.d + 1)
-
-    def whole_row(self, i: int) -> tuple[list[int], list[int], int]:
-        """Columns, whole numbers and shift of row i: xⱼ = number · 2^shift, zeros left out."""
-        if sp.issparse(self.X):
-            part = slice(self.X.indptr[i], self.X.indptr[i + 1])
-            columns, values = self.X.indices[part], self.X.data[part]
-        else:
-            columns, values = np.arange(self.d), self.X[i]
-        occupied = values != 0
-        numbers, shift = _whole(values[occupied])
-        return columns[occupied].tolist(), numbers, shift
-
-    def sides(self, i: int, rival: int) -> list[tuple[int, int]]:
-        """The blocks a constraint enters, each with its sign."""
-        own = int(self.codes[i])
-        if self.n_classes == 2:
-            return [(0, 1 if own == 1 else -1)]
-        return [(own, 1), (rival, -1)]
-
-
-def _whole(values: Array) -> tuple[list[int], int]:
-    """Floats as whole numbers times one power of two."""
-    if not len(values):
-        return [], 0
-    fraction, exponent = np.frexp(values.astype(np.float64))
-    mantissa = (fraction * 2.0**53).astype(np.int64).tolist()
-    low = int(exponent.min())
-    shifts = (exponent - low).tolist()
-    return [m << s for m, s in zip(mantissa, shifts, strict=True)], low - 53
-
-
-def _over_one(fractions: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Fractions as whole numbers over one denominator."""
-    denominator = math.lcm(*(f.denominator for f in fractions))
-    return [f.numerator * (denominator // f.denominator) for f in fractions], denominator
-
-
-def _two_power(exponent: int) -> Fraction:
-    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
-
-
 # -- sums over a few rows ---------------------------------------------------------------------
 
 
 def _sums(
-    data: _Data, rows: Sequence[int], rivals: Sequence[int], numbers: Sequence[int]
+    data: Data, rows: Sequence[int], rivals: Sequence[int], numbers: Sequence[int]
 ) -> tuple[list[dict[int, int]], list[int], int]:
     """Σ aᵢzᵢ over constraints: by block and column, by block for the constant, and the shift."""
     read = [data.whole_row(int(i)) for i in rows]
@@ -155,7 +102,7 @@ def _sums(
     return columns, constants, low
 
 
-def _constraints(data: _Data, rows: Any, rivals: Any, multipliers: Any) -> str:
+def _constraints(data: Data, rows: Any, rivals: Any, multipliers: Any) -> str:
     """What is wrong with a list of constraints and multipliers, before any sum is formed."""
     if rows is None or multipliers is None or len(rows) != len(multipliers) or not len(rows):
         return "the certificate lists no rows, or not one multiplier for each"
@@ -185,22 +132,21 @@ def _rivals(rivals: Any, rows: Any) -> Any:
 
 
 def _short(value: Fraction) -> str:
-    text = str(value) if value.denominator.bit_length() < 200 else f"about {float(value):.3g}"
-    return text
+    return str(value) if value.denominator.bit_length() < 200 else f"about {float(value):.3g}"
 
 
-def _annihilates(data: _Data, rows: Any, rivals: Any, multipliers: Any, most: int) -> str:
+def _annihilates(data: Data, rows: Any, rivals: Any, multipliers: Any, most: int) -> str:
     problem = _constraints(data, rows, rivals, multipliers)
     if problem:
         return problem
     if len(rows) > most:
         return f"the certificate lists {len(rows)} rows; {most} are enough"
-    numbers, denominator = _over_one(multipliers)
+    numbers, denominator = over_one(multipliers)
     columns, constants, low = _sums(data, rows, _rivals(rivals, rows), numbers)
     for column in columns:
         for j, total in column.items():
             if total:
-                value = Fraction(total, denominator) * _two_power(low)
+                value = Fraction(total, denominator) * two_power(low)
                 return (
                     "the multipliers do not annihilate the rows: "
                     f"column {j} adds up to {_short(value)}"
@@ -210,7 +156,7 @@ def _annihilates(data: _Data, rows: Any, rivals: Any, multipliers: Any, most: in
     return ""
 
 
-def _bounded(certificate: Any, data: _Data) -> str:
+def _bounded(certificate: Any, data: Data) -> str:
     """margin_upper: the norm of a convex combination in which the biases cancel."""
     upper = certificate.margin_upper
     if upper == math.inf:
@@ -219,12 +165,12 @@ def _bounded(certificate: Any, data: _Data) -> str:
     problem = _constraints(data, rows, rivals, certificate.bound_multipliers)
     if problem:
         return f"margin_upper: {problem}"
-    numbers, denominator = _over_one(certificate.bound_multipliers)
+    numbers, denominator = over_one(certificate.bound_multipliers)
     columns, constants, low = _sums(data, rows, _rivals(rivals, rows), numbers)
     if any(constants):
         return "margin_upper: the multipliers of the classes do not balance"
     total = sum(x * x for column in columns for x in column.values())
-    square = Fraction(total, denominator**2) * _two_power(2 * low)
+    square = Fraction(total, denominator**2) * two_power(2 * low)
     if data.n_classes > 2:
         square /= 2
     claim = Fraction(upper) ** 2
@@ -238,145 +184,34 @@ def _bounded(certificate: Any, data: _Data) -> str:
 # -- scores of all rows -----------------------------------------------------------------------
 
 
-def _planes(certificate: Any, data: _Data) -> Planes | str:
-    """The separator in fractions: for each block the weights, then the bias."""
+def _planes(certificate: Any, data: Data) -> list[Plane] | str:
+    """The separator in fractions, or what is wrong with it."""
     if certificate.plane is not None:
-        planes = [list(map(Fraction, part)) for part in certificate.plane]
+        parts = [list(part) for part in certificate.plane]
     else:
         if certificate.weights is None or certificate.bias is None:
             return "the certificate holds no weights"
         W = np.atleast_2d(np.asarray(certificate.weights, np.float64))
         b = np.atleast_1d(np.asarray(certificate.bias, np.float64))
-        if not (np.all(np.isfinite(W)) and np.all(np.isfinite(b)) and len(W) == len(b)):
+        if len(W) != len(b) or not (np.all(np.isfinite(W)) and np.all(np.isfinite(b))):
             return "the certificate's weights or bias are not finite"
-        planes = [
-            [Fraction(x) for x in [*w, c]] for w, c in zip(W.tolist(), b.tolist(), strict=True)
-        ]
-    if len(planes) != data.blocks or any(len(part) != data.d + 1 for part in planes):
+        parts = np.column_stack([W, b]).tolist()
+    if len(parts) != data.blocks or any(len(part) != data.d + 1 for part in parts):
         return f"the certificate's weights do not fit {data.d} columns"
-    return planes
+    return [Plane.of(part) for part in parts]
 
 
-class _Plane:
-    """One plane of fractions, and scores of rows against it."""
-
-    def __init__(self, plane: list[Fraction]) -> None:
-        numbers, self.denominator = _over_one(plane)
-        self.bias = numbers[-1]
-        self.used = [j for j, a in enumerate(numbers[:-1]) if a]
-        self.numbers = {j: numbers[j] for j in self.used}
-        self.floats = self._as_floats(plane)
-
-    @staticmethod
-    def _as_floats(plane: list[Fraction]) -> tuple[Floats, float] | None:
-        """The plane in floats, if nothing is lost."""
-        try:
-            floats = [float(a) for a in plane]
-        except OverflowError:
-            return None
-        if any(Fraction(f) != a for f, a in zip(floats, plane, strict=True)):
-            return None
-        return np.array(floats[:-1]), floats[-1]
-
-    def exact(self, data: _Data, i: int) -> Fraction:
-        """⟨w, xᵢ⟩ + b"""
-        places, values, shift = data.whole_row(i)
-        total = sum(
-            self.numbers[j] * x for j, x in zip(places, values, strict=True) if j in self.numbers
-        )
-        return (total * _two_power(shift) + self.bias) / self.denominator
-
-    def bracket(self, data: _Data) -> tuple[Floats, Floats]:
-        """Scores of all rows and bounds on their errors: inf where floats cannot tell.
-
-        A sum of d+1 products rounded in any order is off by at most (d+2)u Σ|wⱼxⱼ| and by half
-        the smallest float for each product that underflows. Where every number is a multiple of
-        one power of two and all sums stay below 2^53 of it, nothing is rounded at all.
-        """
-        if self.floats is None:
-            return np.zeros(data.n), np.full(data.n, np.inf)
-        w, b = self.floats
-        scores, errors = np.empty(data.n), np.empty(data.n)
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            for start, stop, part in _blocks(data.X, self.used):
-                used = w[self.used]
-                scores[start:stop] = part @ used + b
-                size = abs(part) @ np.abs(used) + abs(b)
-                error = (len(used) + 4) * (size * 2.0**-51 + 2.0**-1073)
-                if size.max(initial=0) < 2.0**53 * _grain(part, used, b):
-                    error[:] = 0
-                errors[start:stop] = error
-        unsure = ~(np.isfinite(scores) & np.isfinite(errors))
-        scores[unsure], errors[unsure] = 0, np.inf
-        return scores, errors
-
-
-def _blocks(X: Any, used: list[int]) -> Iterator[tuple[int, int, Any]]:
-    """Blocks of rows as float64, reduced to the columns in use."""
-    everything = len(used) == X.shape[1]
-    size = X.shape[0] if sp.issparse(X) else max(64, (1 << 20) // max(1, X.shape[1]))
-    for start, stop in spans(X.shape[0], size):
-        part = X[start:stop]
-        if not everything:
-            part = part[:, used]
-        yield start, stop, part.astype(np.float64)
-
-
-def _grain(part: Any, w: Floats, b: float) -> float:
-    """A power of two that divides every product wⱼxⱼ and b."""
-    values = part.data if sp.issparse(part) else part
-    if not values.size or not w.size:
-        return _lowest(np.array([b]))
-    if np.all(values == np.rint(values)):
-        return min(_lowest(w), _lowest(np.array([b])))
-    return min(_lowest(values) * _lowest(w), _lowest(np.array([b])))
-
-
-def _lowest(values: Array) -> float:
-    """The smallest power of two that occurs in `values`; 1e300 if all are zero."""
-    values = values[values != 0]
-    if not values.size:
-        return 1e300
-    fraction, exponent = np.frexp(values)
-    mantissa = (fraction * 2.0**53).astype(np.int64)
-    low = (mantissa & -mantissa).astype(np.float64)
-    return float(np.min(np.ldexp(low, exponent - 53)))
-
-
-def _brackets(planes: list[_Plane], data: _Data) -> tuple[Floats, Floats]:
-    """Leads over rivals of every row, with errors; inf in the place of a row's own class."""
-    found = [plane.bracket(data) for plane in planes]
-    if data.n_classes == 2:
-        s, e = found[0]
-        return (np.where(data.codes == 1, 1.0, -1.0) * s)[:, None], e[:, None]
-    S, E = (np.column_stack(parts) for parts in zip(*found, strict=True))
-    own = np.arange(data.n), data.codes
-    lead, error = S[own][:, None] - S, E[own][:, None] + E
-    error += np.abs(lead) * 2.0**-52
-    lead[own], error[own] = np.inf, 0
-    return lead, error
-
-
-def _lead(planes: list[_Plane], data: _Data, i: int, rival: int) -> Fraction:
-    return sum(
-        (sign * planes[block].exact(data, i) for block, sign in data.sides(i, rival)),
-        Fraction(0),
-    )
-
-
-def _separates(certificate: Any, data: _Data) -> str:
+def _separates(certificate: Any, data: Data) -> str:
     """Every row strictly on its side, and the claimed margin is that of the nearest row."""
     found = _planes(certificate, data)
     if isinstance(found, str):
         return found
-    planes = [_Plane(part) for part in found]
-    lead, error = _brackets(planes, data)
-    near = np.argwhere(lead - error <= np.min(lead + error)).tolist()
-    least = min(_lead(planes, data, i, k) for i, k in near)
+    leads, error = brackets(found, data)
+    near = np.argwhere(leads - error <= np.min(leads + error)).tolist()
+    least, i = min((lead(found, data, i, k), i) for i, k in near)
     if least <= 0:
-        i, _ = min(near, key=lambda place: _lead(planes, data, *place))
         return f"row {i} is not on its side of the plane"
-    square = sum((a * a for part in found for a in part[:-1]), Fraction(0))
+    square = sum((plane.square() for plane in found), Fraction(0))
     square = square if data.n_classes == 2 else 2 * square
     claim = Fraction(certificate.margin) ** 2 * square
     if claim > least**2:
@@ -386,17 +221,16 @@ def _separates(certificate: Any, data: _Data) -> str:
     return ""
 
 
-def _leans(certificate: Any, data: _Data) -> str:
+def _leans(certificate: Any, data: Data) -> str:
     """No row on the wrong side, and some off the plane."""
     found = _planes(certificate, data)
     if isinstance(found, str):
         return found
-    planes = [_Plane(part) for part in found]
-    lead, error = _brackets(planes, data)
-    strictly = bool(np.any((lead > error) & np.isfinite(lead)))
-    certain = (lead > error) | ((error == 0) & (lead >= 0))
+    leads, error = brackets(found, data)
+    strictly = bool(np.any((leads > error) & np.isfinite(leads)))
+    certain = (leads > error) | ((error == 0) & (leads >= 0))
     for i, k in np.argwhere(~certain).tolist():
-        value = _lead(planes, data, i, k)
+        value = lead(found, data, i, k)
         if value < 0:
             return f"row {i} is on the wrong side of the plane"
         strictly = strictly or value > 0
@@ -406,7 +240,7 @@ def _leans(certificate: Any, data: _Data) -> str:
 # -- no plane at all --------------------------------------------------------------------------
 
 
-def _spans(certificate: Any, data: _Data) -> str:
+def _spans(certificate: Any, data: Data) -> str:
     """Positive multipliers on rows that span all rows: every v with all ⟨z, v⟩ ≥ 0 has all = 0."""
     span = certificate.span
     if span is None:
@@ -431,23 +265,23 @@ def _spans(certificate: Any, data: _Data) -> str:
     return ""
 
 
-def _orthogonal(data: _Data, normal: list[int]) -> str:
+def _orthogonal(data: Data, normal: list[int]) -> str:
     """Whether every constraint vanishes on this vector of weights and biases."""
     parts = [normal[k * (data.d + 1) : (k + 1) * (data.d + 1)] for k in range(data.blocks)]
     if data.n_classes > 2 and all(part == parts[0] for part in parts):
         return ""  # equal blocks: no row prefers any class
-    planes = [_Plane([Fraction(a) for a in part]) for part in parts]
-    lead, error = _brackets(planes, data)
-    lead[np.isinf(lead)] = 0
-    if np.any(np.abs(lead) > error):
+    planes = [Plane.of(part) for part in parts]
+    leads, error = brackets(planes, data)
+    leads[np.isinf(leads)] = 0
+    if np.any(np.abs(leads) > error):
         return "a normal is not orthogonal to every row"
     for i, k in np.argwhere(error > 0).tolist():
-        if _lead(planes, data, i, k):
+        if lead(planes, data, i, k):
             return "a normal is not orthogonal to every row"
     return ""
 
 
-def _constraint_rows(data: _Data, span: Any) -> Array:
+def _constraint_rows(data: Data, span: Any) -> Array:
     """The constraints of a spanning set as whole rows, each up to a power of two."""
     Z = np.zeros((len(span.rows), data.blocks, data.d + 1), dtype=object)
     for place, (i, rival) in enumerate(

@@ -179,7 +179,9 @@ class Support:
         high = max(1, min(PIECE, ROOM // len(self)))
 
         def one(top: int) -> None:
-            use(top, self.products(kernel, X[top : top + high], top))
+            K = self.products(kernel, X[top : top + high], top)
+            with np.errstate(over="ignore", invalid="ignore"):  # not handed on to other threads
+                use(top, K)
 
         list(kernel.shared(each)(one, range(0, X.shape[0], high)))
 

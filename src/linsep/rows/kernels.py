@@ -86,7 +86,9 @@ class Kernel(NamedTuple):
             list(each(fill, range(0, B.shape[0], PIECE)))
         else:
             K = self._ask(self.form, A, B)
-        if not np.isfinite(K.sum()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = K.sum()
+        if not np.isfinite(total):
             self._require_finite(K, left, right, second)
         return K
 

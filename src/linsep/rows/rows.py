@@ -2,7 +2,8 @@
 
 Dense rows keep one weight vector per class as a row of a (K, d) array. Sparse rows keep the
 weights feature-major, (d, K) with K filled up to a multiple of eight, so that one visit to a
-non-zero entry serves eight classes with one vector load. Sums are carried in the type of the weights: float32 data stay float32.
+non-zero entry serves eight classes with one vector load. Sums are carried in the type of the
+weights: float32 data stay float32.
 """
 
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._compile import by_type, kernel, lanes
+from linsep.data.arrays import frozen
 
 Array = npt.NDArray[Any]
 
@@ -158,9 +160,11 @@ Rows = Dense | CSR
 
 def as_rows(X: Any) -> Rows:
     """Wrap checked data (see `linsep.data.arrays.check_rows`) for kernels, without a copy."""
-    if sp.issparse(X):
-        return CSR(X.data, X.indices.view(np.uint32), X.indptr.astype(np.int64, copy=False))
-    return Dense(X)
+    if not sp.issparse(X):
+        return Dense(frozen(X))
+    narrow = X.indices.dtype == np.int32  # wider only beyond 2³¹ entries
+    indices = X.indices.view(np.uint32) if narrow else X.indices.astype(np.uint32)
+    return CSR(frozen(X.data), frozen(indices), frozen(X.indptr.astype(np.int64, copy=False)))
 
 
 @by_type

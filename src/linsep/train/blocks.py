@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 S = TypeVar("S")
 T = TypeVar("T")
 
-LOOKED_AT = 8192
+LOOKED_AT = 4096
 """Rows looked at for the centre and spread of the columns of a long array."""
 
 
@@ -171,9 +171,10 @@ class Blocks:
         part = self.X[which]
         if self.plain:
             return part
+        part = part * self.columns.scale  # exact, and safe from overflow in the difference
         if self.columns.shift.size:
-            part = part - self.columns.shift
-        return part * self.columns.scale
+            part -= self.columns.shift * self.columns.scale
+        return part
 
 
 def spread(X: Array, careful: bool = False) -> Spread:
@@ -188,14 +189,16 @@ def spread(X: Array, careful: bool = False) -> Spread:
     return Spread(mean / unit, np.sqrt(variance) / unit)
 
 
-def prepare(X: Array, fit_intercept: bool, penalty: float, careful: bool = False) -> Columns:
+def prepare(
+    X: Array, about: Spread, fit_intercept: bool, penalty: float, careful: bool = False
+) -> Columns:
     """The shift and scale that make sums over rows of X safe; none where X is tame.
 
     Columns far from zero for their spread are centred (a free bias takes up the shift): scores
     would lose the digits that the offset has. Columns of extreme scale are brought near one.
     """
     nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
-    mean, deviation = spread(X, careful)
+    mean, deviation = about
     size = np.where(deviation > 0, deviation, np.abs(mean))
     size[size == 0] = 1.0
     far = fit_intercept & (deviation > 0) & (np.abs(mean) > 32 * deviation)

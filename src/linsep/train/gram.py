@@ -83,13 +83,9 @@ class KernelScores:
                 rows = Gram(self.gram.whole())
                 hear(live(rows, self.codes, scale, order, self.bias, self.F, self.b, self.votes))
                 self.seen += len(order)
+                self._require_in_range()
             else:
                 self._windows(order, scale, hear)
-        if not np.isfinite(self.F).all():
-            raise OverflowedError(
-                f"The scores left the range of floats, although every value of kernel "
-                f"{self.kernel.name} is finite. Divide X by abs(X).max()."
-            )
         return Pass(epoch, mistakes, made, loss / problem.total)
 
     def _windows(self, order: Order, scale: Array, hear: Callable[[Found], None]) -> None:
@@ -111,8 +107,17 @@ class KernelScores:
             found = found._replace(where=rows[found.where])
             hear(found)
             self.seen += len(place)
-            self.F += self.gram.combine(found.where, found.steps)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.F += self.gram.combine(found.where, found.steps)
+            self._require_in_range()
             order, scale = order[WINDOW:], scale[WINDOW:]
+
+    def _require_in_range(self) -> None:
+        if not np.isfinite(self.F).all():
+            raise OverflowedError(
+                f"The scores left the range of floats, although every value of kernel "
+                f"{self.kernel.name} is finite. Divide X by abs(X).max()."
+            )
 
     def _outlived(self, n: int, scale: Array) -> None:
         """The separator survived `n` more presentations."""

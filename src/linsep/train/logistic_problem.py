@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import DataError, OverflowedError
-from linsep.train.blocks import Blocks, Columns, Crew, prepare
+from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
 from linsep.train.curvature import Curvature
 from linsep.train.logistic_sums import LogisticSums, Sums
+from linsep.train.quasi_newton import Memory
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -50,10 +51,11 @@ class Problem:
     ) -> None:
         n, d = X.shape
         total = float(n if weights is None else weights.sum())
-        self.unit = C * total if math.inf > C else total
-        penalty = 1 / self.unit if math.inf > C else 0.0
+        self.unit = C * total if math.isfinite(C) else total
+        penalty = 1 / self.unit if math.isfinite(C) else 0.0
         self.fit_intercept = fit_intercept
-        self.columns = prepare(X, fit_intercept, penalty, careful)
+        self.about = spread(X, careful)
+        self.columns = prepare(X, self.about, fit_intercept, penalty, careful)
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = np.append(penalty * scale * scale, 0.0)
         c = np.array([1 / n]) if weights is None else weights / total
@@ -140,8 +142,8 @@ class Sample:
     def solve(self, u: Floats, gradient: Floats | None, stop: float) -> Floats:
         """Minimise F_sample(u) − ⟨shift, u⟩, the shift such that the slope at u is `gradient`.
 
-        Ends when Newton's decrement is below `stop`, or a thousandth of what it was: the sample
-        knows no better.
+        Ends when Newton's decrement (squared) is below `stop`, or with `gradient` a ten-thousandth
+        of what it was: the sample knows no better.
         """
         value, g = self._at(u, True)
         shift = np.zeros_like(u) if gradient is None else g - gradient
@@ -151,10 +153,10 @@ class Sample:
             step = self.curvature.solve(g)
             decrement2, t = float(g @ step), 1.0
             if before == math.inf and gradient is not None:
-                stop = max(stop, 1e-6 * decrement2)
+                stop = max(stop, 1e-4 * decrement2)
             if not decrement2 > stop:
                 return u - step
-            curved = decrement2 > 0.05 * before
+            curved = decrement2 > 0.2 * before
             while True:
                 trial, slope = self._at(u - t * step, curved)
                 trial -= float(shift @ (u - t * step))
@@ -165,3 +167,17 @@ class Sample:
                     return u
             u, value, g, before = u - t * step, trial, slope - shift, decrement2
         return u
+
+    def follow(self, p: Point, last: Point | None, memory: Memory) -> Floats:
+        """Where the sample, corrected by the gradient at p and by past passes, has its minimum."""
+        if self.curvature is None or self._far(p):
+            return self.solve(p.u, p.gradient, 1e-16 * p.value)
+        # F is as good as quadratic here: one step, and what passes told of the Hessian holds.
+        if last is not None and not self._far(last):
+            memory.add(p.u - last.u, p.gradient - last.gradient)
+        self._at(p.u, True)
+        return p.u - memory.apply(p.gradient, self.curvature.solve)
+
+    def _far(self, p: Point) -> bool:
+        assert self.curvature is not None
+        return float(p.gradient @ self.curvature.solve(p.gradient)) > 1e-4 * p.value

@@ -140,19 +140,19 @@ def _block(X, signs, c, w, b, D, out):  # type: ignore[no-untyped-def]
     log = np.empty(size)
     plus = np.empty(size)
     minus = np.empty(size)
-    weight = np.full(size, c[0])
+    weight = np.empty(size)
     whole = np.empty(size, np.int64)
     power = whole.view(np.float64)
     v = np.empty((2, d))
-    out[:] = 0.0
+    for j in range(out.shape[0]):
+        out[j] = 0.0
     for start in range(0, n, size):
         m = min(size, n - start)
         rows = X[start : start + m]
         y = signs[start : start + m]
-        if c.shape[0] > 1:
-            weight[:m] = c[start : start + m]
         _scores(rows, w, b, z)
         for i in range(m):
+            weight[i] = c[0 if c.shape[0] == 1 else start + i]
             z[i] *= y[i]
             tail[i] = -abs(z[i])
         exp_of_negative(tail[:m], whole, power)  # e^{−|z|}
@@ -172,8 +172,11 @@ def _block(X, signs, c, w, b, D, out):  # type: ignore[no-untyped-def]
             wrong += 1.0 if z[i] <= 0 and weight[i] > 0 else 0.0
             log[i] = weight[i] * tail[i] * inverse * inverse  # c σ(z)σ(−z)
         if D.shape[0] > 0:
-            D[start : start + m] = log[:m]
-        v[:] = 0.0
+            for i in range(m):
+                D[start + i] = log[i]
+        for j in range(d):
+            v[0, j] = 0.0
+            v[1, j] = 0.0
         _combine(rows, plus, minus, v[0], v[1])
         for j in range(d):
             out[j] += v[0, j]

@@ -19,7 +19,10 @@ class Status(Enum):
         "The last separator makes no mistakes; the average, which is kept, still makes some. "
         "Use keep='last' for the separator itself."
     )
-    voted = "Made the passes asked for; every separator met on the way has its votes."
+    voted = (
+        "Made the passes asked for, or as many as it took to make no mistakes; every separator met "
+        "on the way has its votes."
+    )
     budget = (
         "Stopped after max_iter passes with mistakes left. Raise max_iter, or run certify to see "
         "whether a separator exists."
@@ -47,13 +50,17 @@ class Status(Enum):
         "rank_ counts those that do add something."
     )
     no_spread = (
-        "The classes differ in a direction in which no class has any spread, so they are told "
-        "apart without doubt, and the likelihood has no maximum. A small spread was assumed there. "
-        "Set shrinkage='auto', or drop columns, for probabilities to rely on."
+        "The classes differ in a direction in which no class has any spread: they are told apart "
+        "there without doubt, and a small spread was assumed to keep the weights finite. For "
+        "probabilities to rely on use LinearDiscriminantAnalysis(shrinkage='auto'), or drop columns."
     )
     no_difference = (
         "The classes have the same means, so no hyperplane tells them apart; every row gets the "
         "more frequent class. Add features that differ, or bend them (products, polynomials)."
+    )
+    unfinished = (
+        "Stopped after max_iter passes with the loss still changing by more than tol. Raise "
+        "max_iter or tol, or use solver='exact'."
     )
     diverged = (
         "Stopped because the loss grew without bound: the steps are too long. The best weights met "

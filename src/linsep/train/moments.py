@@ -32,7 +32,7 @@ def power(exponents: Array) -> Floats:
     >>> power(np.array([3, -2000]))[0]
     np.float64(8.0)
     """
-    return np.ldexp(1.0, np.clip(exponents, -1022, 1022))
+    return np.ldexp(1.0, np.clip(exponents, -1074, 1023))
 
 
 class Part(NamedTuple):
@@ -92,7 +92,7 @@ class Frame(NamedTuple):
 
     def raw(self, values: Floats) -> Floats:
         """Numbers of the tame units in the units of the data."""
-        return np.ldexp(values, self.exponents)
+        return values * power(self.exponents)
 
 
 class Moments(NamedTuple):
@@ -137,19 +137,23 @@ class Moments(NamedTuple):
         Z -= self.lost[part.codes]
         return Z
 
-    def merged(self, k: int) -> "Moments":
-        """The moments of class k against all other classes together: two classes, k second."""
-        share = self.frame.shares
+    def apart(self, k: int) -> Floats:
+        """Rows z with Σ zzᵀ the covariance of all means but that of class k about their mean."""
+        rest = np.arange(len(self.offsets)) != k
+        share = self.frame.shares[rest]
+        middle = share @ self.offsets[rest] / share.sum()
+        return np.asarray(np.sqrt(share)[:, None] * (self.offsets[rest] - middle))
+
+    def against_rest(self, k: int) -> "Moments":
+        """The moments of two classes: all others together, and class k."""
+        share, apart = self.frame.shares, self.apart(k)
         rest = np.arange(len(share)) != k
-        inside = share[rest] / share[rest].sum()
-        middle = inside @ self.offsets[rest]
-        apart = np.sqrt(share[rest])[:, None] * (self.offsets[rest] - middle)
+        middle = share[rest] @ self.offsets[rest] / share[rest].sum()
         scatter = None if self.scatter is None else self.scatter + apart.T @ apart
-        frame = self.frame._replace(
-            shares=np.array([1.0 - share[k], share[k]]), means=np.empty((2, 0))
+        frame = self.frame._replace(shares=np.array([share[rest].sum(), share[k]]))
+        return self._replace(
+            frame=frame, offsets=np.stack([middle, self.offsets[k]]), scatter=scatter
         )
-        offsets = np.stack([middle, self.offsets[k]])
-        return Moments(frame, self.centre, offsets, np.empty((2, 0)), scatter)
 
 
 def in_units(scatter: Floats, exponents: Array) -> Floats:
@@ -160,8 +164,8 @@ def in_units(scatter: Floats, exponents: Array) -> Floats:
     if not np.isfinite(raw).all() or (own[there] < np.finfo(float).tiny).any():
         j = int(np.argmax(np.where(there, np.abs(exponents), -1)))
         raise OverflowedError(
-            f"The variance of column {j} is about 1e{round(0.602 * int(exponents[j])):+d}, which no "
-            "float can hold, although the fit itself is sound. Divide the column by a constant."
+            f"The variance of column {j} is about 1e{round(0.602 * int(exponents[j])):+d}, which "
+            "no float can hold, although the fit itself is sound. Divide the column by a constant."
         )
     return raw
 
@@ -208,7 +212,7 @@ def frame_of(problem: Problem) -> Frame:
         part = part_of(block, d, weight_exponent)
         top = np.maximum(_column_max(part.X), _column_max(-part.X)) if len(part.codes) else 0.0
         top = np.broadcast_to(np.asarray(top, np.float64), d)
-        exponents = np.where(top > 0, np.frexp(top)[1], EMPTY)
+        exponents = np.where(top > 0, np.clip(np.frexp(top)[1], -1022, 1023), EMPTY)
         Z = _scaled(part.X, power(-np.where(top > 0, exponents, 0)))
         return top, exponents, np.bincount(part.codes, part.weights, K), part.sums(Z, K)
 

@@ -7,9 +7,10 @@ solved first. Then every pass over all rows gives the true gradient g, and the n
 
     F_sample(u) − ⟨∇F_sample(uₖ) − g, u⟩,
 
-whose minimum is the true one when the two Hessians agree (Shamir, Srebro and Zhang, 2014). Each
-pass divides the distance to the optimum by a factor of hundreds. Where that fails, and with few
-rows, Newton's method with the full Hessian takes over.
+whose minimum is the true one when the two Hessians agree (Shamir, Srebro and Zhang, 2014). Past
+passes correct the sample's Hessian where it errs most. Each pass divides the distance to the
+optimum by a factor of hundreds. Where that fails, and with few rows, Newton's method with the full
+Hessian takes over.
 
 The run stops on a certified gap: by duality (see `linsep.train.logistic_problem`), or, where there
 is no penalty or next to none, by Newton's decrement (see `linsep.train.curvature`).
@@ -21,11 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.errors import OverflowedError, ParameterError
-from linsep.train.blocks import Crew, spread
+from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.train.blocks import Crew
 from linsep.train.curvature import Curvature, decrease_left
 from linsep.train.logistic_problem import Point, Problem, Sample
 from linsep.train.loop import Listener, Pass, Status
+from linsep.train.quasi_newton import Memory
 from linsep.train.sampling import pick
 from linsep.train.solution import Solution
 
@@ -76,7 +78,7 @@ def fit_logistic(
     if not C > 0:
         raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
     arguments = (X, signs, weights, float(C), fit_intercept)
-    with Crew(n_jobs) as crew:
+    with Crew(n_jobs) as crew, np.errstate(all="ignore"):
         for careful in (False, True):
             run = _Run(Problem(*arguments, crew, careful), tol, max_iter, listener)
             try:
@@ -139,30 +141,29 @@ class _Run:
         X = sums.blocks.X
         n, d = X.shape
         wanted = min(max(8192, _PER_FEATURE * d), n // 4)
-        rows, chance = pick(sums.blocks, spread(X), sums.c, wanted, sums.crew)
+        rows, chance = pick(sums.blocks, problem.about, sums.c, wanted, sums.crew)
         if len(rows) > n // 2:
             return u
         own, signs = sums.blocks.rows(rows), sums.signs[rows]
         c = (sums.c if len(sums.c) == 1 else sums.c[rows]) / chance
         if cold:
-            few = slice(None, None, 6)
+            few = np.arange(0, len(rows), 6)
             u = Sample(problem, own[few], signs[few], 6 * c[few]).solve(u, None, 3e-4)
         sample = Sample(problem, own, signs, c)
         if cold:
             u = sample.solve(u, None, 3e-5)
-        before = math.inf
+        last, memory = None, Memory(8)
         while True:
             p = self.look(u)
             if p.gap <= self.tol * p.value:
                 self.status = Status.converged
-            if self.status is not None or not self._closer(p, sample, before):
+            if self.status is not None or not self._closer(p, sample, last):
                 return self.best.u if self.best else u
-            before = min(p.gap, before)
-            u = sample.solve(u, p.gradient, 1e-16 * p.value)
+            u, last = sample.follow(p, last, memory), p
 
-    def _closer(self, p: Point, sample: Sample, before: float) -> bool:
+    def _closer(self, p: Point, sample: Sample, last: Point | None) -> bool:
         """Whether another corrected sample is worth its pass."""
-        if p is not self.best or (p.gap > 0.2 * before and before < math.inf):
+        if p is not self.best or (last and last.gap < math.inf and p.gap > 0.2 * last.gap):
             return False
         if p.gap < math.inf or sample.curvature is None:
             return True
@@ -186,8 +187,9 @@ class _Run:
                 if trial.value <= p.value - 1e-4 * t * decrement2 + 4e-15 * p.value:
                     break
                 t /= 2
-                if self.status is not None or t < 1e-9:
-                    self.status = self.status or Status.budget
+                if self.status is None and t < 1e-9:
+                    self.status = self._at_rounding(p)
+                if self.status is not None:
                     return
             p = trial
 
@@ -201,24 +203,36 @@ class _Run:
             radius2 = problem.sums.widest(curvature.whiten())
             self.gap = min(self.gap, decrease_left(decrement2, radius2))
         # Below 1e-8 the weights are asked for as many digits: ‖step‖² by the Hessian, relative.
-        if self.gap <= asked and (self.tol > 1e-8 or decrement2 <= self.tol**2 * p.value):
+        if self.gap <= asked and (self.tol >= 1e-8 or decrement2 <= self.tol**2 * p.value):
             return Status.converged
-        if decrement2 > before / 4 and decrement2 < 1e-16 * p.value:  # the rest is rounding
-            return Status.converged if self.gap <= 1e-11 * p.value else Status.budget
-        if not problem.ridge.any() and self._runs_away(p.u, step, radius2 * decrement2 > 0.1):
+        if decrement2 > before / 4 and decrement2 < 1e-16 * p.value:
+            return self._at_rounding(p)
+        if not problem.ridge.any() and self._runs_away(p, step, radius2 * decrement2 > 0.1):
             return Status.no_optimum
         return None
 
-    def _runs_away(self, u: Floats, step: Floats, far: bool) -> bool:
-        """Whether the losses fall for ever: u separates the classes, or the step has no loser.
+    def _at_rounding(self, p: Point) -> Status:
+        """No step lowers F by more than rounding raises it: the ending, whatever was asked."""
+        return Status.converged if self.gap <= max(self.tol, 1e-11) * p.value else Status.budget
+
+    def _runs_away(self, p: Point, step: Floats, far: bool) -> bool:
+        """Whether the losses fall for ever: p separates the classes, or the step has no loser.
 
         A direction that lowers no zᵢ and raises some is one along which the likelihood rises to its
-        supremum without reaching it. Newton's steps turn into it when there is one.
+        supremum without reaching it. Newton's steps turn into it when there is one. The point kept
+        then separates the classes, if any does.
         """
-        if self.problem.sums.extremes(u)[0] > 0:
+        sums = self.problem.sums
+        if sums.extremes(p.u)[0] > 0:
             return True
-        low, high = self.problem.sums.extremes(-step)
-        return far and high > 0 and low >= -1e-9 * high
+        low, high = sums.extremes(-step)
+        if not (far and high > 0 and low >= -1e-9 * high):
+            return False
+        for t in 4.0 ** np.arange(20):
+            self.best = self.problem.point(p.u - t * step)
+            if sums.extremes(self.best.u)[0] > 0 or low <= 0:
+                break
+        return True
 
     def _ending(self, u: Floats) -> Solution:
         problem, p, unit = self.problem, self.best, self.problem.unit
@@ -228,6 +242,11 @@ class _Run:
         w, b = problem.columns.outside(u[:-1], float(u[-1]))
         if not problem.fit_intercept:
             b = 0.0
+        if not (np.isfinite(w).all() and np.isfinite(b)):
+            raise DataError(
+                "X has columns so small that their weights leave the range of floats. Multiply X "
+                "by a constant."
+            )
         primal = p.value * unit if p else math.inf
         gap = self.gap * unit if p else math.inf
         if status is Status.no_optimum:

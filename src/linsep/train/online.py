@@ -30,7 +30,7 @@ def copy_into(best, w, b):
 
 @kernel
 def present(
-    rule, rows, signs, scale, order, start, limit, bias, keep, w, b, u, ub, best, tally, s, a
+    rule, rows, codes, scale, order, start, limit, bias, keep, w, b, u, ub, best, tally, s, a
 ):
     """Correct w after each row of order[start:]; stop after `limit` corrections. Two classes.
 
@@ -41,7 +41,7 @@ def present(
     position = order.shape[0]
     for p in range(start, order.shape[0]):
         i = order[p]
-        y = signs[i]
+        y = 1.0 if codes[i] == 1 else -1.0
         score = dot(rows, i, w) + b[0]
         z = y * score                                                # z = y(⟨w, x⟩ + b)
         part = scale[p] if scale.shape[0] > 0 else 1.0

@@ -37,7 +37,8 @@ class Block(NamedTuple):
 class Problem:
     """Rows, classes and weights of an array, cut into blocks without a copy.
 
-    Whoever shares out passes among threads sets `halt` to have them end at the next block.
+    Whoever shares out passes among threads sets `halt` to have them end at the next block. A check
+    of the entries that may still be going on is waited for by `settle` at the end of each pass.
 
     Parameters
     ----------
@@ -69,6 +70,7 @@ class Problem:
         self.n_jobs = n_jobs
         self._spans = spans(self.n_rows)
         self.halt = Event()
+        self.settle: Callable[[], None] = lambda: None
 
     @property
     def codes(self) -> Array:
@@ -96,7 +98,7 @@ class Problem:
             for k in range(self.n_classes)
         ]
         for part in parts:
-            part.halt = self.halt
+            part.halt, part.settle = self.halt, self.settle
         return parts
 
     def block(self, number: int) -> Block:
@@ -116,6 +118,7 @@ class Problem:
                 return
             block = self.block(int(k))
             yield block, row_order(len(block.codes), seed, epoch, block.number, shuffle)
+        self.settle()
 
     def require_in_range(self, W: Array, b: Array) -> None:
         """Raise where scores of these weights could leave the range of floats."""
@@ -132,7 +135,9 @@ class Problem:
 
     def sum(self, function: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
         """The sum of `function` over blocks, the same bytes for any number of threads."""
-        return sum_over(function, self.blocks(), add, self.n_jobs)
+        total = sum_over(function, self.blocks(), add, self.n_jobs)
+        self.settle()
+        return total
 
 
 def presentations(block: Block, order: Order) -> tuple[Order, Array]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
+from linsep.data.chunks import BLOCK
 from linsep.train.blocks import Blocks, Crew, Spread
 
 Array = npt.NDArray[Any]
@@ -31,14 +32,14 @@ def pick(
     with np.errstate(divide="ignore", over="ignore"):
         inverse = np.where(about.deviation > 0, 1 / about.deviation, 1e150)
     scale = 0.5 * wanted / (n if len(c) == 1 else float(c.sum()))
+    c = np.ones(1) if len(c) == 1 else c
 
-    def one(k: int) -> None:
-        start, stop = blocks.span(k)
-        own = np.ones(1) if len(c) == 1 else c[start:stop]
-        _chances(blocks.X[start:stop], about.mean, inverse, own, scale, chance[start:stop])
+    def some(start: int) -> None:
+        stop = min(n, start + 8 * BLOCK)
+        _chances(blocks.X, about.mean, inverse, c, scale, start, stop, chance)
         chosen[start:stop] = _draws(start, stop) < chance[start:stop]
 
-    crew.map(one, range(len(blocks)))
+    crew.map(some, range(0, n, 8 * BLOCK))
     rows = np.flatnonzero(chosen)
     return rows, chance[rows]
 
@@ -53,10 +54,10 @@ def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
 
 
 @kernel
-def _chances(X, mean, inverse, c, scale, chance):  # type: ignore[no-untyped-def]
+def _chances(X, mean, inverse, c, scale, start, stop, chance):  # type: ignore[no-untyped-def]
     """min(1, scale · cᵢ (1 + ‖(xᵢ − mean)/deviation‖²/d))"""
-    n, d = X.shape
-    for i in range(n):
+    d = X.shape[1]
+    for i in range(start, stop):
         q = 0.0
         for j in range(d):
             t = (X[i, j] - mean[j]) * inverse[j]

@@ -174,7 +174,7 @@ class Survivors:
             self._fresh.append(found)
 
     def corrections(self, X: Any, votes: float) -> Corrections:
-        """All corrections up to now, the fresh ones of rows X; `votes` are of the last separator."""
+        """All corrections up to now, the fresh ones of rows X; `votes` are the last separator's."""
         support, where, steps, survival = self.settled
         if not self._fresh:
             return Corrections(support, where, steps, np.append(survival[:-1], votes))

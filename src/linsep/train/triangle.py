@@ -27,7 +27,9 @@ def triangle(problem: Problem, rows: Callable[[Block], Floats]) -> Floats:
     """
 
     def factor(Z: Any) -> Floats:
-        return np.linalg.qr(Z, mode="r") if Z.shape[0] > Z.shape[1] else Z
+        return np.asarray(np.linalg.qr(Z, mode="r") if Z.shape[0] > Z.shape[1] else Z)
 
     with Crew(1):
-        return problem.sum(lambda block: factor(rows(block)), lambda a, b: factor(np.vstack([a, b])))
+        return problem.sum(
+            lambda block: factor(rows(block)), lambda a, b: factor(np.vstack([a, b]))
+        )

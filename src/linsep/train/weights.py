@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import BLOCK
-from linsep.rows.rows import CSR, Rows
+from linsep.rows.rows import CSR
 from linsep.train import online
 from linsep.train.line_search import best_step
 from linsep.train.loop import Pass
@@ -121,12 +121,11 @@ class Weights:
         self._open(epoch)
         for block, order in blocks:
             order, scale = presentations(block, order)
-            labels = block.signs if self.binary else block.codes
             position = 0
             while position < len(order):
                 before = self.tally[STEPS]
                 limit = EVERY if recorder is None else recorder.wait()
-                position = self._present(rule, block.rows, labels, scale, order, position, limit)
+                position = self._present(rule, block, scale, order, position, limit)
                 if recorder is not None:
                     self._record(recorder, before, epoch, block.start)
         return self._close(epoch, getattr(rule, "eta", 1.0))
@@ -134,13 +133,13 @@ class Weights:
     def _present(
         self,
         rule: Rule,
-        rows: Rows,
-        labels: Array,
+        block: Block,
         scale: Array,
         order: Order,
         position: int,
         limit: int,
     ) -> int:
+        rows, labels = block.rows, block.codes
         if self.binary:
             return online.present(
                 rule, rows, labels, scale, order, position, limit, self.bias, self.keep,

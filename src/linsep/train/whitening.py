@@ -5,12 +5,13 @@ nor offsets decide which directions count as having no spread, but only the roun
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.moments import Floats, Moments, in_units
+from linsep.train.moments import Floats, Moments, in_units, require_room
 from linsep.train.problem import Block, Problem
 from linsep.train.triangle import triangle
 
@@ -45,6 +46,7 @@ class Axes(NamedTuple):
 
     def covariance(self, exponents: Any) -> Floats:
         """The covariance of these axes in the units of the data."""
+        require_room(len(self.unit), len(self.unit))
         C = (self.vectors * (self.values - self.rest)) @ self.vectors.T
         C.flat[:: len(C) + 1] += self.rest
         return in_units(C * self.unit * self.unit[:, None], exponents)
@@ -72,7 +74,7 @@ class Whitening(NamedTuple):
         return self.axes.vectors.shape[1] < len(self.axes.unit) and self.axes.rest == 0
 
     def back(self, whitened: Any, exponents: Any) -> Floats:
-        """Weights of whitened columns, (..., m), as weights of the columns of the data, (..., d)."""
+        """Weights of whitened columns, (..., m), as weights of the data's columns, (..., d)."""
         unit = self.axes.unit
         inverse = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0)
         with np.errstate(over="ignore"):
@@ -89,20 +91,31 @@ def whiten(moments: Moments, problem: Problem, shrinkage: Any = None) -> Whiteni
         fourth powers by shrinkage='auto'
     shrinkage : None, 'auto' (Ledoit and Wolf) or a number from 0 to 1
     """
-    found = None if moments.scatter is None else axes_of(moments, moments.scatter, shrinkage, problem)
+    found = (
+        None if moments.scatter is None else axes_of(moments, moments.scatter, shrinkage, problem)
+    )
     if found is None or found.rest + found.values.min(initial=1.0) < ROUGH:
-        R = triangle(problem, lambda block: _weighted_rows(moments, block))
-        R /= math.sqrt(moments.frame.total)
+        R = factor_of(moments, problem)
         found = axes_of(moments, R, shrinkage, problem, factor=True)
     return complete(found, moments)
 
 
-def whiten_scatter(moments: Moments) -> Whitening | None:
-    """The map from the scatter matrix alone, or None where it has lost too many digits."""
-    if moments.scatter is None:
-        return None
-    found = axes_of(moments, moments.scatter)
-    return None if found.values.min(initial=1.0) < ROUGH else complete(found, moments)
+def whiten_each(moments: Moments, problem: Problem) -> Iterator[Whitening]:
+    """The maps for each class against all others together."""
+    R: Floats | None = None
+    for k in range(len(moments.offsets)):
+        two = moments.against_rest(k)
+        found = None if two.scatter is None else axes_of(two, two.scatter)
+        if found is None or found.values.min(initial=1.0) < ROUGH:
+            R = factor_of(moments, problem) if R is None else R
+            found = axes_of(two, np.vstack([R, moments.apart(k)]), factor=True)
+        yield complete(found, two)
+
+
+def factor_of(moments: Moments, problem: Problem) -> Floats:
+    """R with RᵀR the covariance within classes, in tame units."""
+    R = triangle(problem, lambda block: _weighted_rows(moments, block))
+    return R / math.sqrt(moments.frame.total)
 
 
 def _weighted_rows(moments: Moments, block: Block) -> Floats:
@@ -123,7 +136,7 @@ def axes_of(
     frame = moments.frame
     deviation = np.sqrt(np.square(spread).sum(axis=0) if factor else spread.diagonal())
     rounding = frame.rounding * frame.top
-    fixed = shrinkage is not None and not isinstance(shrinkage, str)
+    fixed = shrinkage is not None and not isinstance(shrinkage, str) and deviation.any()
     if fixed:
         unit, alive = _common_unit(deviation, frame.exponents), deviation > 0
     else:
@@ -144,7 +157,7 @@ def axes_of(
     else:
         alpha, target = 0.0, 0.0
     if alpha * target == 0:
-        keep = np.sqrt(np.maximum(values, 0)) > _noise_along(vectors, noise)
+        keep = np.sqrt(np.maximum(values, 0)) > rounding_along(vectors, noise)
         return Axes(unit, noise, vectors[:, keep], values[keep], 0.0, alpha)
     values = (1 - alpha) * np.maximum(values, 0) + alpha * target
     return Axes(unit, noise, vectors, values, alpha * target, alpha)
@@ -159,14 +172,11 @@ def _own_unit(deviation: Floats, moments: Moments, rounding: Floats) -> tuple[Fl
 
 def _common_unit(deviation: Floats, exponents: Any) -> Floats:
     """One unit for all columns of the data: that of the widest."""
-    there = deviation > 0
-    if not there.any():
-        return np.ones_like(deviation)
-    widest = (np.frexp(deviation)[1] + exponents)[there].max()
+    widest = (np.frexp(deviation)[1] + exponents)[deviation > 0].max()
     return np.ldexp(1.0, np.clip(widest - exponents, -400, 400))
 
 
-def _noise_along(vectors: Floats, noise: Floats) -> Floats:
+def rounding_along(vectors: Floats, noise: Floats) -> Floats:
     """What rounding alone, of the data and of the sums, makes of the spread along each vector."""
     data = 2 * np.sqrt(np.square(noise) @ np.square(vectors))
     return np.asarray(data + 8 * len(noise) * 2.0**-53)
@@ -206,7 +216,7 @@ def complete(axes: Axes, moments: Moments) -> Whitening:
     for _ in range(2):  # once leaves rounding errors of the size of B along V
         P = P - (P @ V) @ V.T
     _, s, Ut = np.linalg.svd(P, full_matrices=False)
-    noise = _noise_along(Ut.T, axes.noise) + 64 * len(unit) * 2.0**-53 * length
+    noise = rounding_along(Ut.T, axes.noise) + 64 * len(unit) * 2.0**-53 * length
     keep = s > noise
     U, s = Ut[keep].T, s[keep]
     floor = axes.rest

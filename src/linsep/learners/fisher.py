@@ -1,0 +1,208 @@
+"""Fisher's discriminant: the direction that sets classes apart most for the spread they have."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.learners.base import LinearClassifier, one_of
+from linsep.model.centred import CentredModel, in_range
+from linsep.train.loop import Listener, Pass, Status
+from linsep.train.moments import Moments, in_units, moments
+from linsep.train.problem import Problem
+from linsep.train.whitening import Whitening, axes_of, factor_of, whiten, whiten_each
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+class FisherDiscriminant(LinearClassifier):
+    """Project on the direction along which the class means are furthest apart for their scatter.
+
+    With S_w = Σ (xᵢ − mean of its class)(xᵢ − mean of its class)ᵀ the criterion
+
+        J(w) = ⟨w, μ₊ − μ₋⟩² / wᵀS_w w   is largest at   w = S_w⁻¹(μ₊ − μ₋),
+
+    which is kept at this length. With more than two classes there is one such direction for each
+    class against all others.
+
+    Parameters
+    ----------
+    bias : {'margin', 'midpoint'}
+        Where to cut along w: in the middle between the closest rows of the two classes, if w
+        separates them, otherwise where the fewest rows (by weight) are misplaced, in the middle of
+        the widest such gap; or half-way between the class means.
+    n_jobs : int, optional
+        Threads; they never change the result.
+    callback, verbose
+        Be told of the one pass that it takes; show it.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    scatter_ : (d, d)
+        S_w. Refused with a sentence where no float can hold it.
+    criterion_ : float, or (K,) for more than two classes
+        J(w), infinite where the classes differ in a direction without any scatter.
+    means_ : (K, d)
+    rank_ : int
+        Directions in which some class has scatter.
+    status_ : linsep.Status
+        As in `LinearDiscriminantAnalysis`.
+
+    Examples
+    --------
+    >>> from linsep import FisherDiscriminant
+    >>> from linsep.data.toys import two_groups
+    >>> X, y = two_groups()
+    >>> learner = FisherDiscriminant().fit(X, y)
+    >>> learner.scatter_.round(6).tolist()
+    [[0.204375, 0.03], [0.03, 1.24]]
+    >>> learner.coef_.round(5).tolist(), learner.intercept_.round(5).tolist()
+    ([[3.38778, -0.16261]], [-1.4432])
+    """
+
+    _any_scale = True
+
+    def __init__(
+        self,
+        bias: str = "margin",
+        *,
+        n_jobs: int | None = None,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.bias = bias
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        one_of("bias", self.bias, ("margin", "midpoint"))
+
+    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        n, d = problem.n_rows, problem.n_features
+        found = moments(problem, scatter=n > d)
+        total = math.ldexp(found.frame.total, found.frame.weight_exponent)
+        maps = [whiten(found, problem)] if problem.binary else whiten_each(found, problem)
+        planes, criteria, floored, ranks = [], [], 0, []
+        for k, white in enumerate(maps, start=int(problem.binary)):
+            planes.append(self._plane(problem, k, found, white, total))
+            criteria.append(_criterion(white, total))
+            floored += white.floored
+            ranks.append(white.axes.vectors.shape[1])
+        self._planes = CentredModel(
+            np.vstack([plane.weights for plane in planes]),
+            np.concatenate([plane.at_centre for plane in planes]),
+            planes[0].centre,
+            np.array([plane.size for plane in planes]),
+        )
+        self._planes.require_finite()
+        self.coef_, self.intercept_ = self._planes.as_type(problem.X.dtype)
+        self.criterion_ = criteria[0] if problem.binary else np.array(criteria)
+        self.means_ = found.means
+        self.rank_ = min(ranks)
+        self._keep_scatter(problem, found, total)
+        self.n_iter_ = 1
+        for listener in listeners:
+            wrong = int((self.predict(problem.X) != self.classes_[problem.codes]).sum())
+            listener(Pass(1, wrong, 1, wrong / n))
+        if not self.coef_.any():
+            return Status.no_difference
+        if floored:
+            return Status.no_spread
+        return Status.deficient if self.rank_ < d else Status.solved
+
+    def _plane(
+        self, problem: Problem, k: int, found: Moments, white: Whitening, total: float
+    ) -> CentredModel:
+        """w = S_w⁻¹(μ₊ − μ₋) and its bias for class k, from the whitened means of the two sides."""
+        apart = (white.means[1] - white.means[0]) / total
+        weights = white.back(apart[None], found.frame.exponents)
+        size = float(apart @ (white.means[1] - white.means[0]))
+        plane = CentredModel(
+            weights, np.zeros(1), found.frame.raw(found.centre), size if size > 0 else 1.0
+        )
+        if not apart.any():
+            cut = 1.0 - 2.0 * float(found.frame.shares[k])  # the more frequent side
+        elif self.bias == "midpoint":
+            cut = 0.5 * float(apart @ (white.means[1] + white.means[0]))
+        else:
+            plane.require_finite()
+            scores = in_range(plane.scores(problem.X))
+            cut = best_cut(
+                scores, problem.codes == k, problem.weights if problem.weights.size else None
+            )
+        return plane._replace(at_centre=np.array([-cut]))
+
+    def _keep_scatter(self, problem: Problem, found: Moments, total: float) -> None:
+        """Keep what `scatter_` is made of: the matrix, or the axes of fewer rows than columns."""
+        self._total = total
+        self._exponents = found.frame.exponents
+        self._scatter: Any = found.scatter
+        self._axes = None
+        if found.scatter is None:
+            self._axes = axes_of(found, factor_of(found, problem), factor=True)
+
+    @property
+    def scatter_(self) -> Array:
+        """The within-class scatter S_w, in the units of the data."""
+        check_is_fitted(self)
+        if self._axes is not None:
+            return self._total * self._axes.covariance(self._exponents)
+        return self._total * in_units(self._scatter, self._exponents)
+
+    def _scores(self, X: Any) -> Array:
+        planes = self._planes
+        return planes.scores(X) if planes.far(X.dtype) else super()._scores(X)
+
+
+def _criterion(white: Whitening, total: float) -> float:
+    """J(w) = ‖D‖⁴ / (N ‖D_V‖²), with D the whitened difference and D_V its part with scatter."""
+    D = white.means[1] - white.means[0]
+    inside = float(np.square(D[: white.axes.vectors.shape[1]]).sum())
+    whole = float(np.square(D).sum())
+    if whole == 0:
+        return 0.0
+    return whole / inside * whole / total if inside > 0 and not white.floored else math.inf
+
+
+def best_cut(scores: Floats, positive: Array, weights: Floats | None = None) -> float:
+    """The cut c for which `scores >= c` misplaces the fewest rows, in the middle of a widest gap.
+
+    Cuts beyond all rows are taken only where they are strictly better.
+
+    Parameters
+    ----------
+    scores : (n,) where each row lies along the direction
+    positive : (n,) whether it should lie at or above the cut
+    weights : (n,) weight of each row, or None where each counts once
+
+    Examples
+    --------
+    >>> best_cut(np.array([0.0, 1.0, 3.0, 4.0]), np.array([False, False, True, True]))
+    2.0
+    >>> best_cut(np.array([0.0, 1.0, 2.0]), np.array([False, True, False]))
+    1.5
+    """
+    weights = np.ones(len(scores)) if weights is None else weights / weights.max()
+    counts = weights > 0
+    at, place = np.unique(scores[counts], return_inverse=True)
+    weights, positive = weights[counts], positive[counts]
+    below = np.bincount(place, weights * positive, len(at)).cumsum()
+    above = np.bincount(place, weights * ~positive, len(at))[::-1].cumsum()[::-1]
+    # cut number i lies just above the i lowest positions
+    mistakes = np.concatenate([[0.0], below]) + np.concatenate([above, [0.0]])
+    gaps = np.concatenate([[-1.0], np.diff(at), [-1.0]])
+    fewest = mistakes <= mistakes.min() + 1e-12 * float(weights.sum())
+    i = int(np.argmax(np.where(fewest, gaps, -2.0)))
+    reach = float(at[-1] - at[0]) / 2 or 1.0
+    if i == 0:
+        return float(at[0]) - reach
+    if i == len(at):
+        return float(at[-1]) + reach
+    middle = float(at[i - 1]) + float(at[i] - at[i - 1]) / 2
+    return middle if middle > at[i - 1] else float(at[i])

@@ -1,0 +1,258 @@
+"""Linear regression: exactly, or by the lectures' descents on ½ mean squared error."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from linsep.data.arrays import check_rows, check_shape, check_weights, require_finite
+from linsep.errors import DataError, NotConverged
+from linsep.learners.base import one_of, positive
+from linsep.model.centred import CentredModel, in_range
+from linsep.train.descent import Descent, descend
+from linsep.train.least_squares import Line, least_squares
+from linsep.train.loop import Listener, Pass, Status, listeners_of
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
+from linsep.train.progress import Progress
+from linsep.train.schedules import SCHEDULES
+
+Array = npt.NDArray[Any]
+
+
+class LinearRegression(RegressorMixin, BaseEstimator):
+    """Predict a number as ⟨w, x⟩ + b, with the least mean squared error.
+
+    Minimises ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ with weights c (one each when not given).
+
+    Parameters
+    ----------
+    solver : {'exact', 'batch', 'minibatch', 'sgd'}
+        The minimum itself, from the triangular factor of [1 X y]; gradient descent with all rows in
+        each step; with folds of `batch_size` rows, drawn anew in each pass; or with single rows.
+    eta0 : 'auto' or float
+        The step size, or its start. 'auto' is as long as is safe for the data.
+    schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'}
+        The step in pass t. 'auto' halves it after each pass that has not lowered the loss:
+        constant steps of single rows or folds would go on trembling about the minimum.
+    start : {'zero', 'two-point'}
+        Descend from zero weights, or from the plane through the first two rows:
+        w_d = (y₂ − y₁)/(x_d₂ − x_d₁), shared out among the features that differ.
+    scale : bool
+        Descend on features of mean zero and spread one (sparse ones: of mean square one), and
+        carry the weights back. Without it steps are those of the raw features, and features of
+        different size need very many.
+    batch_size : int
+        Rows in a fold.
+    max_iter : int
+        The most passes to make.
+    tol : float
+        End when a pass changes the loss by less than this share of half the variance of y (five
+        passes in a row where the order is random).
+    fit_intercept, shuffle, random_state, n_jobs
+        As in scikit-learn. Threads never change the result.
+    callback, verbose
+        Be told of every pass; show progress.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn, always in the units of the data. With several targets `coef_` has a row
+        for each.
+    loss_curve_ : list of float
+        ½ mean squared error after each pass.
+    rank_ : int
+        With solver='exact', how many directions of the features have spread of their own.
+    status_ : linsep.Status
+        `solved`; `deficient`, with the shortest of the weights that are equally good; `converged`;
+        `unfinished`; or `diverged`, with the best weights met.
+
+    Examples
+    --------
+    >>> from linsep import LinearRegression
+    >>> from linsep.data.toys import height_weight
+    >>> X, y = height_weight()
+    >>> exact = LinearRegression().fit(X, y)
+    >>> batch = LinearRegression("batch", tol=1e-12).fit(X, y)
+    >>> abs(exact.predict([[180.0]]) - batch.predict([[180.0]])).round(6).tolist()
+    [0.0]
+    >>> print(batch.status_.value)
+    Converged to the tolerance asked for.
+    """
+
+    def __init__(
+        self,
+        solver: str = "exact",
+        *,
+        eta0: Any = "auto",
+        schedule: str = "auto",
+        start: str = "zero",
+        scale: bool = True,
+        batch_size: int = 32,
+        max_iter: int = 1000,
+        tol: float = 1e-9,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.solver = solver
+        self.eta0 = eta0
+        self.schedule = schedule
+        self.start = start
+        self.scale = scale
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        one_of("solver", self.solver, ("exact", "batch", "minibatch", "sgd"))
+        one_of("schedule", self.schedule, ("auto", *SCHEDULES))
+        one_of("start", self.start, ("zero", "two-point"))
+        if not (isinstance(self.eta0, str) and self.eta0 == "auto"):
+            positive("eta0", self.eta0)
+        positive("batch_size", self.batch_size, whole=True)
+        positive("max_iter", self.max_iter, whole=True)
+        positive("tol", self.tol, zero=True)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Learn from rows `X` and numbers `y`.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame
+        y : (n,) numbers, or (n, t) for t targets at once
+        sample_weight : (n,) weights, optional
+        callback : a callable told of every pass, or a list of them; one that returns True
+            ends the fit
+        verbose : show progress on stderr
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = check_rows(X, self)
+        Y = _targets(y, X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
+        problem = Problem(X, np.zeros(X.shape[0], np.int32), weights, 1, self.n_jobs)
+        listeners = listeners_of(self.callback) + listeners_of(callback)
+        table = Y.reshape(len(Y), -1)
+        if verbose or self.verbose:
+            with Progress(self.max_iter, type(self).__name__) as bar:
+                status = self._train(problem, table, [*listeners, bar], Y.ndim == 1)
+        else:
+            status = self._train(problem, table, listeners, Y.ndim == 1)
+        self.status_ = status
+        if not status.good:
+            warnings.warn(f"{type(self).__name__}: {status.value}", NotConverged, stacklevel=2)
+        return self
+
+    def _train(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
+        if self.solver != "exact":
+            return self._descend(problem, Y, listeners, single)
+        line = least_squares(problem, Y, self.fit_intercept)
+        self.rank_ = line.rank
+        self.loss_curve_ = [line.loss]
+        self._set(line, problem.X.dtype, single)
+        for listener in listeners:
+            listener(Pass(1, 0, 1, line.loss))
+        return Status.solved if line.rank == problem.n_features else Status.deficient
+
+    def _descend(
+        self, problem: Problem, Y: Array, listeners: list[Listener], single: bool
+    ) -> Status:
+        descent = Descent(problem, Y, self.fit_intercept, self.scale, self.start)
+        self.loss_curve_ = descent.losses
+        if hasattr(self, "rank_"):
+            del self.rank_
+
+        def publish() -> None:
+            self._set(descent.line(), problem.X.dtype, single)
+
+        try:
+            return descend(
+                descent,
+                {"batch": None, "minibatch": self.batch_size, "sgd": 1}[self.solver],
+                None if isinstance(self.eta0, str) else float(self.eta0),
+                SCHEDULES.get(self.schedule),
+                self.tol,
+                self.max_iter,
+                (seed_of(self.random_state), self.shuffle),
+                listeners,
+                publish,
+            )
+        finally:
+            publish()
+
+    def _set(self, line: Line, dtype: Any, single: bool) -> None:
+        """Make a line visible as `coef_` and `intercept_`."""
+        size = np.maximum(np.abs(line.at_centre), np.sqrt(line.loss))
+        self._plane = CentredModel(line.weights, line.at_centre, line.centre, size)
+        self._plane.require_finite()
+        coef, intercept = self._plane.as_type(dtype)
+        if line.intercept is not None:
+            intercept = line.intercept.astype(intercept.dtype)
+        self.coef_ = coef[0] if single else coef
+        self.intercept_ = intercept.dtype.type(intercept[0]) if single else intercept
+        self.n_iter_ = len(self.loss_curve_)
+
+    def predict(self, X: Any) -> Array:
+        """⟨w, x⟩ + b for each row, a column for each target where there are several."""
+        check_is_fitted(self)
+        X = check_shape(X, self, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self._plane.far(X.dtype):
+                values = self._plane.scores(X).reshape(X.shape[0], -1)
+                values = values[:, 0] if self.coef_.ndim == 1 else values
+            else:
+                values = np.asarray(X @ self.coef_.T) + self.intercept_
+        if not np.isfinite(values).all():
+            require_finite(X, self)
+        return in_range(values)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _targets(y: Any, n_rows: int) -> Array:
+    """The numbers to predict, finite, one or several for each row."""
+    if y is None:
+        raise DataError(
+            "This learner requires y to be passed, but the target y is None; "
+            "give one number per row."
+        )
+    try:
+        Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as problem:
+        raise DataError(str(problem)) from None
+    if Y.ndim not in (1, 2):
+        raise DataError(f"y has shape {Y.shape}; give one number per row, or one row of numbers.")
+    if len(Y) != n_rows:
+        raise DataError(
+            f"X has {n_rows} rows but y has {len(Y)} targets; "
+            "give one per row (inconsistent numbers of samples)."
+        )
+    return np.asarray(Y)

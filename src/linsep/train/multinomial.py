@@ -1,0 +1,303 @@
+"""Multinomial logistic regression on dense rows: a sample, then a few passes, then a proof.
+
+    P(W, b) = ½‖W‖² + C Σ cᵢ (log Σₖ e^{sᵢₖ} − sᵢ,yᵢ),   sᵢₖ = ⟨wₖ, xᵢ⟩ + bₖ,   b not penalised
+
+Few parameters: Newton's method with the full Hessian (`linsep.train.softmax_newton`). Many rows:
+an even sample gives a first point; one pass from there shows which rows are still undecided, and a
+sample that prefers those stands for all from then on. Every pass over all rows gives the true
+gradient g, and the next point minimises
+
+    F_sample(W) − ⟨∇F_sample(Wₖ) − g, W⟩
+
+by limited-memory BFGS, whose first guess at the inverse Hessian is one Cholesky factor for each
+class. The biases are always at their best and cost nothing. The run stops on the duality gap.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
+from linsep.train.loop import Listener, Pass, Status
+from linsep.train.quasi_newton import Memory, Preconditioner
+from linsep.train.sampling import draw
+from linsep.train.softmax_newton import by_newton, few_enough
+from linsep.train.softmax_problem import Objective, Point, descend
+from linsep.train.softmax_sums import SoftmaxSums
+from linsep.train.solution import Solution
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+_MANY = 24576  # rows from which a sample pays
+_FIRST = 4096  # rows of the even sample
+_SECOND = 12288  # rows of the sample that prefers undecided ones
+
+
+def fit_softmax(
+    X: Array,
+    codes: Array,
+    weights: Floats | None = None,
+    C: float = 1.0,
+    *,
+    n_classes: int,
+    fit_intercept: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    n_jobs: int | None = None,
+    start: tuple[Array, Array] | None = None,
+    listener: Listener | None = None,
+) -> Solution:
+    """Minimise ½‖W‖² + C Σ cᵢ × softmax loss and say how near the minimum is.
+
+    Parameters
+    ----------
+    X : checked C-contiguous float32 or float64 array
+    codes : class number of each row, 0 .. n_classes − 1
+    weights : cᵢ ≥ 0, or None where each row counts once
+    C : weight of the losses; infinity stands for no penalty (maximum likelihood)
+    n_classes : how many classes there are
+    fit_intercept : whether the biases are free; otherwise they are 0
+    tol : the relative gap asked for
+    max_iter : most passes over all rows
+    n_jobs : threads; never changes the bytes of the result
+    start : (W, b) to start from
+    listener : called after each pass; True stops the run
+
+    Examples
+    --------
+    >>> X, codes = np.array([[0.0], [1.0], [2.0], [0.5]]), np.array([0, 1, 2, 1])
+    >>> found = fit_softmax(X, codes, C=1.0, n_classes=3, tol=1e-10)
+    >>> found.w.round(4).ravel(), found.status.name
+    (array([-0.599 , -0.1242,  0.7232]), 'converged')
+    """
+    if not C > 0:
+        raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
+    with Crew(n_jobs) as crew, np.errstate(all="ignore"):
+        for careful in (False, True):
+            run = _Run(tol, max_iter, listener, n_classes, fit_intercept, crew)
+            try:
+                return run.solve(X, codes, weights, float(C), start, careful)
+            except OverflowedError:
+                if careful:
+                    raise
+    raise AssertionError  # both ways out are above
+
+
+class _Run:
+    """One fit: where it is, how many passes it took, and how it ends."""
+
+    def __init__(
+        self,
+        tol: float,
+        max_iter: int,
+        listener: Listener | None,
+        n_classes: int,
+        fit_intercept: bool,
+        crew: Crew,
+    ) -> None:
+        self.tol = max(tol, 1e-15)
+        self.max_iter = max_iter
+        self.listener = listener
+        self.n_classes = n_classes
+        self.fit_intercept = fit_intercept
+        self.crew = crew
+        self.passes = 0
+        self.best: Point | None = None
+        self.gap = math.inf
+        self.status: Status | None = None
+
+    def told(self, p: Point, promised: float = math.inf) -> bool:
+        """Count a pass over all rows and say whether it is the last."""
+        self.passes += 1
+        gap = self.full.gap(p)
+        if not self.full.ridge.all():  # no dual bound: twice what the next step promises
+            gap = promised
+        if self.best is None or p.value <= self.best.value * (1 + 1e-6) or gap <= self.gap:
+            self.best, self.gap = p, gap
+        if self.listener and self.listener(Pass(self.passes, 0, 1, p.value)) is True:
+            self.status = Status.stopped
+        elif gap <= self.tol * p.value:
+            self.status = Status.converged
+        elif self.passes >= self.max_iter:
+            self.status = Status.budget
+        return self.status is not None
+
+    def solve(
+        self,
+        X: Array,
+        codes: Array,
+        weights: Floats | None,
+        C: float,
+        start: tuple[Array, Array] | None,
+        careful: bool,
+    ) -> Solution:
+        n, d = X.shape
+        K = self.n_classes
+        total = float(n if weights is None else weights.sum())
+        self.unit = C * total if math.isfinite(C) else total
+        penalty = 1 / self.unit if math.isfinite(C) else 0.0
+        exact = few_enough(n, d, K)
+        if exact:
+            X = X.astype(np.float64, copy=False)
+        self.columns = prepare(X, spread(X, careful), self.fit_intercept, penalty, careful)
+        scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
+        self.ridge = penalty * scale * scale
+        c = np.array([1 / n]) if weights is None else weights / total
+        real = X.dtype if self.tol >= 1e-6 else np.float64
+        blocks = Blocks(X, self.columns)
+        self.full = self._objective(SoftmaxSums(blocks, codes, c, K, self.crew, real))
+        self._require_classes()
+        W, b = np.zeros((K, d)), np.zeros(K)
+        if self.fit_intercept:
+            b = np.log(self.full.sums.share)
+            b -= b.mean()
+        if start is not None:
+            W, b = self.columns.inside(np.asarray(start[0], np.float64), np.asarray(start[1]))
+        try:
+            if exact:
+                self._exactly(W, b)
+            else:
+                self._by_passes(W, b, start is None)
+        except KeyboardInterrupt:
+            self.status = Status.interrupted
+        return self._ending(W, b)
+
+    def _objective(self, sums: SoftmaxSums) -> Objective:
+        return Objective(sums, self.ridge, self.fit_intercept)
+
+    def _require_classes(self) -> None:
+        empty = np.flatnonzero(self.full.sums.share == 0)
+        if len(empty) and self.fit_intercept:
+            raise DataError(
+                f"class number {empty[0]} has no row of positive weight; every class needs one. "
+                "Look at sample_weight, or drop the class."
+            )
+
+    def _exactly(self, W: Floats, b: Floats) -> None:
+        found = by_newton(self.full, W, b, self.tol, self.max_iter, self.listener)
+        self.best, self.gap, self.passes, self.status = found
+
+    def _by_passes(self, W: Floats, b: Floats, cold: bool) -> None:
+        sums, n = self.full.sums, self.full.sums.blocks.n_rows
+        sampled = n >= _MANY
+        if sampled and cold:
+            W, b = self._from_even_sample(W, b)
+        value, b = self.full.value(W, b)
+        P = sums.probabilities()
+        p = Point(W, b, value, self.full.slope(W))
+        if self.told(p):
+            return
+        if sampled:
+            p, inverse, memory = self._by_sample(p, P)
+        else:
+            inverse, memory = self._preconditioner(sums, P, shared=cold), Memory(30)
+        step = 0
+        while self.status is None:
+            # The probabilities move: look at the Hessian anew, less and less often.
+            most = 10 if step == 0 else 20 * step
+            before = p.value
+            p = descend(self.full, p, inverse, memory, most, 0.0, self.told)
+            if self.status is None and p.value >= before * (1 - 1e-7):
+                self.status = Status.budget
+            if self.status is None:
+                self.full.value(p.W, p.b)
+                inverse = self._preconditioner(sums, sums.probabilities(), shared=False)
+                memory, step = Memory(30), step + 1
+
+    def _preconditioner(self, sums: SoftmaxSums, P: Array, shared: bool) -> Preconditioner:
+        blocks = sums.blocks
+        n, d = blocks.n_rows, blocks.n_features
+        rows = np.arange(n)
+        if n > 2 * _SECOND:
+            rows = np.arange(_SECOND) * n // _SECOND
+        c = np.broadcast_to(sums.c, n)[rows].astype(np.float64) * (n / len(rows))
+        X, P = blocks.rows(rows), P[rows]
+        ridge = self.ridge
+        if not ridge.all():  # without a penalty some is needed here: a little of the curvature
+            ridge = np.full(d, 1e-4 * float(np.mean(np.square(X))) / self.n_classes + 1e-300)
+        wanted = min(len(rows), max(256, d), 2048)
+        many = (wanted + d / 3) * d * self.n_classes > 4e9
+        return Preconditioner(
+            X, P, c, ridge, wanted, self.crew, centre=self.fit_intercept, shared=shared or many
+        )
+
+    def _sample(self, rows: Array, chance: Any) -> Objective:
+        """F over chosen rows."""
+        sums, nothing = self.full.sums, Columns(np.empty(0), np.empty(0))
+        c = (sums.c if len(sums.c) == 1 else sums.c[rows]).astype(np.float64) / chance
+        blocks = Blocks(sums.blocks.rows(rows), nothing)
+        return self._objective(
+            SoftmaxSums(blocks, sums.codes[rows], c, self.n_classes, self.crew, sums.real)
+        )
+
+    def _from_even_sample(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """A first point from evenly spaced rows."""
+        n = self.full.sums.blocks.n_rows
+        rows = np.arange(_FIRST) * n // _FIRST
+        sample = self._sample(rows, len(rows) / n)
+        even = np.full((len(rows), self.n_classes), 1 / self.n_classes)
+        inverse = self._preconditioner(sample.sums, even, shared=True)
+        p = sample.point(W, b)
+        p = descend(sample, p, inverse, Memory(20), 12, 3e-3 * p.value)
+        return p.W, p.b
+
+    def _by_sample(self, p: Point, P: Array) -> tuple[Point, Preconditioner, Memory]:
+        """Passes that correct the solution of a sample that prefers undecided rows."""
+        sums, n = self.full.sums, self.full.sums.blocks.n_rows
+        doubt = 1 - np.einsum("ik,ik->i", P, P, dtype=np.float64)
+        doubt *= np.broadcast_to(sums.c, n)
+        even = np.broadcast_to(sums.c, n) / float(
+            sums.c.sum() if len(sums.c) > 1 else n * sums.c[0]
+        )
+        chance = _SECOND * (0.7 * doubt / doubt.sum() + 0.3 * even)
+        rows = draw(chance, 0)
+        sample = self._sample(rows, np.minimum(1.0, chance[rows]))
+        inverse = self._preconditioner(sample.sums, P[rows], shared=False)
+        memory, gap = Memory(30), math.inf
+        while self.gap < 0.5 * gap and self.status is None:
+            gap = self.gap
+            sample.shift = None
+            q = sample.point(p.W, p.b)
+            sample.shift = q.gradient - p.gradient
+            q = Point(q.W, q.b, q.value - float(np.vdot(sample.shift, q.W)), p.gradient)
+            promised = float(np.vdot(p.gradient, inverse(p.gradient)))
+            q = descend(sample, q, inverse, memory, 8, 0.01 * promised)
+            new = self.full.point(q.W, q.b)
+            self.told(new)
+            if new.value > p.value:
+                break
+            memory.add(new.W - p.W, new.gradient - p.gradient)
+            p = new
+        return p, inverse, memory
+
+    def _ending(self, W: Floats, b: Floats) -> Solution:
+        p, unit = self.best, self.unit
+        status = self.status or Status.budget
+        if p is not None:
+            W, b = p.W, p.b
+        W, b = self.columns.outside(W, b)
+        if not self.fit_intercept:
+            b = np.zeros(self.n_classes)
+        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+            raise DataError(
+                "X has columns so small that their weights leave the range of floats. Multiply X "
+                "by a constant."
+            )
+        primal = p.value * unit if p else math.inf
+        gap = self.gap * unit if p else math.inf
+        if status is Status.no_optimum:
+            gap = primal
+        relative = self.gap / p.value if p and p.value > 0 else math.inf
+        message = {
+            Status.converged: f"Converged: relative gap {relative:.1e} after {self.passes} passes.",
+            Status.no_optimum: f"{Status.no_optimum.value} ({self.passes} passes)",
+        }.get(
+            status,
+            f"Ended after {self.passes} passes with a relative gap of {relative:.1e}; "
+            f"{self.tol:.1e} was asked for. Raise max_iter or tol.",
+        )
+        return Solution(W, b, primal, primal - gap, gap, self.passes, status, message)

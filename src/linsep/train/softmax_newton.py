@@ -1,0 +1,156 @@
+"""Newton's method with the full Hessian for multinomial problems with few parameters.
+
+    H = Σ cᵢ (diag pᵢ − pᵢpᵢᵀ) ⊗ x̃ᵢx̃ᵢᵀ + ridge,   x̃ = (x, 1)
+
+Adding one vector to all classes' weights changes no probability: where no penalty decides, that
+direction is filled in, so that it is neither a step nor a singularity.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.train.curvature import Curvature, decrease_left
+from linsep.train.loop import Listener, Pass, Status
+from linsep.train.softmax_problem import Objective, Point
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+def few_enough(n: int, d: int, n_classes: int) -> bool:
+    """Whether the full Hessian costs little."""
+    size = n_classes * (d + 1)
+    return size <= 600 and n * size * size <= 3e9
+
+
+def by_newton(
+    full: Objective,
+    W: Floats,
+    b: Floats,
+    tol: float,
+    max_iter: int,
+    listener: Listener | None,
+) -> tuple[Point, float, int, Status]:
+    """The point reached, the bound on what is left, passes, and how it ended."""
+    b = b.astype(np.float64)
+    p, passes, before = full.point(W, b), 1, math.inf
+    while True:
+        full.value(p.W, p.b)
+        P = full.sums.probabilities()
+        g = _flat(p.gradient, np.zeros(len(b)))
+        curvature = Curvature(_hessian(full, P))
+        step = curvature.solve(g)
+        decrement2 = float(g @ step)
+        gap, far = full.gap(p), True
+        if decrement2 <= 1e-3 * p.value:
+            radius2 = _widest(full, curvature.whiten())
+            gap, far = min(gap, decrease_left(decrement2, radius2)), decrement2 * radius2 > 0.1
+        status = _judge(full, p, gap, decrement2, before, tol)
+        if status is None and not full.ridge.any():
+            p, status = _if_it_runs_away(full, p, step, far)
+        told = listener is not None and listener(Pass(passes, 0, 1, p.value)) is True
+        if status is None and told:
+            status = Status.stopped
+        if status is None and passes >= max_iter:
+            status = Status.budget
+        if status is not None:
+            return p, gap, passes, status
+        before, t = decrement2, 1.0
+        dW, db = _unflat(step, len(b), full.fit_intercept)
+        while True:
+            q = full.point(p.W - t * dW, p.b - t * db)
+            passes += 1
+            if q.value <= p.value - 1e-4 * t * decrement2 + 4e-15 * p.value:
+                break
+            t /= 2
+            if t < 1e-9 or passes >= max_iter:
+                return p, gap, passes, Status.converged if gap <= tol * p.value else Status.budget
+        p = q
+
+
+def _judge(
+    full: Objective, p: Point, gap: float, decrement2: float, before: float, tol: float
+) -> Status | None:
+    if gap <= tol * p.value and (tol >= 1e-8 or decrement2 <= tol**2 * p.value):
+        return Status.converged
+    if decrement2 > before / 4 and decrement2 < 1e-16 * p.value:  # the rest is rounding
+        return Status.converged if gap <= max(tol, 1e-11) * p.value else Status.budget
+    return None
+
+
+def _if_it_runs_away(
+    full: Objective, p: Point, step: Floats, far: bool
+) -> tuple[Point, Status | None]:
+    """Whether the losses fall for ever: p or the step puts every row on its own side."""
+    if full.sums.margins(p.b)[0] > 0:
+        return p, Status.no_optimum
+    if not far:
+        return p, None
+    dW, db = _unflat(step, len(p.b), full.fit_intercept)
+    full.sums.score(-dW)
+    low, high = full.sums.margins(-db)
+    if not (high > 0 and low >= -1e-9 * high):
+        return p, None
+    for t in 4.0 ** np.arange(20):
+        q = full.point(p.W - t * dW, p.b - t * db)
+        if full.sums.margins(q.b)[0] > 0 or low <= 0:
+            return q, Status.no_optimum
+    return q, Status.no_optimum
+
+
+def _flat(W: Floats, b: Floats) -> Floats:
+    return np.concatenate([W, b[:, None]], axis=1).ravel()
+
+
+def _unflat(v: Floats, n_classes: int, fit_intercept: bool) -> tuple[Floats, Floats]:
+    V = v.reshape(n_classes, -1)
+    return V[:, :-1], V[:, -1] if fit_intercept else np.zeros(n_classes)
+
+
+def _with_ones(X: Array, one: float) -> Floats:
+    return np.concatenate([X, np.full((len(X), 1), one)], axis=1)
+
+
+def _hessian(full: Objective, P: Array) -> Floats:
+    sums, blocks = full.sums, full.sums.blocks
+    K, size = sums.n_classes, blocks.n_features + 1
+    H = np.zeros((K, size, K, size))
+    one = 1.0 if full.fit_intercept else 0.0
+    for k in range(len(blocks)):
+        start, stop = blocks.span(k)
+        X = _with_ones(blocks.rows(slice(start, stop)), one)
+        c = np.broadcast_to(sums.c, blocks.n_rows)[start:stop].astype(np.float64)
+        for i in range(K):
+            for j in range(i + 1):
+                p = P[start:stop]
+                weight = c * p[:, i] * ((i == j) - p[:, j])
+                H[i, :, j] += (X * weight[:, None]).T @ X
+    for i in range(K):
+        for j in range(i):
+            H[j, :, i] = H[i, :, j].T
+        H[i, np.arange(size - 1), i, np.arange(size - 1)] += full.ridge
+    diagonal = np.einsum("kiki->i", H) / K
+    if full.ridge.any():
+        diagonal[:-1] = 0.0
+    shared = np.arange(size)
+    for i in range(K):
+        for j in range(K):
+            H[i, shared, j, shared] += diagonal / K
+    return H.reshape(K * size, K * size)
+
+
+def _widest(full: Objective, whiten: Floats) -> float:
+    """A bound on the square of the largest change of a difference of scores per unit length."""
+    sums, blocks = full.sums, full.sums.blocks
+    one, most = 1.0 if full.fit_intercept else 0.0, 0.0
+    Q = whiten.reshape(sums.n_classes, blocks.n_features + 1, -1)
+    for k in range(len(blocks)):
+        start, stop = blocks.span(k)
+        X = _with_ones(blocks.rows(slice(start, stop)), one)
+        used = np.broadcast_to(sums.c > 0, blocks.n_rows)[start:stop]
+        for part in Q:
+            most = max(most, float(np.square(X[used] @ part).sum(axis=1).max(initial=0.0)))
+    return 4 * most  # |sₖ − sₗ| ≤ 2 maxₖ |sₖ|
