@@ -15,6 +15,7 @@ _HOME = {
     "LinearDiscriminantAnalysis": "learners.discriminant",
     "LinearRegression": "learners.regression",
     "LinearSVC": "learners.svm",
+    "LogisticRegression": "learners.logistic",
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
     "Status": "train.loop",

@@ -148,7 +148,10 @@ def test_a_vote_is_not_called_a_separator_because_its_last_voter_is_one():
 def test_rows_in_parts_are_never_done():
     X, y = overlapping(seed=1)
     for learner in (Perceptron(), PassiveAggressive(), VotedPerceptron()):
-        assert learner.partial_fit(X, y).status_ is Status.streaming
+        heard = []
+        learner.set_params(callback=heard.append).partial_fit(X, y)
+        assert learner.status_ is Status.streaming
+        assert [done.epoch for done in heard] == [0]
 
 
 def test_every_status_is_a_sentence():

@@ -130,7 +130,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         mine = per_class[codes] if weights is None else weights * per_class[codes]
         if not mine.any():
             raise ParameterError(
-                f"class_weight is {asked!r}, which leaves no row any weight; at least one must count."
+                f"class_weight is {asked!r}, which leaves no row any weight; some row must count."
             )
         return mine
 

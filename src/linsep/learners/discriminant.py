@@ -243,7 +243,7 @@ class LinearDiscriminantAnalysis(
 
 
 def _status(white: Whitening) -> Status:
-    if not white.means.any():
+    if white.equal:
         return Status.no_difference
     if white.floored:
         return Status.no_spread

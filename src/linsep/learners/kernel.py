@@ -201,11 +201,13 @@ class KernelPerceptron(LinearClassifier):
         problem = self._part(X, y, classes, sample_weight, first)
         if first:
             self._reset(problem)
-        with self._listening(None, False):
+        with self._listening(None, False) as listeners:
             with Crew(self.n_jobs) as crew:
                 walk = self._begin(problem, crew)
-                self._pass(problem, walk, 0, 0, shuffle=False)
+                done = self._pass(problem, walk, 0, 0, shuffle=False)
             self._dual = self._dual.settled(problem, walk.seen)
             self._publish(self._dual)
+            for listener in listeners:
+                listener(done)
             self._end(Status.streaming)
         return self

@@ -286,8 +286,10 @@ class Perceptron(LinearClassifier):
         if first:
             self._reset(problem)
         self._ensemble.fit_layout(problem)
-        with self._listening(None, False):
-            self._pass(problem, 0, 0, shuffle=False)
+        with self._listening(None, False) as listeners:
+            done = self._pass(problem, 0, 0, shuffle=False)
             self._publish()
+            for listener in listeners:
+                listener(done)
             self._end(Status.streaming)
         return self

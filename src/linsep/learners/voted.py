@@ -204,10 +204,12 @@ class VotedPerceptron(LinearClassifier):
         if first:
             self._reset(problem)
         survivors = Survivors(self._corrections)
-        with self._listening(None, False):
+        with self._listening(None, False) as listeners:
             with Crew(self.n_jobs) as crew:
                 walk = self._begin(problem, crew)
-                self._pass(problem, walk, survivors, 0, 0, shuffle=False)
+                done = self._pass(problem, walk, survivors, 0, 0, shuffle=False)
             self._publish(survivors.corrections(problem.X, walk.votes[0]))
+            for listener in listeners:
+                listener(done)
             self._end(Status.streaming)
         return self

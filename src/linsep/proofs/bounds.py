@@ -37,10 +37,7 @@ def balanced(problem: Halfspaces, ids: Array, alpha: Floats) -> tuple[Array, lis
     keep = alpha > alpha.max() * 2.0**-40
     ids = ids[keep]
     numbers = np.maximum(np.rint(alpha[keep] / alpha.max() * 2.0**40), 1).astype(np.int64)
-    rows = problem.rows_of(ids)
-    own = problem.codes[rows].astype(np.int64)
-    rivals = problem.rivals_of(ids)
-    rival = 1 - own if rivals is None else rivals
+    own, rival = _classes(problem, ids)
     K = problem.n_classes
     flow = [[0] * K for _ in range(K)]
     for c, k, a in zip(own.tolist(), rival.tolist(), numbers.tolist(), strict=True):
@@ -73,9 +70,15 @@ def bound(problem: Halfspaces, ids: Array, alpha: Floats) -> Bound | None:
 def _carrying(problem: Halfspaces, ids: Array, alpha: Floats) -> npt.NDArray[np.bool_]:
     """The largest multipliers, as few as give the same length to seven digits."""
     scale = problem.exponents - problem.exponents.max(initial=0)
+    own, rival = _classes(problem, ids)
 
     def length(part: npt.NDArray[np.bool_]) -> float:
-        x = problem.combine(ids[part], alpha[part] / alpha[part].sum())
+        flow = np.zeros((problem.n_classes, problem.n_classes))
+        np.add.at(flow, (own[part], own[part]), alpha[part])
+        np.add.at(flow, (rival[part], own[part]), -alpha[part])
+        factors = np.abs(np.linalg.svd(flow)[2][-1])  # the balance of `balanced`, in floats
+        weights = alpha[part] * factors[own[part]]
+        x = problem.combine(ids[part], weights / weights.sum())
         return float(np.linalg.norm(np.ldexp(x, scale)))
 
     whole_length = length(alpha > 0)
@@ -84,6 +87,13 @@ def _carrying(problem: Halfspaces, ids: Array, alpha: Floats) -> npt.NDArray[np.
         if length(part) <= whole_length * (1 + 1e-8):
             return part
     return alpha > 0
+
+
+def _classes(problem: Halfspaces, ids: Array) -> tuple[Array, Array]:
+    """The class of each constraint's row, and its rival."""
+    own = problem.codes[problem.rows_of(ids)].astype(np.int64)
+    rivals = problem.rivals_of(ids)
+    return own, 1 - own if rivals is None else rivals
 
 
 def _square(problem: Halfspaces, ids: Array, multipliers: list[Fraction]) -> Fraction:

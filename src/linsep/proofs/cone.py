@@ -49,6 +49,8 @@ def propose(M: Floats, out_of_time: Callable[[], bool] = bool, depth: float = 0.
     """
     m, d = M.shape
     norms = np.sqrt(np.einsum("ij,ij->i", M, M))
+    if not np.all(np.isfinite(norms)):
+        return Proposal(None, None)
     if norms.min() == 0:  # a zero row is a relation by itself
         return Proposal(None, (norms == 0) / np.count_nonzero(norms == 0))
     M = M / norms[:, None]
@@ -64,7 +66,8 @@ def propose(M: Floats, out_of_time: Callable[[], bool] = bool, depth: float = 0.
         direction = basis @ direction
     if alpha is not None:
         alpha = alpha / norms
-        alpha /= alpha.sum()
+        total = float(alpha.sum())
+        alpha = alpha / total if np.isfinite(total) and total > 0 else None
     return Proposal(direction, alpha)
 
 

@@ -7,7 +7,9 @@ multipliers that exclude it force more rows onto the plane. When all rows are on
 (Stiemke 1915). All proposals; the verifier has the last word.
 """
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +33,7 @@ _MANY = 30_000  # rows that may enter one linear programme
 
 
 class Face(NamedTuple):
-    """`leaning`: (w, b) of every block, whole, in the scaled columns; or the rows of a `Span`."""
+    """`leaning`: (w, b) of every block, in whole numbers; or the rows of a `Span`."""
 
     leaning: Numbers | None
     spanning: Witness | None
@@ -78,7 +80,7 @@ def face(
             return None
         normals = [_unscaled(normal, numbers.columns) for normal in normals]
         wide = [_widened(normal, columns, problem.dimension) for normal in normals]
-        B, sizes = _values(problem, wide)
+        B, factors = _values(problem, wide)
         off = np.flatnonzero(np.abs(B).max(axis=1, initial=0) > 1e-9)
         if not len(off):
             return Face(None, witness, wide + _idle(problem, columns))
@@ -86,7 +88,7 @@ def face(
             return None
         found = propose(np.ascontiguousarray(B[off]), out_of_time)
         if found.direction is not None:
-            return Face(_combined(wide, found.direction / sizes), None, [])
+            return Face(_combined(wide, found.direction, factors), None, [])
         if found.multipliers is None:
             return None
         carrying = np.flatnonzero(found.multipliers > 0)
@@ -165,27 +167,28 @@ def _widened(normal: Numbers, columns: Array, width: int) -> Numbers:
     return wide
 
 
-def _values(problem: Halfspaces, normals: list[Numbers]) -> tuple[Floats, Floats]:
-    """⟨z, n⟩/size for every constraint number and normal, and the sizes: of order one."""
+def _values(problem: Halfspaces, normals: list[Numbers]) -> tuple[Floats, list[Fraction]]:
+    """⟨z, n⟩·factor for every constraint number and normal, and the factors: of order one."""
     numbers = problem.n_rows * (1 if problem.n_classes == 2 else problem.n_classes)
-    B, sizes = np.zeros((numbers, len(normals))), np.ones(len(normals))
+    B, factors = np.zeros((numbers, len(normals))), [Fraction(1)] * len(normals)
     for k, normal in enumerate(normals):
-        top = max(abs(a) for a in normal)
-        z = problem.values(np.array([a / top for a in normal]))
+        v, top = problem.as_floats(normal)
+        z = problem.values(v)
         z[~np.isfinite(z)] = 0
         size = float(np.abs(z).max())
         if size > 1e-9:
-            B[:, k], sizes[k] = z / size, size * (top / 1)
-    return B, sizes
+            B[:, k] = z / size
+            factors[k] = 1 / Fraction(size) / Fraction(2) ** top
+    return B, factors
 
 
-def _combined(normals: list[Numbers], direction: Floats) -> Numbers:
-    """Σ uₖnₖ with floats uₖ, in whole numbers."""
-    ratios = [float(u).as_integer_ratio() for u in direction]
-    common = max(bottom for _, bottom in ratios)
-    parts = [top * (common // bottom) for top, bottom in ratios]
+def _combined(normals: list[Numbers], direction: Floats, factors: list[Fraction]) -> Numbers:
+    """Σ uₖ·factorₖ·nₖ with floats uₖ, in whole numbers, up to a positive factor."""
+    parts = [Fraction(float(u)) * f for u, f in zip(direction, factors, strict=True)]
+    common = math.lcm(*(a.denominator for a in parts))
+    scaled = [a.numerator * (common // a.denominator) for a in parts]
     columns = zip(*normals, strict=True)
-    return fewest([sum(u * a for u, a in zip(parts, column, strict=True)) for column in columns])
+    return fewest([sum(u * a for u, a in zip(scaled, column, strict=True)) for column in columns])
 
 
 def _join(problem: Halfspaces, witness: Witness, N: Array, more: Array) -> Witness | None:

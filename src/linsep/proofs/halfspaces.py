@@ -4,7 +4,7 @@ Two classes: zᵢ = yᵢ(xᵢ, 1) and v = (w, b). Many classes, Kesler's constru
 rival k of its class y, z has (xᵢ, 1) in block y and -(xᵢ, 1) in block k, and v = (w₁, b₁, w₂, …).
 
 Searches run on columns brought to moderate size: `exponents` are the powers of two taken out of
-each column, so that 1e-300 and 1e300 meet as equals. Nothing is rounded by that.
+each column, so that 1e-300 and 1e300 meet as equals. Proofs are about the original numbers.
 """
 
 from typing import Any
@@ -163,8 +163,25 @@ class Halfspaces:
         return Z.reshape(len(ids), -1)
 
     def take(self, ids: Array, columns: Array) -> Floats:
-        """The rows z on some columns: exact, up to the powers of two taken out of columns."""
-        return self.expand(ids, self.features(ids, columns))
+        """The rows z themselves, on some columns, in original units: exact."""
+        part = self.X[self.rows_of(ids)]
+        if len(columns) < self.n_features:
+            part = part[:, columns]
+        return self.expand(ids, part.toarray() if sp.issparse(part) else part)
+
+    def as_floats(self, v: list[int]) -> tuple[Floats, int]:
+        """Whole weights in original units as floats f of size one for the scaled columns.
+
+        Returns f and the exponent t, with v = f · 2^t / 2^exponents but for rounding.
+        """
+        shifts = [*self.exponents.tolist(), 0] * self.blocks
+        top = max(a.bit_length() + e for a, e in zip(v, shifts, strict=True) if a)
+        heads, places = [], []
+        for a, e in zip(v, shifts, strict=True):
+            drop = max(0, a.bit_length() - 64)
+            heads.append(float(a >> drop))
+            places.append(max(-2000, drop + e - top))
+        return np.ldexp(heads, places), top
 
     def spread(self, v: Floats, columns: Array) -> Floats:
         """Weights and biases on some columns, as weights and biases on all."""

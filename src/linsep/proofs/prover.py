@@ -215,7 +215,7 @@ class Prover:
             assert proposed.spanning is not None
             ids, multipliers = proposed.spanning
             total = sum(multipliers)
-            normals = tuple(tuple(self._original(normal)) for normal in proposed.normals)
+            normals = tuple(tuple(normal) for normal in proposed.normals)
             better = replace(
                 found,
                 quasi_separable=False,
@@ -228,14 +228,7 @@ class Prover:
             )
         return better if self._holds(better) else None
 
-    def _original(self, v: list[int]) -> list[int]:
-        """Weights of scaled columns in original units, up to a positive factor, whole."""
-        shifts = [*self.problem.exponents.tolist(), 0] * self.problem.blocks
-        top = max(shifts)
-        return [a << (top - e) for a, e in zip(v, shifts, strict=True)]
-
-    def _tilted(self, found: Separability, v: list[int]) -> Separability:
-        plane = self._original(v)
+    def _tilted(self, found: Separability, plane: list[int]) -> Separability:
         scale = 1 << max(abs(a) for a in plane).bit_length()
         width = self.problem.n_features + 1
         parts = [
@@ -272,8 +265,7 @@ class Prover:
         separator = certify_rounded(problem, found)
         if separator is None:
             return None
-        top = max(abs(a) for a in found).bit_length()
-        width = self._width(np.array([a / (1 << top) for a in found]))
+        width = self._width(problem.as_floats(found)[0])
         wider = None if width is None else certify(problem, width.v)
         if wider is not None and wider.square > separator.square:
             separator = wider

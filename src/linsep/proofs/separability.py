@@ -23,11 +23,11 @@ def separability(
     """Prove that a plane separates the classes, or prove that none does.
 
     Data are taken as stored: a float is a fraction, so that the answer is a fact about exactly
-    these numbers. Either weights w and bias b with yᵢ(⟨w, xᵢ⟩ + b) > 0 for every row, and
-    certified bounds on the largest margin; or at most d + 2 rows and multipliers α ≥ 0 of sum one with
-    Σ αᵢyᵢ(xᵢ, 1) = 0, which no plane survives (Gordan 1873). Whatever floating point merely
-    suggests is reported as undecided. More than two classes are separable when ⟨w_y, x⟩ + b_y is
-    largest for the right class of every row (Kesler's construct).
+    these numbers. Either weights w and bias b with yᵢ(⟨w, xᵢ⟩ + b) > 0 for every row, and bounds on
+    the largest margin; or at most d + 2 rows and multipliers α ≥ 0 of sum one with
+    Σ αᵢyᵢ(xᵢ, 1) = 0, which no plane survives (Gordan 1873). What floating point merely suggests is
+    reported as undecided. More than two classes are separable when ⟨w_y, x⟩ + b_y is largest for
+    the right class of every row (Kesler's construct).
 
     Parameters
     ----------
@@ -63,7 +63,8 @@ def separability(
     X = check_rows(X)
     classes, codes = encode(y, X.shape[0])
     start = Separability(None, None, classes, X.shape, fingerprint=fingerprint(X, codes))
-    with steady(X.shape[0] * X.shape[1]):
+    # floating point only proposes: where it overflows, whole numbers take over
+    with steady(X.shape[0] * X.shape[1]), np.errstate(all="ignore"):
         return Prover(X, codes, start, late, gap).run()
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.proofs.exact import whole
+from linsep.proofs.exact import fewest, whole
 from linsep.proofs.halfspaces import Halfspaces
 from linsep.proofs.scores import Plane, root_below
 
@@ -60,7 +60,7 @@ def certify(problem: Halfspaces, v: Floats) -> Separator | None:
     v = np.ldexp(v, -math.frexp(float(np.abs(v).max(initial=0)))[1])
     V = v.reshape(problem.blocks, -1)
     if problem.wild:
-        return certify_whole(problem, _numbers(v))
+        return certify_whole(problem, _numbers(v, problem.exponents))
     W, b = V[:, :-1].copy(), V[:, -1].copy()
     lead = _lead(problem, v)
     if lead <= 0:
@@ -92,30 +92,27 @@ def _square(problem: Halfspaces, lead: Fraction, length: Fraction) -> Fraction:
     return lead**2 / length if problem.n_classes == 2 else lead**2 / (2 * length)
 
 
-def _numbers(v: Floats) -> list[int]:
-    """Floats as whole numbers, up to one positive factor."""
-    ratios = [float(a).as_integer_ratio() for a in v]
-    common = max(bottom for _, bottom in ratios)
-    return [top * (common // bottom) for top, bottom in ratios]
+def _numbers(v: Floats, exponents: Array) -> list[int]:
+    """Floats for scaled columns as whole weights in original units, up to one positive factor."""
+    shifts = [*exponents.tolist(), 0] * (len(v) // (len(exponents) + 1))
+    exact = [Fraction(float(a)) / Fraction(2) ** e for a, e in zip(v, shifts, strict=True)]
+    common = math.lcm(*(a.denominator for a in exact))
+    return fewest([a.numerator * (common // a.denominator) for a in exact])
 
 
 def certify_whole(problem: Halfspaces, v: list[int]) -> Separator | None:
-    """The same for a separator in whole numbers, row by row and without floats."""
-    shifts = np.append(problem.exponents, 0).tolist() * problem.blocks
-    top = max(shifts)
-    # in original units: v/2^exponent, here times 2^top
-    plane = [a << (top - e) for a, e in zip(v, shifts, strict=True)]
+    """The same for weights in whole numbers and original units, row by row and without floats."""
     lead = _least(problem, v)
     if lead <= 0:
         return None
     width = problem.n_features + 1
-    parts = [plane[k * width : (k + 1) * width] for k in range(problem.blocks)]
+    parts = [v[k * width : (k + 1) * width] for k in range(problem.blocks)]
     length = sum((Fraction(a) ** 2 for part in parts for a in part[:-1]), Fraction(0))
-    square = _square(problem, lead * 2**top, length)
+    square = _square(problem, lead, length)
     floats = _as_floats(parts)
     if floats is not None:
         return Separator(*floats, None, square)
-    scale = 1 << max(abs(a) for a in plane).bit_length()
+    scale = 1 << max(abs(a) for a in v).bit_length()
     fractions = tuple(tuple(Fraction(a, scale) for a in part) for part in parts)
     near = np.array([[float(a) for a in part] for part in fractions])
     return Separator(near[:, :-1].copy(), near[:, -1].copy(), fractions, square)
@@ -157,9 +154,8 @@ def _as_floats(parts: list[list[int]]) -> tuple[Floats, Floats] | None:
 
 def certify_rounded(problem: Halfspaces, v: list[int]) -> Separator | None:
     """A whole separator, in floats if those near to it separate too, else in fractions."""
-    top = max(abs(a) for a in v).bit_length()
-    near = np.array([float(Fraction(a, 1 << top)) for a in v])
     if not problem.wild:
+        near, _ = problem.as_floats(v)
         found = certify(problem, near) or certify(problem, centred(problem, near))
         if found is not None:
             return found

@@ -109,6 +109,8 @@ def prove(
     ids, rows, alpha
         Constraints, their framed rows and floating-point multipliers.
     """
+    if not np.all(np.isfinite(rows)):
+        return None
     for seed in range(3):
         if out_of_time():
             return None

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep.data.chunks import threads
 from linsep.errors import ParameterError
@@ -29,7 +30,6 @@ from linsep.train import lanes as compiled
 from linsep.train.crew import Crew
 from linsep.train.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.dual_state import DualState
-from linsep.train.lanes import ALPHA
 from linsep.train.loop import Status
 from linsep.train.working_set import SMALL
 
@@ -86,31 +86,34 @@ class Solution(NamedTuple):
 
 
 class Best:
-    """The lowest P and the highest D met: they need not come from the same pass."""
+    """The lowest P and the highest D met, from w = 0 and α = 0 on; not always of the same pass."""
 
-    def __init__(self, n_rows: int, n_features: int) -> None:
-        self.w = np.zeros(n_features)
+    def __init__(self, state: DualState) -> None:
+        self.w = np.zeros(len(state.w))
         self.b = 0.0
-        self.alpha = np.zeros(n_rows)
-        self.primal = np.inf
-        self.dual = -np.inf
+        self.alpha = np.zeros(len(state.points))
+        zero = np.zeros(len(state.points))
+        self.primal = float(compiled.weigh(state.loss, state.points, zero, 0.0)[0])
+        self.dual = 0.0
+        self.start = self.primal
 
     @property
     def gap(self) -> float:
         return max(0.0, self.primal - self.dual)
 
+    def within(self, tol: float) -> bool:
+        """Whether the relative gap is at most `tol`; a P that fell by 1e-15 counts as zero."""
+        return self.gap <= tol * max(self.primal, 1e-15 * self.start)
+
     def look(self, state: DualState) -> tuple[float, bool]:
         """Look at all rows and keep what is better; returns the gap now, and whether D fell."""
-        primal, gap, b = state.look()
-        dual = primal - gap
-        fell = dual < self.dual - 1e-12 * abs(primal)
-        if primal < self.primal:
-            self.primal, self.b = primal, state.intercept(b)
-            self.w[:] = state.w
-        if dual > self.dual:
-            self.dual = dual
-            self.alpha[:] = state.points[:, ALPHA]
-        return gap, fell
+        seen = state.look()
+        fell = seen.dual < self.dual - 1e-12 * abs(seen.primal)
+        if seen.primal < self.primal:
+            self.primal, self.w, self.b = seen.primal, seen.w, seen.b
+        if seen.dual > self.dual:
+            self.dual, self.alpha = seen.dual, seen.alpha
+        return seen.primal - seen.dual, fell
 
 
 class Outlook:
@@ -196,6 +199,8 @@ def solve(
         raise ParameterError(f"C is {C!r}; the dual needs a positive finite number.")
     if loss not in LOSSES:
         raise ParameterError(f"loss is {loss!r}; choose one of {', '.join(LOSSES)}.")
+    if sp.issparse(X) and 2 * X.nnz > X.shape[0] * X.shape[1]:
+        X = X.toarray()  # mostly full: centring is exact then, and the rows no larger
     n = X.shape[0]
     caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
     with Crew(n_jobs, most=lanes) as crew:
@@ -205,14 +210,13 @@ def solve(
         )  # fmt: skip
         if start is not None:
             state.start_from(start)
-        best = Best(n, X.shape[1])
+        best = Best(state)
         try:
             status = _descend(state, best, max(tol, FINEST), max_iter, listener, halt or Event())
         except KeyboardInterrupt:
             status = Status.interrupted
-            if not np.isfinite(best.primal):
-                state.rebuild()
-                best.look(state)
+            state.rebuild()
+            best.look(state)
     return _solution(best, state.n_iter, status, tol)
 
 
@@ -225,8 +229,7 @@ def _descend(
     halt: Event,
 ) -> Status:
     """Make passes, and look at all rows when it is due, until the gap is closed."""
-    nothing = compiled.weigh(state.loss, state.points, np.zeros(len(state.points)), 0.0)[0]
-    outlook = Outlook(tol, nothing, often=state.entries < SMALL)
+    outlook = Outlook(tol, best.primal, often=state.entries < SMALL)
     while True:
         met = state.one_pass()
         over = state.n_iter >= max_iter or halt.is_set()
@@ -234,7 +237,7 @@ def _descend(
             state.narrow()
             continue
         gap, fell = best.look(state)
-        if best.gap <= tol * best.primal:
+        if best.within(tol):
             return Status.converged
         seen = Check(state.n_iter, best.primal, best.dual, best.gap, len(state.working.listing))
         if listener is not None and listener(seen) is True:

@@ -73,7 +73,7 @@ class SquaredHinge(NamedTuple):
 class Logistic(NamedTuple):
     """U log(1 + e^{−z}), with α = U σ(turn)."""
 
-    enough: float = 0.25
+    scale: float = 1.0
 
     def move(self, a, turn, z, q, U):  # type: ignore[no-untyped-def]
         # The root u of g(u) = u + z + q(Uσ(u) − a), which rises with slope 1 + qUσ(1 − σ) ≥ 1.
@@ -83,6 +83,8 @@ class Logistic(NamedTuple):
             stiff = math.log1p(q * U) + 1.0
             low, high = max(low, min(0.0, high) - stiff), min(high, max(0.0, low) + stiff)
         u = min(max(turn, low), high)
+        enough = 0.25 if q * U <= 8.0 else 1e-3
+        before = math.inf
         for _ in range(100):
             s = 1.0 / (1.0 + math.exp(-u))
             g = u + z + q * (U * s - a)
@@ -92,10 +94,13 @@ class Logistic(NamedTuple):
                 low = u
             step = g / (1.0 + q * U * s * (1.0 - s))
             u -= step
-            if u < low or u > high:
+            if u < low or u > high or abs(step) > 0.5 * before:
                 u = 0.5 * (low + high)
-            elif abs(step) < self.enough:
+                before = math.inf
+            elif abs(step) < enough:
                 break
+            else:
+                before = abs(step)
         return U / (1.0 + math.exp(-u)), u
 
     def charge(self, z, U):  # type: ignore[no-untyped-def]

@@ -1,7 +1,7 @@
 """The state of dual coordinate descent: weights, intercept, and what is known of each row."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,17 @@ Array = npt.NDArray[Any]
 SAMPLE = 1024  # rows from which the crowd of each feature and the centre are estimated
 CALL = 20_000_000  # entries read before an interrupt is looked for
 LAPS = 20  # passes made in one call when there are few entries
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Look(NamedTuple):
+    """P and D as a look at all rows shows them, and where."""
+
+    primal: float
+    dual: float
+    w: Array
+    b: float
+    alpha: Array
 
 
 class DualState:
@@ -63,6 +74,8 @@ class DualState:
         self._free = fit_intercept
         self._b = 0.0
         self._level = 0.0
+        self._excess = 0.0
+        self._slow = 0
         self._scores = np.empty(n)
         self._rows = _rows_of(X, fit_intercept)
         frame = _frame_of(self._rows, self.points, d, self.entries, loss, fit_intercept, lanes)
@@ -94,7 +107,7 @@ class DualState:
         blocks = np.concatenate([at.order(self.n_iter + k) for k in range(1, laps + 1)])
         self.n_iter += laps
         if self._free:
-            self._b += self._pull * compiled.inner(self.points[:, SIGN], self.points[:, ALPHA])
+            self._pull_intercept()
         rounds = max(at.rounds, -(-at.entries // CALL))
         cuts = [len(blocks) * k // (rounds * at.lanes) for k in range(rounds * at.lanes + 1)]
         met = drift = visits = 0.0
@@ -105,10 +118,37 @@ class DualState:
         self.reach = (drift / max(visits, 1.0)) ** 0.5
         return met / laps
 
-    def look(self) -> tuple[float, float, float]:
-        """Look at all rows: P, the gap, and the intercept that P was computed with."""
-        if self._free:
-            self._balance()
+    def look(self) -> Look:
+        """Look at all rows: P and D at the multipliers as they are, balanced if b is free."""
+        if not self._free:
+            self._score()
+            charged, gap = compiled.weigh(self.loss, self.points, self._scores, 0.0)
+            return self._seen(charged, gap, 0.0)
+        kept = self.w.copy(), self._level, self.points[:, [ALPHA, TURN]]
+        self._balance()
+        self._score()
+        b = self._best_intercept()
+        charged, gap = compiled.weigh(self.loss, self.points, self._scores, b)
+        seen = self._seen(charged, gap, b)
+        # The next pass goes on from the unbalanced ones: how far Σ αy is from zero moves b.
+        self.w, self._level, self.points[:, [ALPHA, TURN]] = kept
+        self._share_weights()
+        return seen
+
+    def _seen(self, charged: float, gap: float, b: float) -> Look:
+        centre = self._rows.centre if isinstance(self._rows, Centred) else self._centre
+        size = compiled.inner(self.w, self.w)
+        far = compiled.inner(centre, centre) if len(centre) else 0.0
+        caps, alpha = self.points[:, CAP], self.points[:, ALPHA].copy()
+        # Rounding: what taking μ off may cost the sums that make w, and the intercept given back.
+        lost = 0.0 if isinstance(self._rows, Centred) else 8.0 * EPS**2 * far * alpha.sum() ** 2
+        shaken = EPS * caps.sum() * (far * size) ** 0.5
+        b = float(b - (compiled.inner(centre, self.w) if len(centre) else 0.0))
+        primal = 0.5 * size + charged
+        return Look(primal + shaken, primal - gap - lost, self.w.copy(), b, alpha)
+
+    def _score(self) -> None:
+        """Set the scores ⟨w, x − μ⟩ of all rows."""
         n = len(self._scores)
         pieces = 2 * max(1, -(-self.entries // (2 * CALL))) if self.entries >= SMALL else 1
         cuts = [n * k // pieces for k in range(pieces + 1)]
@@ -116,14 +156,6 @@ class DualState:
         for k in range(0, pieces, 2):
             calls = [(self._rows, self.w, self._level, self._scores, *s) for s in spans[k : k + 2]]
             self._crew.run(compiled.score, calls)
-        b = self._best_intercept() if self._free else 0.0
-        charged, gap = compiled.weigh(self.loss, self.points, self._scores, b)
-        return 0.5 * compiled.inner(self.w, self.w) + charged, gap, b
-
-    def intercept(self, b: float) -> float:
-        """An intercept for centred rows as one for the rows themselves."""
-        centre = self._rows.centre if isinstance(self._rows, Centred) else self._centre
-        return float(b - (compiled.inner(centre, self.w) if len(centre) else 0.0))
 
     def widen(self) -> None:
         """Bring back into play the rows that, going by the last look, may move."""
@@ -152,6 +184,14 @@ class DualState:
             self._recentre(total)
         self._b += self._pull * total
         return tuple(tally)
+
+    def _pull_intercept(self) -> None:
+        """b ← b + ρ Σ αy, and more of it once the sum has hardly shrunk for three passes."""
+        excess = compiled.inner(self.points[:, SIGN], self.points[:, ALPHA])
+        slow = excess * self._excess > 0.0 and abs(excess) > 0.5 * abs(self._excess)
+        self._slow = self._slow + 1 if slow else 0
+        self._excess = excess
+        self._b += 2.0 ** max(0, self._slow - 3) * self._pull * excess
 
     def _recentre(self, total: float) -> None:
         """w ← w − (Σ yδ) μ"""
@@ -257,7 +297,7 @@ def _frame_of(
         # Strong enough for all caps together to move b by a few units, and weak enough not to
         # shorten the steps of single rows.
         caps = max(points[:, CAP].sum(), 1e-300)
-        pull = min(0.02 * points[sample, SQUARE].mean() + 4.0 / caps, 1e300)
+        pull = 0.02 * points[sample, SQUARE].mean() + (4.0 + 0.005 * n) / caps
     if isinstance(rows, Centred) or entries < SMALL:
         lanes = 1
     return Frame(crowd, centre, pull, lanes, 0.5 if isinstance(loss, Hinge) else 0.0)
@@ -265,5 +305,5 @@ def _frame_of(
 
 def _turn(points: Array, listing: Array) -> None:
     """Set the logit of α/U."""
-    share = points[listing, ALPHA] / points[listing, CAP]
+    share = np.clip(points[listing, ALPHA] / points[listing, CAP], 1e-300, 1.0 - 1e-16)
     points[listing, TURN] = np.log(share) - np.log1p(-share)

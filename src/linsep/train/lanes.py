@@ -26,6 +26,7 @@ Array = npt.NDArray[Any]
 # What is known of a row, in one cache line: y, cap U, curvature ‖x − μ‖², shift ⟨x, μ⟩,
 # multiplier α, turn (logit of α/U), margin z at the last visit, whether the row may be left out.
 SIGN, CAP, SQUARE, SHIFT, ALPHA, TURN, MARGIN, IDLE = range(8)
+ROUNDING = 1e-15
 
 
 class Stretched(NamedTuple):
@@ -150,7 +151,9 @@ def measure(rows, points, listing, places, centre, lane, start, stop):  # type: 
         p = points[listing[k]]
         if centre.shape[0]:
             p[SHIFT] = dot(rows, places[k], centre)
-        p[SQUARE] = max(square(rows, places[k]) - 2.0 * p[SHIFT] + lane.spread, 0.0) + lane.pull
+        q = square(rows, places[k])
+        least = ROUNDING * (q + lane.spread)  # what is smaller is lost in the difference
+        p[SQUARE] = max(q - 2.0 * p[SHIFT] + lane.spread, least) + lane.pull
 
 
 @kernel

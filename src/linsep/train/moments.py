@@ -205,8 +205,8 @@ def frame_of(problem: Problem) -> Frame:
     """First pass: the size of every column, and the class means in units of it."""
     d, K = problem.n_features, problem.n_classes
     largest = problem.weights.max() if problem.weights.size else 1.0
-    weight_exponent = int(np.frexp(largest)[1])
-    weight_exponent = weight_exponent if abs(weight_exponent) > 500 else 0
+    size = int(np.frexp(largest)[1])
+    weight_exponent = size // 2 * 2 if abs(size) > 500 else 0  # even: roots stay the same digits
 
     def of(block: Block) -> Any:
         part = part_of(block, d, weight_exponent)

@@ -257,13 +257,10 @@ class _Run:
         rows = draw(chance, 0)
         sample = self._sample(rows, np.minimum(1.0, chance[rows]))
         inverse = self._preconditioner(sample.sums, P[rows], shared=False)
-        memory, gap = Memory(30), math.inf
+        memory, gap, q = Memory(30), math.inf, sample.point(p.W, p.b)
         while self.gap < 0.5 * gap and self.status is None:
             gap = self.gap
-            sample.shift = None
-            q = sample.point(p.W, p.b)
-            sample.shift = q.gradient - p.gradient
-            q = Point(q.W, q.b, q.value - float(np.vdot(sample.shift, q.W)), p.gradient)
+            q = sample.tilt(q, p.gradient)
             promised = float(np.vdot(p.gradient, inverse(p.gradient)))
             q = descend(sample, q, inverse, memory, 8, 0.01 * promised)
             new = self.full.point(q.W, q.b)

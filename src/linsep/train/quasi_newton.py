@@ -134,18 +134,25 @@ class _Block:
             square = square.astype(np.float64)
         # the share of the largest entries that rounding may have taken away is put back
         square.flat[:: len(square) + 1] += 1 + 1e-6 * square.diagonal().max(initial=0.0)
-        self._potrs = sl.get_lapack_funcs("potrs", (square,))
         potrf = sl.get_lapack_funcs("potrf", (square,))
         self._factor = potrf(square.T, lower=True, overwrite_a=True, clean=False)[0]
+        self._trsv, self._trsm = sl.get_blas_funcs(("trsv", "trsm"), (self._factor,))
 
     def solve(self, G: Floats) -> Floats:
         """Rows of G through the inverse."""
         right = (G * self._inverse_root).astype(self._factor.dtype)
         if self._rows is None:
-            out = self._potrs(self._factor, right.T, lower=True)[0].T
+            out = self._through(right)
         elif len(self._rows):
-            inner = self._potrs(self._factor, self._rows @ right.T, lower=True)[0]
-            out = right - inner.T @ self._rows
+            out = right - self._through(right @ self._rows.T) @ self._rows
         else:
             out = right
         return out.astype(np.float64) * self._inverse_root
+
+    def _through(self, right: Array) -> Array:
+        """Rows through the factor: one by one where there is one, many times faster than together."""
+        if len(right) == 1:
+            half = self._trsv(self._factor, right[0], lower=1)
+            return np.asarray(self._trsv(self._factor, half, lower=1, trans=1))[None]
+        half = self._trsm(1.0, self._factor, right.T, lower=1)
+        return np.asarray(self._trsm(1.0, self._factor, half, lower=1, trans_a=1)).T

@@ -67,6 +67,12 @@ class Objective:
         value, b = self.value(W, b)
         return Point(W, b, value, self.slope(W))
 
+    def tilt(self, p: Point, gradient: Floats) -> Point:
+        """Choose the shift that gives F this gradient at p; p as it is then."""
+        change = p.gradient - gradient
+        self.shift = change if self.shift is None else self.shift + change
+        return Point(p.W, p.b, p.value - float(np.vdot(change, p.W)), gradient)
+
     def gap(self, p: Point) -> float:
         """The bound on F − min F; infinite where some feature has no penalty."""
         if not self.ridge.all():

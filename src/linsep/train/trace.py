@@ -2,8 +2,8 @@
 
 Few corrections are all kept. When there are more than fit, every second one is dropped and from
 then on only every second one is recorded, again and again: what is kept is spread evenly over the
-run. Passes are thinned likewise. As a file a trace is JSON lines: a header, then `update` and `pass`
-events in order, then `end`.
+run. Passes are thinned likewise. As a file a trace is JSON lines: a header, then `update` and
+`pass` events in order, then `end`.
 """
 
 import json
@@ -113,7 +113,10 @@ class Trace:
             "linsep_trace": SCHEMA,
             "learner": self.learner,
             "parameters": self.parameters,
-            "classes": [c.decode() if isinstance(c, bytes) else c for c in self.classes],
+            "classes": [
+                c.decode(errors="backslashreplace") if isinstance(c, bytes) else c
+                for c in self.classes
+            ],
             "stride": self.stride,
             "corrections": self.count,
         }

@@ -35,6 +35,7 @@ class Axes(NamedTuple):
     values : (r,) variance along each
     rest : variance in every other direction; zero without shrinkage
     shrinkage : how far the variances were moved towards their mean
+    rough : whether small variances may have lost too many digits to go on with
     """
 
     unit: Floats
@@ -43,6 +44,7 @@ class Axes(NamedTuple):
     values: Floats
     rest: float
     shrinkage: float
+    rough: bool
 
     def covariance(self, exponents: Any) -> Floats:
         """The covariance of these axes in the units of the data."""
@@ -59,7 +61,7 @@ class Whitening(NamedTuple):
     ----------
     axes : Axes
     map : (d, m)
-    means : (K, m) class means minus their centre, after the map
+    means : (K, m) class means minus the centre of the moments, after the map
     floored : in how many directions the classes differ where they have no spread
     """
 
@@ -67,6 +69,11 @@ class Whitening(NamedTuple):
     map: Floats
     means: Floats
     floored: int
+
+    @property
+    def equal(self) -> bool:
+        """Whether all classes have the same mean."""
+        return not np.ptp(self.means, axis=0).any()
 
     @property
     def deficient(self) -> bool:
@@ -94,7 +101,7 @@ def whiten(moments: Moments, problem: Problem, shrinkage: Any = None) -> Whiteni
     found = (
         None if moments.scatter is None else axes_of(moments, moments.scatter, shrinkage, problem)
     )
-    if found is None or found.rest + found.values.min(initial=1.0) < ROUGH:
+    if found is None or found.rough:
         R = factor_of(moments, problem)
         found = axes_of(moments, R, shrinkage, problem, factor=True)
     return complete(found, moments)
@@ -106,7 +113,7 @@ def whiten_each(moments: Moments, problem: Problem) -> Iterator[Whitening]:
     for k in range(len(moments.offsets)):
         two = moments.against_rest(k)
         found = None if two.scatter is None else axes_of(two, two.scatter)
-        if found is None or found.values.min(initial=1.0) < ROUGH:
+        if found is None or found.rough:
             R = factor_of(moments, problem) if R is None else R
             found = axes_of(two, np.vstack([R, moments.apart(k)]), factor=True)
         yield complete(found, two)
@@ -157,10 +164,19 @@ def axes_of(
     else:
         alpha, target = 0.0, 0.0
     if alpha * target == 0:
-        keep = np.sqrt(np.maximum(values, 0)) > rounding_along(vectors, noise)
-        return Axes(unit, noise, vectors[:, keep], values[keep], 0.0, alpha)
+        along = rounding_along(vectors, noise)
+        keep = np.sqrt(np.maximum(values, 0)) > along
+        rough = not factor and _rough(values, np.where(keep, 0.0, along))
+        return Axes(unit, noise, vectors[:, keep], values[keep], 0.0, alpha, rough)
     values = (1 - alpha) * np.maximum(values, 0) + alpha * target
-    return Axes(unit, noise, vectors, values, alpha * target, alpha)
+    rough = not factor and bool((values < ROUGH * target).any())
+    return Axes(unit, noise, vectors, values, alpha * target, alpha, rough)
+
+
+def _rough(values: Floats, covered: Floats) -> bool:
+    """Whether a small eigenvalue could be other than it looks, and is not `covered` by rounding."""
+    doubt = 8 * 2.0**-53 * math.sqrt(len(values)) * float(values.max(initial=0.0))
+    return bool(((values < ROUGH) & (values + doubt > np.square(covered))).any())
 
 
 def _own_unit(deviation: Floats, moments: Moments, rounding: Floats) -> tuple[Floats, Flags]:
@@ -209,8 +225,8 @@ def complete(axes: Axes, moments: Moments) -> Whitening:
     """Add the directions in which classes differ but have no spread, and map the class means."""
     unit, V = axes.unit, axes.vectors
     offsets = np.divide(moments.offsets, unit, out=np.zeros_like(moments.offsets), where=unit > 0)
-    offsets -= moments.frame.shares @ offsets
-    B = np.sqrt(moments.frame.shares)[:, None] * offsets
+    middle = moments.frame.shares @ offsets  # not zero: the centre is rounded
+    B = np.sqrt(moments.frame.shares)[:, None] * (offsets - middle)
     length = float(np.sqrt(np.square(B).sum()))
     P = B
     for _ in range(2):  # once leaves rounding errors of the size of B along V

@@ -1,0 +1,202 @@
+"""Logistic regression, two classes or many, with a certified duality gap."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+from linsep.errors import ParameterError
+from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.train import dual_descent
+from linsep.train.loop import Listener, Pass, Status
+from linsep.train.multinomial import fit_softmax
+from linsep.train.newton import fit_logistic
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
+from linsep.train.quasi_logistic import fit_any
+
+Array = npt.NDArray[Any]
+DENSE = 2_000_000  # numbers up to which sparse rows may be written out for an exact method
+
+
+class LogisticRegression(LinearClassifier):
+    """Probabilities of the classes, from the hyperplanes under which the labels are most likely.
+
+    Minimises ½‖w‖² + C Σ cᵢ log(1 + exp(−yᵢ(⟨w, xᵢ⟩ + b))), or with more classes
+    ½‖W‖² + C Σ cᵢ (−log softmax of the own class); intercepts are not penalised. `C=numpy.inf` is
+    maximum likelihood, whose answer does not depend on how the features are encoded. The fit ends
+    when the duality gap, computed from the data, is at most `tol` of the objective.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the losses against the penalty; a Gaussian prior of variance C on each weight.
+    solver : {'auto', 'newton', 'dual'}
+        Newton's method on sums over rows (dense rows), or coordinate descent on the dual (two
+        classes, finite C). 'auto' picks the faster; sparse rows with several classes or without a
+        penalty are left to quasi-Newton steps.
+    tol : float
+        The relative duality gap asked for.
+    max_iter : int
+        The most passes over the data.
+    fit_intercept, class_weight, n_jobs, random_state, callback, verbose
+        As in `Perceptron`. Threads never change the result.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_, status_
+        As in `Perceptron`.
+    objective_ : float
+        The objective at the weights.
+    gap_ : float
+        How far above the optimum it can be at most, relative to it.
+    solver_ : str
+        The solver used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linsep import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
+    >>> learner = LogisticRegression(tol=1e-10).fit(X, y)
+    >>> learner.coef_.round(6), learner.intercept_.round(6)
+    (array([[0.452875]]), array([-0.679313]))
+    >>> learner.predict_proba([[1.5]]).round(3)
+    array([[0.5, 0.5]])
+    >>> learner.draw([[30.0]] * 3, random_state=0).tolist()
+    ['yes', 'yes', 'yes']
+    """
+
+    _any_scale = True
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        if self.C != np.inf:
+            positive("C", self.C)
+        one_of("solver", self.solver, ("auto", "newton", "dual"))
+        positive("tol", self.tol)
+        positive("max_iter", self.max_iter, whole=True)
+
+    def _choose(self, problem: Problem) -> str:
+        sparse = sp.issparse(problem.X)
+        dual = problem.binary and np.isfinite(self.C)
+        if self.solver == "auto":
+            return "newton" if not sparse else ("dual" if dual else "quasi-newton")
+        if self.solver == "dual" and not dual:
+            raise ParameterError(
+                f"solver='dual' is for two classes and a finite C; here are {problem.n_classes} "
+                f"classes and C is {self.C}. Use solver='auto'."
+            )
+        if self.solver == "newton" and sparse:
+            raise ParameterError("solver='newton' reads dense rows; X is sparse. Use 'auto'.")
+        return self.solver
+
+    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        problem.settle()
+        self.solver_ = self._choose(problem)
+        X, C = problem.X, float(self.C)
+        if self.solver_ == "quasi-newton" and problem.n_rows * problem.n_features <= DENSE:
+            self.solver_, X = "newton", X.toarray()
+        weights = problem.weights if problem.weights.size else None
+        settings: dict[str, Any] = {
+            "fit_intercept": self.fit_intercept,
+            "tol": float(self.tol),
+            "max_iter": self.max_iter,
+        }
+        signs = np.where(problem.codes == 1, 1.0, -1.0)
+        found: Any
+        if self.solver_ == "dual":
+            found = dual_descent.solve(
+                X, signs, weights, C, loss="logistic", seed=seed_of(self.random_state),
+                n_jobs=self.n_jobs, listener=_telling(listeners), **settings,
+            )  # fmt: skip
+        elif self.solver_ == "quasi-newton":
+            K = problem.n_classes
+            found = fit_any(
+                X, problem.codes, weights, 0.5 * C if K == 2 else C, n_classes=K,
+                listeners=listeners, **settings,
+            )  # fmt: skip
+        else:
+            settings |= {"n_jobs": self.n_jobs, "listener": _all(listeners)}
+            if problem.binary:
+                found = fit_logistic(X, signs, weights, C, **settings)
+            else:
+                K = problem.n_classes
+                found = fit_softmax(X, problem.codes, weights, C, n_classes=K, **settings)
+        self._publish(problem, found)
+        return found.status
+
+    def _publish(self, problem: Problem, found: Any) -> None:
+        W, b, primal = np.atleast_2d(found.w), np.atleast_1d(found.b), found.primal
+        if problem.binary and len(W) == 2:
+            # w = W₁ − W₀, and at the optimum W₁ = −W₀, so that ½‖W‖² = ¼‖w‖²: with C/2 the
+            # objective of the pair is half of the one asked for.
+            W, b = W[1:] - W[:1], b[1:] - b[:1]
+            primal *= 2.0 if np.isfinite(self.C) else 1.0
+        self.coef_ = np.ascontiguousarray(W, dtype=problem.X.dtype)
+        self.intercept_ = b.astype(problem.X.dtype)
+        self.n_iter_ = found.n_iter
+        self.objective_ = float(primal)
+        self.gap_ = float(found.gap / found.primal) if found.primal > 0 else 0.0
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, a row of numbers that sum to one."""
+        s = self.decision_function(X)
+        if s.ndim == 1:
+            return np.stack([expit(-s), expit(s)], axis=1)
+        return softmax(s, axis=1)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, exact where these would round to zero or one."""
+        s = self.decision_function(X)
+        if s.ndim == 1:
+            return np.stack([log_expit(-s), log_expit(s)], axis=1)
+        return log_softmax(s, axis=1)
+
+    def draw(self, X: Any, random_state: Any = 0) -> Array:
+        """A class for each row drawn at random with its probability, instead of the likeliest."""
+        p = self.predict_proba(X)
+        chance = np.random.default_rng(seed_of(random_state)).random(len(p))
+        place = (np.cumsum(p, axis=1) < chance[:, None]).sum(axis=1)
+        return self.classes_[np.minimum(place, p.shape[1] - 1)]
+
+
+def _all(listeners: list[Listener]) -> Listener | None:
+    """Several listeners as one; True from any of them stops the run."""
+    if not listeners:
+        return None
+    return lambda done: any([one(done) is True for one in listeners])
+
+
+def _telling(listeners: list[Listener]) -> Any:
+    """Tell of a look of the dual solver as of a pass."""
+    tell = _all(listeners)
+    if tell is None:
+        return None
+    return lambda check: tell(Pass(check.n_iter, 0, check.n_active, check.primal))

@@ -1,0 +1,73 @@
+"""The public face: which names there are, and what it costs to import them."""
+
+import subprocess
+import sys
+
+import linsep
+import pytest
+
+NAMES = [
+    "FisherDiscriminant",
+    "KernelPerceptron",
+    "LinearDiscriminantAnalysis",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "PassiveAggressive",
+    "Perceptron",
+    "Status",
+    "VotedPerceptron",
+    "data",
+    "errors",
+    "fewest_mistakes",
+    "gap",
+    "logic",
+    "margin",
+    "mistake_bound",
+    "separability",
+]
+
+
+def test_the_public_names_are_these():
+    assert linsep.__all__ == NAMES
+
+
+@pytest.mark.parametrize("name", linsep.__all__)
+def test_every_public_name_leads_somewhere(name):
+    assert getattr(linsep, name) is not None
+    assert name in dir(linsep)
+
+
+def test_other_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'Perceptorn'"):
+        linsep.Perceptorn  # noqa: B018
+
+
+def imported_by(statement):
+    """Top-level packages in memory after `statement` in a fresh interpreter."""
+    program = f"{statement}\nimport sys\nprint(*{{name.split('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import linsep",
+        "import linsep; linsep.Status; linsep.errors; linsep.data",
+        "import linsep.model.linear",
+        "import linsep.train.trace",
+    ],
+)
+def test_importing_the_package_brings_in_neither_compiler_nor_scikit_learn(statement):
+    loaded = imported_by(statement)
+    assert "linsep" in loaded
+    assert not loaded & {"numba", "llvmlite", "sklearn", "scipy", "pandas", "matplotlib"}
+
+
+def test_a_learner_brings_in_the_compiler_but_no_frames_and_no_pictures():
+    loaded = imported_by("from linsep import Perceptron, PassiveAggressive, VotedPerceptron")
+    assert {"numba", "sklearn"} <= loaded
+    assert not loaded & {"pandas", "polars", "pyarrow", "matplotlib", "rich", "click"}
