@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import linsep
 import numpy as np
@@ -146,27 +147,27 @@ def applied(thing, value):
     return apply(thing, value)
 
 
-class TestByType:
-    from typing import NamedTuple
+class Twice(NamedTuple):
+    factor: float
 
-    class Twice(NamedTuple):
-        factor: float
+    def apply(self, value):
+        return 2.0 * self.factor * value
 
-        def apply(self, value):
-            return 2.0 * self.factor * value
 
-    class Shift(NamedTuple):
-        by: float
+class Shift(NamedTuple):
+    by: float
 
-        def apply(self, value):
-            return value + self.by
+    def apply(self, value):
+        return value + self.by
 
-    def test_the_type_of_the_first_argument_picks_the_code(self):
-        assert applied(self.Twice(3.0), 5.0) == 30.0
-        assert applied(self.Shift(3.0), 5.0) == 8.0
 
-    def test_a_field_is_a_number_and_needs_no_new_code(self):
-        applied(self.Shift(1.0), 1.0)
-        known = len(applied.signatures)
-        assert applied(self.Shift(2.0), 1.0) == 3.0
-        assert len(applied.signatures) == known
+def test_the_type_of_the_first_argument_picks_the_code():
+    assert applied(Twice(3.0), 5.0) == 30.0
+    assert applied(Shift(3.0), 5.0) == 8.0
+
+
+def test_a_field_is_a_number_and_needs_no_new_code():
+    applied(Shift(1.0), 1.0)
+    known = len(applied.signatures)
+    assert applied(Shift(2.0), 1.0) == 3.0
+    assert len(applied.signatures) == known

@@ -1,5 +1,6 @@
 """The command line as a user meets it: real processes, real streams."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from linsep.views.cli import Commands, group
+from linsep.views.cli.compare import LEARNERS
 
 LINSEP = [sys.executable, "-c", "from linsep.views.cli import main; main()"]
 
@@ -102,3 +104,28 @@ def test_warm_compiles_into_the_cache_and_says_where():
     folder = done.stderr.split("Kernels are ready in ")[1].split(" (")[0]
     assert done.stdout == ""
     assert list(Path(folder).rglob("*outlive*.nbc"))
+
+
+def test_demo_ends_with_a_proof_and_a_bound_that_holds(tmp_path):
+    last = linsep("demo", "--out", str(tmp_path), check=True).stdout.splitlines()[-2:]
+    assert last[0].startswith("Proof (checked in exact arithmetic), zeros against ones: Separable")
+    words = last[1].split()
+    made, most = int(words[3]), int(words[8])
+    assert made <= most
+
+
+def test_compare_shows_every_learner_and_agrees_with_its_json():
+    table = linsep("compare", "iris", check=True).stdout
+    rows = [json.loads(line) for line in linsep("compare", "iris", "--json").stdout.splitlines()]
+    assert len(rows) == len(LEARNERS)
+    for row in rows:
+        line = next(line for line in table.splitlines() if line.startswith(row["learner"] + " "))
+        assert f"{row['test_error']:.2%}" in line
+        assert row["status"] in line
+    assert rows[0]["train_error"] == 0  # the perceptron separates the rows, or says why not
+
+
+def test_data_that_is_not_there_is_named_and_exits_with_three():
+    done = linsep("compare", "nowhere.csv")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "nowhere.csv" in done.stderr

@@ -36,6 +36,7 @@ class Axes(NamedTuple):
     rest : variance in every other direction; zero without shrinkage
     shrinkage : how far the variances were moved towards their mean
     rough : whether small variances may have lost too many digits to go on with
+    blurred : the largest variance that was left out because rounding alone could explain it
     """
 
     unit: Floats
@@ -45,6 +46,7 @@ class Axes(NamedTuple):
     rest: float
     shrinkage: float
     rough: bool
+    blurred: float = 0.0
 
     def covariance(self, exponents: Any) -> Floats:
         """The covariance of these axes in the units of the data."""
@@ -167,7 +169,8 @@ def axes_of(
         along = rounding_along(vectors, noise)
         keep = np.sqrt(np.maximum(values, 0)) > along
         rough = not factor and _rough(values, np.where(keep, 0.0, along))
-        return Axes(unit, noise, vectors[:, keep], values[keep], 0.0, alpha, rough)
+        blurred = float(values[~keep].max(initial=0.0))
+        return Axes(unit, noise, vectors[:, keep], values[keep], 0.0, alpha, rough, blurred)
     values = (1 - alpha) * np.maximum(values, 0) + alpha * target
     rough = not factor and bool((values < ROUGH * target).any())
     return Axes(unit, noise, vectors, values, alpha * target, alpha, rough)
@@ -235,8 +238,9 @@ def complete(axes: Axes, moments: Moments) -> Whitening:
     noise = rounding_along(Ut.T, axes.noise) + 64 * len(unit) * 2.0**-53 * length
     keep = s > noise
     U, s = Ut[keep].T, s[keep]
-    floor = axes.rest
-    if floor == 0 and len(s):  # one for all, so that axes keep their order; squares keep digits
-        floor = FLOOR * max(float(s[-1]), 1e-3 * float(s[0])) ** 2
-    A = np.hstack([V / np.sqrt(axes.values), U / math.sqrt(floor or 1.0)])
-    return Whitening(axes, A, offsets @ A, 0 if axes.rest > 0 else len(s))
+    floor = max(axes.rest, axes.blurred)
+    assumed = 0.0
+    if axes.rest == 0 and len(s):  # one for all, so that axes keep their order; squares keep digits
+        assumed = FLOOR * max(float(s[-1]), 1e-3 * float(s[0])) ** 2
+    A = np.hstack([V / np.sqrt(axes.values), U / math.sqrt(max(floor, assumed) or 1.0)])
+    return Whitening(axes, A, offsets @ A, len(s) if assumed > floor else 0)

@@ -26,12 +26,14 @@ def command(out: Path) -> None:
     X /= 16.0
     cut = 1200  # later pages were written by other people
     two = y < 2
-    _two_digits(X[:cut][two[:cut]], y[:cut][two[:cut]], X[cut:][two[cut:]], y[cut:][two[cut:]])
+    some = X[:cut][two[:cut]], y[:cut][two[:cut]]
+    zeros_and_ones = _two_digits(*some, X[cut:][two[cut:]], y[cut:][two[cut:]])
     learner = _ten_digits(X[:cut], y[:cut], X[cut:], y[cut:])
     _picture(learner, out)
+    _proof(zeros_and_ones, *some)
 
 
-def _two_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> None:
+def _two_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> Any:
     from linsep import Perceptron
 
     click.echo(f"Zeros against ones: {len(X)} images of 64 pixels to learn from, {len(X_test)} new.")
@@ -43,7 +45,8 @@ def _two_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> None:
         click.echo(f"{done.epoch:5}  {done.updates:7}  {train:11.2%}  {test:10.2%}")
 
     learner.fit(X, y, callback=row)
-    click.echo(f"\n{learner.status_.value} {learner.mistakes_} corrections in all.\n")
+    click.echo(f"\n{learner.status_.value} {learner.mistakes_} corrections in all.")
+    return learner
 
 
 def _ten_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> Any:
@@ -51,7 +54,7 @@ def _ten_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> Any:
 
     from linsep import Perceptron
 
-    click.echo(f"All ten digits by Kesler's construct: {len(X)} images, {len(X_test)} new.")
+    click.echo(f"\nAll ten digits by Kesler's construct: {len(X)} images, {len(X_test)} new.")
     learner = Perceptron(verbose=True).fit(X, y)
     click.echo(
         f"{learner.status_.value} {learner.mistakes_} corrections in {learner.n_iter_} passes."
@@ -62,6 +65,19 @@ def _ten_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> Any:
     for digit, counts in zip(learner.classes_, confusion_matrix(y_test, guess), strict=True):
         click.echo(f"{digit:11} " + "".join(f"{count or '·':>5}" for count in counts))
     return learner
+
+
+def _proof(learner: Any, X: Any, y: Any) -> None:
+    from linsep import mistake_bound, separability
+
+    proof = separability(X, y)
+    checked = "checked" if proof.verify(X, y) else "NOT CONFIRMED"
+    bound = mistake_bound(X, y, proof)
+    click.echo(
+        f"\nProof ({checked} in exact arithmetic), zeros against ones: {proof.verdict}\n"
+        f"The perceptron made {learner.mistakes_} mistakes of at most {bound.bound} "
+        f"= (R/margin)², with R = {bound.radius:.3f} and margin {bound.margin:.3f}."
+    )
 
 
 def _picture(learner: Any, out: Path) -> None:
