@@ -24,12 +24,13 @@ def rows() -> list[dict[str, Any]]:
     text, groups, name = news()
     for dtype in ("float32", "float64"):
         data = text.astype(dtype)
-        lines.append(
-            _against_peer(f"{name} one-vs-rest, {dtype}, 10 passes", data, groups, 10, 5,
-                          multiclass="ovr", fit_intercept=False)  # fmt: skip
-        )
+        # Without intercepts: on sparse rows scikit-learn moves them a hundred times more slowly.
+        options = {"multiclass": "ovr", "fit_intercept": False}
+        title = f"{name} one-vs-rest, {dtype}, 10 passes"
+        lines.append(_against_peer(title, data, groups, 10, 5, **options))
     lines.append(_averaging(f"{name} Kesler, averaging", text, groups, 10, 5))
-    lines.append(_averaging(f"{name} one-vs-rest, averaging", text, groups, 10, 5, multiclass="ovr"))
+    apart = {"multiclass": "ovr"}
+    lines.append(_averaging(f"{name} one-vs-rest, averaging", text, groups, 10, 5, **apart))
     return lines
 
 
@@ -53,7 +54,9 @@ def _against_peer(
     }
 
 
-def _averaging(name: str, X: Any, y: Any, passes: int, repeats: int, **options: Any) -> dict[str, Any]:
+def _averaging(
+    name: str, X: Any, y: Any, passes: int, repeats: int, **options: Any
+) -> dict[str, Any]:
     last = Perceptron(shuffle=False, max_iter=passes, **options)
     mean = Perceptron(shuffle=False, max_iter=passes, keep="average", **options)
     times = race({"last": lambda: last.fit(X, y), "average": lambda: mean.fit(X, y)}, repeats)

@@ -70,13 +70,13 @@ def _compiled(function: F, fastmath: set[str]) -> F:
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
     if CACHE is None:
         return numba.njit(**options)(function)
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(CACHE)
+    before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(CACHE)
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # a kernel typed in at a prompt has no file to be cached by
         return numba.njit(**options)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        _CONFIG.CACHE_DIR = before
 
 
 def by_type(function: F) -> F:

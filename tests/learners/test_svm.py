@@ -132,7 +132,9 @@ def test_dense_and_sparse_rows_give_the_same_answer(cancer):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_threads_change_no_byte(cancer, n_jobs):
     X, y = cancer
-    assert LinearSVC(n_jobs=n_jobs).fit(X, y).coef_.tobytes() == LinearSVC().fit(X, y).coef_.tobytes()
+    assert (
+        LinearSVC(n_jobs=n_jobs).fit(X, y).coef_.tobytes() == LinearSVC().fit(X, y).coef_.tobytes()
+    )
 
 
 def test_it_replaces_scikit_learns_in_a_pipeline_a_grid_search_and_calibration():

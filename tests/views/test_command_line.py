@@ -31,7 +31,9 @@ def test_help_imports_neither_the_compiler_nor_scikit_learn(arguments):
         f"group({[*arguments, '--help']!r}, standalone_mode=False)\n"
         "print(sorted({'numba', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 

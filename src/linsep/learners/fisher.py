@@ -186,7 +186,7 @@ def best_cut(scores: Floats, positive: Array, weights: Floats | None = None) -> 
     >>> best_cut(np.array([0.0, 1.0, 3.0, 4.0]), np.array([False, False, True, True]))
     2.0
     >>> best_cut(np.array([0.0, 1.0, 2.0]), np.array([False, True, False]))
-    1.5
+    0.5
     """
     weights = np.ones(len(scores)) if weights is None else weights / weights.max()
     counts = weights > 0

@@ -97,7 +97,7 @@ class LogisticRegression(LinearClassifier):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        if self.C != np.inf:
+        if not np.isposinf(self.C):
             positive("C", self.C)
         one_of("solver", self.solver, ("auto", "newton", "dual"))
         positive("tol", self.tol)
@@ -191,7 +191,12 @@ def _all(listeners: list[Listener]) -> Listener | None:
     """Several listeners as one; True from any of them stops the run."""
     if not listeners:
         return None
-    return lambda done: any([one(done) is True for one in listeners])
+
+    def told(done: Pass) -> bool:
+        asked = [one(done) is True for one in listeners]
+        return any(asked)
+
+    return told
 
 
 def _telling(listeners: list[Listener]) -> Any:

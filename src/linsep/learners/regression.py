@@ -51,7 +51,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         The most passes to make.
     tol : float
         End when a pass changes the loss by less than this share of half the variance of y (five
-        passes in a row where the order is random).
+        passes in a row where the order is random), and no weight by itself could still gain much.
     fit_intercept, shuffle, random_state, n_jobs
         As in scikit-learn. Threads never change the result.
     callback, verbose

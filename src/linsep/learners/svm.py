@@ -160,7 +160,8 @@ def _telling(listeners: list[Listener]) -> Any:
 
     def listener(check: Check) -> bool:
         done = Pass(check.n_iter, 0, check.n_active, check.primal)
-        return any([one(done) is True for one in listeners])
+        asked = [one(done) is True for one in listeners]
+        return any(asked)
 
     return listener
 

@@ -10,6 +10,7 @@ multipliers that exclude it force more rows onto the plane. When all rows are on
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from linsep.proofs.cone import propose
 from linsep.proofs.exact import fewest, kernel_basis, relation, solve, whole
 from linsep.proofs.halfspaces import Halfspaces
 from linsep.proofs.lifting import pivots
+from linsep.proofs.nearest import nearest
 from linsep.proofs.ranges import Ranges
 from linsep.proofs.witness import Witness, reduce
 
@@ -28,6 +30,7 @@ Numbers = list[int]
 
 _SMALL = 64  # dimension up to which normals are found by plain elimination
 _FEW = 8  # normals that are worth solving for above it
+_EXACT = 5000  # numbers of a problem that is treated in whole numbers throughout
 _NUMBERS = 5e6  # entries of the rows whose span is looked at
 _MANY = 30_000  # rows that may enter one linear programme
 
@@ -73,31 +76,78 @@ def face(
     everything = np.arange(problem.n_features)
     if len(witness.ids) * problem.dimension > _NUMBERS:
         return None
+    before = len(columns) + 1
     while not out_of_time():
         numbers = whole(problem.take(witness.ids, everything)[:, columns])
         normals = _normals(numbers.values)
-        if normals is None:
+        if normals is None or len(normals) >= before:  # every round must reach more dimensions
             return None
+        before = len(normals)
         normals = [_unscaled(normal, numbers.columns) for normal in normals]
-        wide = [_widened(normal, columns, problem.dimension) for normal in normals]
-        B, factors = _values(problem, wide)
-        off = np.flatnonzero(np.abs(B).max(axis=1, initial=0) > 1e-9)
-        if not len(off):
-            return Face(None, witness, wide + _idle(problem, columns))
-        if len(off) > _MANY:
+        normals = [_widened(normal, columns, problem.dimension) for normal in normals]
+        small = problem.count * problem.dimension <= _EXACT
+        step = (_whole_step if small else _float_step)(problem, normals, out_of_time)
+        if step is None:
             return None
-        found = propose(np.ascontiguousarray(B[off]), out_of_time)
-        if found.direction is not None:
-            return Face(_combined(wide, found.direction, factors), None, [])
-        if found.multipliers is None:
-            return None
-        carrying = np.flatnonzero(found.multipliers > 0)
-        chosen = reduce(B[off][carrying], found.multipliers[carrying])
-        joined = _join(problem, witness, numbers.values, off[carrying[chosen]])
+        if step.leaning is not None:
+            return Face(step.leaning, None, [])
+        if not len(step.joining):
+            return Face(None, witness, normals + _idle(problem, columns))
+        joined = _join(problem, witness, numbers.values, step.joining)
         if joined is None:
             return None
         witness = joined
     return None
+
+
+class _Step(NamedTuple):
+    """A plane, or constraints that are forced onto every plane; neither: all of them are."""
+
+    leaning: Numbers | None
+    joining: Array
+
+
+def _whole_step(
+    problem: Halfspaces, normals: list[Numbers], out_of_time: Callable[[], bool]
+) -> _Step | None:
+    """The question about the rows off the span, in whole numbers."""
+    ids = problem.all()
+    numbers = whole(problem.take(ids, np.arange(problem.n_features)))
+    low = min(numbers.columns)
+    scaled = [
+        [a << (c - low) for a, c in zip(normal, numbers.columns, strict=True)] for normal in normals
+    ]
+    B = [[sum(map(mul, row, normal)) for normal in scaled] for row in numbers.values.tolist()]
+    off = [i for i, row in enumerate(B) if any(row)]
+    if not off:
+        return _Step(None, ids[:0])
+    found = nearest([B[i] for i in off], out_of_time=out_of_time)
+    if found is None:
+        return None
+    if found.direction is not None:
+        return _Step(_combined(normals, [Fraction(u) for u in found.direction]), ids[:0])
+    return _Step(None, ids[[off[i] for i in found.rows]])
+
+
+def _float_step(
+    problem: Halfspaces, normals: list[Numbers], out_of_time: Callable[[], bool]
+) -> _Step | None:
+    """The same in floating point, for larger problems."""
+    B, factors = _values(problem, normals)
+    off = np.flatnonzero(np.abs(B).max(axis=1, initial=0) > 1e-9)
+    if not len(off):
+        return _Step(None, off)
+    if len(off) > _MANY:
+        return None
+    found = propose(np.ascontiguousarray(B[off]), out_of_time)
+    if found.direction is not None:
+        exact = [Fraction(float(u)) * f for u, f in zip(found.direction, factors, strict=True)]
+        return _Step(_combined(normals, exact), off[:0])
+    if found.multipliers is None:
+        return None
+    carrying = np.flatnonzero(found.multipliers > 0)
+    chosen = reduce(B[off][carrying], found.multipliers[carrying])
+    return _Step(None, off[carrying[chosen]])
 
 
 def _columns(problem: Halfspaces, ranges: Ranges) -> Array:
@@ -182,13 +232,12 @@ def _values(problem: Halfspaces, normals: list[Numbers]) -> tuple[Floats, list[F
     return B, factors
 
 
-def _combined(normals: list[Numbers], direction: Floats, factors: list[Fraction]) -> Numbers:
-    """Σ uₖ·factorₖ·nₖ with floats uₖ, in whole numbers, up to a positive factor."""
-    parts = [Fraction(float(u)) * f for u, f in zip(direction, factors, strict=True)]
+def _combined(normals: list[Numbers], parts: list[Fraction]) -> Numbers:
+    """Σ uₖnₖ in whole numbers, up to a positive factor."""
     common = math.lcm(*(a.denominator for a in parts))
     scaled = [a.numerator * (common // a.denominator) for a in parts]
     columns = zip(*normals, strict=True)
-    return fewest([sum(u * a for u, a in zip(scaled, column, strict=True)) for column in columns])
+    return fewest([sum(map(mul, scaled, column)) for column in columns])
 
 
 def _join(problem: Halfspaces, witness: Witness, N: Array, more: Array) -> Witness | None:

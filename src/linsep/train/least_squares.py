@@ -7,13 +7,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sl
 
+from linsep.train.background import in_background
 from linsep.train.moments import Floats, Frame, frame_of, require_room
 from linsep.train.problem import Block, Problem
 from linsep.train.rational import rational_least_squares
 from linsep.train.triangle import triangle
 from linsep.train.whitening import rounding_along
 
-ROUGH = 1e-4  # below this spread, of one for a column of its own, the digits of QR grow few
+WORTH = 500  # products of whole numbers spent on exact arithmetic, over the least singular value
 
 
 class Targets(NamedTuple):
@@ -103,7 +104,7 @@ def least_squares(problem: Problem, Y: Floats, fit_intercept: bool = True) -> Li
         weights = np.ldexp(targets.raw(slopes.T), -frame.exponents)
     at_centre = targets.raw(targets.shift + level)
     line = Line(weights, at_centre, frame.raw(frame.means[0]), float(loss), rank)
-    if rank == d and least < ROUGH:
+    if rank == d and problem.n_rows * (d + 1) ** 2 * least < WORTH:
         return rational_line(line, problem, Y, fit_intercept)
     return line
 
@@ -118,7 +119,7 @@ def _slopes(Rz: Floats, Ry: Floats, frame: Frame, free: int) -> tuple[Floats, in
     if not alive.any():
         return slopes, 0, 1.0
     unit = length[alive]
-    U, sigma, Vt = np.linalg.svd(Rz[:, alive] / unit, full_matrices=False)
+    U, sigma, Vt = in_background(np.linalg.svd, Rz[:, alive] / unit, full_matrices=False)
     keep = sigma > rounding_along(Vt.T, rounding[alive] / unit)
     if keep.all() and alive.all() and len(sigma) == len(unit):
         square = Rz[: len(unit)]

@@ -104,7 +104,7 @@ class Problem:
             v = s.v[heavy]
             gap += epsilon * (s.loss[heavy] + float(g @ (v / ridge)))
             gap += 0.5 * epsilon * epsilon * float(v @ (v / ridge))
-        return gap
+        return math.inf if math.isnan(gap) else max(0.0, gap)
 
     def curvature(self, s: Sums, digits: float) -> Curvature:
         assert s.hessian is not None

@@ -14,6 +14,7 @@ class. The biases are always at their best and cost nothing. The run stops on th
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.quasi_newton import Memory, Preconditioner
+from linsep.train.row_space import row_space, worth_it
 from linsep.train.sampling import draw
 from linsep.train.softmax_newton import by_newton, few_enough
 from linsep.train.softmax_problem import Objective, Point, descend
@@ -76,6 +78,25 @@ def fit_softmax(
     """
     if not C > 0:
         raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
+    if worth_it(X):
+        space = row_space(X, fit_intercept)
+        if start is not None:
+            start = space.inside(np.asarray(start[0], np.float64), np.asarray(start[1]))
+        found = fit_softmax(
+            space.Z,
+            codes,
+            weights,
+            C,
+            n_classes=n_classes,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            n_jobs=n_jobs,
+            start=start,
+            listener=listener,
+        )
+        W, b = space.outside(found.w, found.b)
+        return replace(found, w=W, b=b if fit_intercept else np.zeros(n_classes))
     with Crew(n_jobs) as crew, np.errstate(all="ignore"):
         for careful in (False, True):
             run = _Run(tol, max_iter, listener, n_classes, fit_intercept, crew)
@@ -114,12 +135,15 @@ class _Run:
         """Count a pass over all rows and say whether it is the last."""
         self.passes += 1
         gap = self.full.gap(p)
-        if not self.full.ridge.all():  # no dual bound: twice what the next step promises
-            gap = promised
+        free = not self.full.ridge.any()
+        if free:  # no dual bound: twice what the last step promised
+            gap = promised if p.gradient.any() else 0.0
         if self.best is None or p.value <= self.best.value * (1 + 1e-6) or gap <= self.gap:
             self.best, self.gap = p, gap
         if self.listener and self.listener(Pass(self.passes, 0, 1, p.value)) is True:
             self.status = Status.stopped
+        elif free and self.full.sums.margins(p.b)[0] > 0:
+            self.status = Status.no_optimum
         elif gap <= self.tol * p.value:
             self.status = Status.converged
         elif self.passes >= self.max_iter:

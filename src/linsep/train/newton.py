@@ -17,6 +17,7 @@ is no penalty or next to none, by Newton's decrement (see `linsep.train.curvatur
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,9 @@ from linsep.train.blocks import Crew
 from linsep.train.curvature import Curvature, decrease_left
 from linsep.train.logistic_problem import Point, Problem, Sample
 from linsep.train.loop import Listener, Pass, Status
+from linsep.train.multinomial import fit_softmax
 from linsep.train.quasi_newton import Memory
+from linsep.train.row_space import row_space, worth_it
 from linsep.train.sampling import pick
 from linsep.train.solution import Solution
 
@@ -35,6 +38,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 _MANY = 32768  # rows from which a sample pays
+_WIDE = 1200  # features from which a Hessian of all rows costs too much
 _PER_FEATURE = 768  # sampled rows for each feature
 
 
@@ -77,6 +81,24 @@ def fit_logistic(
     """
     if not C > 0:
         raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
+    options: dict[str, Any] = {
+        "fit_intercept": fit_intercept,
+        "tol": tol,
+        "max_iter": max_iter,
+        "n_jobs": n_jobs,
+        "listener": listener,
+    }
+    if worth_it(X):
+        space = row_space(X, fit_intercept)
+        if start is not None:
+            start = space.inside(np.asarray(start[0], np.float64), float(start[1]))
+        found = fit_logistic(space.Z, signs, weights, C, start=start, **options)
+        w, b = space.outside(found.w, found.b)
+        return replace(found, w=w, b=float(b) if fit_intercept else 0.0)
+    if X.shape[1] > _WIDE:
+        return _as_two_classes(X, signs, weights, C, start, options)
+    if X.size <= 1 << 21:
+        X = X.astype(np.float64, copy=False)
     arguments = (X, signs, weights, float(C), fit_intercept)
     with Crew(n_jobs) as crew, np.errstate(all="ignore"):
         for careful in (False, True):
@@ -87,6 +109,31 @@ def fit_logistic(
                 if careful:
                     raise
     raise AssertionError  # both ways out are above
+
+
+def _as_two_classes(
+    X: Array,
+    signs: Array,
+    weights: Floats | None,
+    C: float,
+    start: tuple[Array, float] | None,
+    options: dict[str, Any],
+) -> Solution:
+    """Many features: no Hessian fits. W = (−w/2, w/2) has half the objective at half the C."""
+    two: Any = None
+    if start is not None:
+        w, b = np.asarray(start[0], np.float64) / 2, float(start[1]) / 2
+        two = np.stack([-w, w]), np.array([-b, b])
+    codes = (signs > 0).astype(np.int32)
+    found = fit_softmax(X, codes, weights, C / 2, n_classes=2, start=two, **options)
+    return replace(
+        found,
+        w=found.w[1] - found.w[0],
+        b=float(found.b[1] - found.b[0]),
+        primal=2 * found.primal,
+        dual=2 * found.dual,
+        gap=2 * found.gap,
+    )
 
 
 class _Run:
@@ -198,14 +245,17 @@ class _Run:
     ) -> Status | None:
         """The ending reached at p, if any; the certified gap is kept on the way."""
         problem, asked = self.problem, self.tol * p.value
+        stuck = decrement2 > before / 4 and decrement2 < 1e-16 * p.value
+        near = decrement2 <= 2 * max(asked, 1e-6 * p.value)
         radius2 = math.inf
-        if self.gap > asked and decrement2 <= 2 * max(asked, 1e-6 * p.value):
+        # The dual bound needs a penalty, and one that is not lost in rounding.
+        if self.gap > asked and near and (stuck or p.gap == math.inf):
             radius2 = problem.sums.widest(curvature.whiten())
             self.gap = min(self.gap, decrease_left(decrement2, radius2))
         # Below 1e-8 the weights are asked for as many digits: ‖step‖² by the Hessian, relative.
         if self.gap <= asked and (self.tol >= 1e-8 or decrement2 <= self.tol**2 * p.value):
             return Status.converged
-        if decrement2 > before / 4 and decrement2 < 1e-16 * p.value:
+        if stuck:
             return self._at_rounding(p)
         if not problem.ridge.any() and self._runs_away(p, step, radius2 * decrement2 > 0.1):
             return Status.no_optimum

@@ -1,9 +1,9 @@
 """The last digits of a support vector machine, by an active-set method.
 
 While it is known which rows lie on the margin (F), the best multipliers solve linear equations:
-every row of F scores yᵢ(⟨w, xᵢ⟩ + b) + rᵢαᵢ = 1 with w = Σ αⱼyⱼxⱼ, and Σ αⱼyⱼ = 0 where the intercept
-is free (rᵢ is 0 for the hinge and 1/(2Ccᵢ) for its square). Each round moves towards that solution
-until a multiplier meets its bound and leaves F, or gets there and lets the worst placed row in. The
+every row of F scores yᵢ(⟨w, xᵢ⟩ + b) + rᵢαᵢ = 1 with w = Σ αⱼyⱼxⱼ, and Σ αⱼyⱼ = 0 where the
+intercept is free (rᵢ is 0 for the hinge and 1/(2Ccᵢ) for its square). Each round moves towards that
+solution until a multiplier meets its bound and leaves F, or gets there and lets the worst placed row in. The
 dual never falls, so that the rounds end at the optimum, to the last digit.
 """
 
@@ -148,8 +148,10 @@ def _middle(scores: Floats, signs: Floats, bound: Any, counts: Any) -> float:
     least = max((float(e.max()) for e in low if e.size), default=-np.inf)
     most = min((float(e.min()) for e in high if e.size), default=np.inf)
     if np.isinf(least) or np.isinf(most):
-        return least if np.isinf(most) and not np.isinf(least) else (
-            most if not np.isinf(most) else 0.0
+        return (
+            least
+            if np.isinf(most) and not np.isinf(least)
+            else (most if not np.isinf(most) else 0.0)
         )
     return 0.5 * (least + most)
 

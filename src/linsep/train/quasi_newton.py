@@ -150,7 +150,7 @@ class _Block:
         return out.astype(np.float64) * self._inverse_root
 
     def _through(self, right: Array) -> Array:
-        """Rows through the factor: one by one where there is one, many times faster than together."""
+        """Rows through the factor; for a single one there is a much faster way."""
         if len(right) == 1:
             half = self._trsv(self._factor, right[0], lower=1)
             return np.asarray(self._trsv(self._factor, half, lower=1, trans=1))[None]

@@ -27,8 +27,8 @@ def rational_least_squares(
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> rational_least_squares(X, X / 3, None, np.zeros(1), True)
-    (array([[0.33333333]]), array([0.]), array([0.]))
+    >>> rational_least_squares(X, np.array([[0.0], [1.0], [1.0]]), None, np.ones(1), True)
+    (array([[0.28571429]]), array([0.57142857]), array([0.28571429]))
     """
     n, d = X.shape
     if n * (d + 1) ** 2 > WORK or d > 60:
@@ -54,7 +54,10 @@ def rational_least_squares(
         [value * Fraction(2) ** (exponents[k + t] - exponents[j]) for j, value in enumerate(row)]
         for t, row in enumerate(solution)
     ]
-    return _rounded(exact, centre, fit_intercept)
+    try:
+        return _rounded(exact, centre, fit_intercept)
+    except OverflowError:  # a weight that no float can hold
+        return None
 
 
 def _whole(column: Floats) -> tuple[npt.NDArray[Any], int] | None:

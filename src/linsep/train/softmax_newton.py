@@ -45,10 +45,11 @@ def by_newton(
         step = curvature.solve(g)
         decrement2 = float(g @ step)
         gap, far = full.gap(p), True
-        if decrement2 <= 1e-3 * p.value:
+        stuck = decrement2 > before / 4 and decrement2 < 1e-16 * p.value
+        if decrement2 <= 1e-3 * p.value and (stuck or gap == math.inf):
             radius2 = _widest(full, curvature.whiten())
             gap, far = min(gap, decrease_left(decrement2, radius2)), decrement2 * radius2 > 0.1
-        status = _judge(full, p, gap, decrement2, before, tol)
+        status = _judge(p, gap, decrement2, stuck, tol)
         if status is None and not full.ridge.any():
             p, status = _if_it_runs_away(full, p, step, far)
         told = listener is not None and listener(Pass(passes, 0, 1, p.value)) is True
@@ -71,12 +72,10 @@ def by_newton(
         p = q
 
 
-def _judge(
-    full: Objective, p: Point, gap: float, decrement2: float, before: float, tol: float
-) -> Status | None:
+def _judge(p: Point, gap: float, decrement2: float, stuck: bool, tol: float) -> Status | None:
     if gap <= tol * p.value and (tol >= 1e-8 or decrement2 <= tol**2 * p.value):
         return Status.converged
-    if decrement2 > before / 4 and decrement2 < 1e-16 * p.value:  # the rest is rounding
+    if stuck:  # the rest is rounding
         return Status.converged if gap <= max(tol, 1e-11) * p.value else Status.budget
     return None
 
@@ -147,6 +146,7 @@ def _widest(full: Objective, whiten: Floats) -> float:
     sums, blocks = full.sums, full.sums.blocks
     one, most = 1.0 if full.fit_intercept else 0.0, 0.0
     Q = whiten.reshape(sums.n_classes, blocks.n_features + 1, -1)
+    Q = Q - Q.mean(axis=0)  # differences of scores do not see what all classes share
     for k in range(len(blocks)):
         start, stop = blocks.span(k)
         X = _with_ones(blocks.rows(slice(start, stop)), one)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.train.background import in_background
 from linsep.train.moments import Floats, Moments, in_units, require_room
 from linsep.train.problem import Block, Problem
 from linsep.train.triangle import triangle
@@ -145,17 +146,18 @@ def axes_of(
     frame = moments.frame
     deviation = np.sqrt(np.square(spread).sum(axis=0) if factor else spread.diagonal())
     rounding = frame.rounding * frame.top
-    fixed = shrinkage is not None and not isinstance(shrinkage, str) and deviation.any()
+    fixed = not isinstance(shrinkage, str | None) and shrinkage > 0 and deviation.any()
     if fixed:
         unit, alive = _common_unit(deviation, frame.exponents), deviation > 0
     else:
         unit, alive = _own_unit(deviation, moments, 2 * rounding)
     S = spread[:, alive] / unit[alive] if factor else spread[np.ix_(alive, alive)]
     if factor:
-        _, sigma, Vt = np.linalg.svd(S, full_matrices=False)
+        _, sigma, Vt = in_background(np.linalg.svd, S, full_matrices=False)
         values, small = np.square(sigma), Vt.T
     else:
-        values, small = np.linalg.eigh(S / unit[alive] / unit[alive][:, None])
+        S = S / unit[alive] / unit[alive][:, None]
+        values, small = in_background(np.linalg.eigh, S)
     vectors = np.zeros((len(unit), len(values)))
     vectors[alive] = small
     noise = np.divide(rounding, unit, out=np.zeros_like(unit), where=unit > 0)
@@ -169,8 +171,9 @@ def axes_of(
         along = rounding_along(vectors, noise)
         keep = np.sqrt(np.maximum(values, 0)) > along
         rough = not factor and _rough(values, np.where(keep, 0.0, along))
-        blurred = float(values[~keep].max(initial=0.0))
-        return Axes(unit, noise, vectors[:, keep], values[keep], 0.0, alpha, rough, blurred)
+        hidden = np.square(np.divide(deviation, unit, where=unit > 0, out=np.zeros_like(unit)))
+        blurred = max(values[~keep].max(initial=0.0), hidden[~alive].max(initial=0.0))
+        return Axes(unit, noise, vectors[:, keep], values[keep], 0.0, alpha, rough, float(blurred))
     values = (1 - alpha) * np.maximum(values, 0) + alpha * target
     rough = not factor and bool((values < ROUGH * target).any())
     return Axes(unit, noise, vectors, values, alpha * target, alpha, rough)

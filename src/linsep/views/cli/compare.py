@@ -20,7 +20,7 @@ LEARNERS = [
 @click.command("compare")
 @click.argument("data", default="cancer")
 @click.option("--target", help="Name or number of the column with the labels; the last by default.")
-@click.option("--test-share", default=0.25, show_default=True, help="Share of rows kept for testing.")
+@click.option("--test-share", default=0.25, show_default=True, help="Rows kept for testing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per learner instead.")
 def command(data: str, target: str | None, test_share: float, as_json: bool) -> None:
     """Fit every learner to DATA, a file or an embedded set, and compare.
@@ -36,7 +36,8 @@ def command(data: str, target: str | None, test_share: float, as_json: bool) -> 
         for row in rows:
             click.echo(json.dumps(row))
         return
-    click.echo(f"{'learner':<28}{'train err':>10}{'test err':>10}{'margin':>10}{'gap':>9}{'s':>8}  end")
+    names = f"{'learner':<28}{'train err':>10}{'test err':>10}{'margin':>10}{'gap':>9}{'s':>8}"
+    click.echo(f"{names}  end")
     for row in rows:
         gap = "-" if row["gap"] is None else f"{row['gap']:.0e}"
         margin = "-" if row["margin"] is None else f"{row['margin']:.3g}"

@@ -36,7 +36,7 @@ def command(out: Path) -> None:
 def _two_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> Any:
     from linsep import Perceptron
 
-    click.echo(f"Zeros against ones: {len(X)} images of 64 pixels to learn from, {len(X_test)} new.")
+    click.echo(f"Zeros against ones: {len(X)} images of 64 pixels, {len(X_test)} new.")
     click.echo("\nepoch  changes  train error  test error")
     learner = Perceptron(shuffle=False)
 

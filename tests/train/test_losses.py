@@ -1,0 +1,69 @@
+"""Losses of a margin: derivatives, convexity and Fenchel's inequality, plain and compiled."""
+
+import math
+
+import numpy as np
+import pytest
+
+from linsep._compile import kernel
+from linsep.train.losses import (
+    Hinge,
+    Logistic,
+    Perceptron,
+    SquaredHinge,
+    curvature,
+    dual,
+    slope,
+    value,
+)
+
+LOSSES = [Logistic(), Logistic(2.5), Hinge(), Hinge(0.3), SquaredHinge(), Perceptron()]
+SMOOTH = [Logistic(), Logistic(2.5), SquaredHinge()]
+POINTS = [-40.0, -3.0, -0.21, 0.4, 0.95, 2.5, 30.0]
+
+
+@kernel
+def _all(loss, z, a):
+    return value(loss, z), slope(loss, z), curvature(loss, z), dual(loss, a)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_slope_is_the_derivative_of_value(loss):
+    for z in POINTS:
+        difference = (loss.value(z + 1e-6) - loss.value(z - 1e-6)) / 2e-6
+        assert loss.slope(z) == pytest.approx(difference, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_curvature_is_the_derivative_of_slope(loss):
+    for z in POINTS:
+        difference = (loss.slope(z + 1e-6) - loss.slope(z - 1e-6)) / 2e-6
+        assert loss.curvature(z) == pytest.approx(difference, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_fenchels_inequality_holds_with_equality_at_the_slope(loss):
+    for z in POINTS:
+        a = -loss.slope(z)
+        assert loss.value(z) + a * z == pytest.approx(loss.dual(a), abs=1e-12)
+        for other in np.linspace(0, min(loss.most(), 5.0), 11):
+            assert loss.value(z) + other * z >= loss.dual(other) - 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_compiled_and_plain_losses_are_the_same(loss):
+    for z in POINTS:
+        a = min(-loss.slope(z), loss.most())
+        expected = loss.value(z), loss.slope(z), loss.curvature(z), loss.dual(a)
+        assert _all(loss, z, a) == pytest.approx(expected, rel=1e-14, abs=1e-300)
+
+
+def test_logistic_loss_neither_overflows_nor_loses_its_tail():
+    assert Logistic().value(1e4) == 0.0
+    assert Logistic().value(-1e4) == 1e4
+    assert Logistic().value(40.0) == pytest.approx(math.exp(-40), rel=1e-12)
+
+
+def test_a_row_on_the_boundary_is_a_mistake_for_the_perceptron_only():
+    assert Perceptron().slope(0.0) == -1.0
+    assert Hinge(0.0).slope(0.0) == 0.0
