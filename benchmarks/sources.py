@@ -37,3 +37,15 @@ def news() -> tuple[Any, Any, str]:
         return TfidfTransformer().fit_transform(counts)[order].tocsr(), y[order], "20news"
     X = sp.random(11_000, 130_000, 0.0012, "csr", rng=rng)
     return X, rng.integers(0, 20, 11_000), "made text (20news is not here)"
+
+
+def covtype() -> tuple[Any, Any, str]:
+    """581,012 patches of forest as 54 numbers, and their cover types."""
+    path = SHARED / "covtype" / "covtype.csv.gz"
+    if path.exists():
+        X, y = load(path)
+        return np.ascontiguousarray(X, np.float64), np.asarray(y).astype(int), "covtype"
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300_000, 54))
+    y = np.where(X @ rng.normal(size=54) + rng.normal(size=300_000) > 0, 2, 1)
+    return X, y, "made table (covtype is not here)"

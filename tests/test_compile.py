@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import linsep
 import numpy as np
 import pytest
+
+import linsep
 from linsep._compile import by_type, kernel, lanes
 from linsep.rows.rows import as_rows, dot
 from linsep.train.rules import Rosenblatt, wrong

@@ -3,8 +3,9 @@
 import subprocess
 import sys
 
-import linsep
 import pytest
+
+import linsep
 
 NAMES = [
     "FisherDiscriminant",
@@ -24,6 +25,7 @@ NAMES = [
     "logic",
     "margin",
     "mistake_bound",
+    "plot",
     "separability",
 ]
 
@@ -40,7 +42,7 @@ def test_every_public_name_leads_somewhere(name):
 
 def test_other_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'Perceptorn'"):
-        linsep.Perceptorn  # noqa: B018
+        linsep.Perceptorn
 
 
 def imported_by(statement):

@@ -27,9 +27,10 @@ _HOME = {
     "logic": "logic",
     "margin": "proofs.margin",
     "mistake_bound": "proofs.margin",
+    "plot": "views.plots",
     "separability": "proofs.separability",
 }
-_MODULES = {"data", "errors", "logic"}
+_MODULES = {"data", "errors", "logic", "plot"}
 
 __all__ = sorted(_HOME)
 

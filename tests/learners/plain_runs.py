@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 import scipy.sparse as sp
+
 from linsep import PassiveAggressive, Perceptron, VotedPerceptron
 from linsep.errors import NotConverged
 

@@ -1,4 +1,4 @@
-"""Input that cannot be used is refused at once, by an error that names the place and the way out."""
+"""Input that cannot be used is refused by an error that names the place and the way out."""
 
 import warnings
 
@@ -7,9 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
 from linsep import PassiveAggressive, Perceptron, VotedPerceptron
 from linsep.errors import DataError, LinsepError, OverflowedError, ParameterError
-from sklearn.exceptions import NotFittedError
 
 LEARNERS = [Perceptron, PassiveAggressive, VotedPerceptron]
 every_learner = pytest.mark.parametrize("kind", LEARNERS)
@@ -78,7 +79,7 @@ def test_one_class_is_not_a_question(kind):
 @pytest.mark.parametrize("rows", [np.empty((0, 3)), sp.csr_array((0, 3)), [], np.empty((4, 0)),
                                   sp.csr_array((4, 0))], ids=str)  # fmt: skip
 def test_no_rows_or_no_columns_are_refused(kind, rows):
-    with pytest.raises(DataError, match="0 sample|0 feature|Expected 2D"):
+    with pytest.raises(DataError, match=r"0 sample|0 feature|Expected 2D"):
         kind().fit(rows, Y)
 
 
@@ -93,9 +94,9 @@ def test_shapes_that_disagree_are_told(kind):
     with pytest.raises(DataError, match="sample_weight has shape"):
         kind().fit(X, Y, sample_weight=[1, 2])
     fitted = kind(max_iter=50).fit(X, Y)
-    with pytest.raises(DataError, match="2 features, but .* is expecting 3 features"):
+    with pytest.raises(DataError, match=r"2 features, but .* is expecting 3 features"):
         fitted.predict(X[:, :2])
-    with pytest.raises(DataError, match="2 features, but .* is expecting 3 features"):
+    with pytest.raises(DataError, match=r"2 features, but .* is expecting 3 features"):
         fitted.partial_fit(X[:, :2], Y)
 
 
@@ -223,9 +224,13 @@ def test_asking_before_learning_is_told(kind):
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 def test_numbers_whose_products_leave_the_range_are_refused(kind, dtype, layout):
     large, small = (1e300, 1e-300) if dtype is np.float64 else (1e30, 1e-30)
-    with pytest.raises(OverflowedError, match=r"row 3, column 0.* overflow in float\d\d. Divide X by"):
+    with pytest.raises(
+        OverflowedError, match=r"row 3, column 0.* overflow in float\d\d. Divide X by"
+    ):
         kind().fit(layout((X * large).astype(dtype)), Y)
-    with pytest.raises(OverflowedError, match=r"row 3, column 0.* vanish in float\d\d. Divide X by"):
+    with pytest.raises(
+        OverflowedError, match=r"row 3, column 0.* vanish in float\d\d. Divide X by"
+    ):
         kind().fit(layout((X * small).astype(dtype)), Y)
     with pytest.raises(OverflowedError, match="largest entry"):
         kind().fit(layout((X / 4 * np.finfo(dtype).max).astype(dtype)), Y)
@@ -243,7 +248,7 @@ def test_scores_of_new_rows_that_leave_the_range_are_refused():
     with pytest.raises(OverflowedError, match="scores of X leave the range"):
         learner.decision_function(X * 1e307)
     voted = VotedPerceptron(50).fit(X * 1e10, Y)
-    with pytest.raises(DataError, match="infinity for row 0.*Divide X by"):
+    with pytest.raises(DataError, match=r"infinity for row 0.*Divide X by"):
         voted.decision_function(X * 1e307)
 
 

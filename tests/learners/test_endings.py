@@ -8,11 +8,12 @@ import sys
 import textwrap
 import warnings
 
-import linsep
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.linear_model
+
+import linsep
 from linsep import PassiveAggressive, Perceptron, Status, VotedPerceptron
 from linsep.data.toys import overlapping, separated, three_classes, xor
 from linsep.errors import NotConverged
@@ -223,7 +224,9 @@ def test_progress_is_a_bar_on_a_terminal():
         warnings.simplefilter("ignore")
         Perceptron(max_iter=3000).fit(*xor(), verbose=True)
         """
-    child = run_python(program, stderr=terminal, env=os.environ | {"TERM": "xterm", "COLUMNS": "90"})
+    child = run_python(
+        program, stderr=terminal, env=os.environ | {"TERM": "xterm", "COLUMNS": "90"}
+    )
     os.close(terminal)
     shown = b""
     while True:

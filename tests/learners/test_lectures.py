@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
+
+import reference
 from linsep import Perceptron, VotedPerceptron
 from linsep.data.idx import load_idx, read_idx
 from linsep.data.toys import three_points, two_groups
@@ -47,7 +48,7 @@ def test_the_eight_points_in_exact_arithmetic():
     wrong = [i for i, x in enumerate(rows) if y[i] * reference.scores(start, x, 1)[0] <= 0]
     assert wrong == [0, 3, 5, 6]  # the first and fourth of class 1, the second and third of class 2
     W = reference.batches(rows, codes, 1, 1, start=start)[-1].weights
-    assert W == decimals([AFTER])
+    assert decimals([AFTER]) == W
     assert [reference.scores(W, x, 1)[0] for x in rows] == decimals([SCORES])[0]
 
 
@@ -92,7 +93,9 @@ def test_xor_cannot_be_separated_until_the_product_is_added():
 
 def test_the_outcome_depends_on_the_order_of_the_three_points():
     X, y = three_points()
-    ends = {tuple(Perceptron(shuffle=False).fit(X[o], y[o]).coef_[0]) for o in ([0, 1, 2], [2, 1, 0])}
+    ends = {
+        tuple(Perceptron(shuffle=False).fit(X[o], y[o]).coef_[0]) for o in ([0, 1, 2], [2, 1, 0])
+    }
     assert len(ends) == 2
 
 

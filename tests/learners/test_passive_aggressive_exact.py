@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
+
+import reference
 from linsep import PassiveAggressive
 from linsep.errors import NotConverged
 
@@ -84,5 +85,5 @@ def test_mistakes_are_rows_met_on_the_wrong_side_not_rows_inside_the_margin():
     learner = PassiveAggressive(0.25, fit_intercept=False, max_iter=1, shuffle=False)
     with warnings.catch_warnings(action="ignore", category=NotConverged):
         learner.fit(X, y)
-    assert learner.mistakes_per_epoch_ == [1]  # the first row scores 0; the next score 1/4, 1/2, ...
+    assert learner.mistakes_per_epoch_ == [1]  # the first row scores 0, the next 1/4, 1/2, ...
     assert learner.coef_ == [[1.0]]

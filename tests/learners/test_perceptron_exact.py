@@ -1,4 +1,4 @@
-"""The perceptron in floating point equals the perceptron in exact arithmetic, correction by correction.
+"""The perceptron in floating point is the one in exact arithmetic, correction by correction.
 
 On small integers nothing is rounded, so equality is demanded to the last bit; only the mean of the
 weights, which divides by the number of presentations, and float32 means need a tolerance.
@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+
+import reference
 from linsep import Perceptron
 from linsep.errors import NotConverged
 from linsep.train.order import row_order
@@ -100,7 +101,8 @@ def test_every_correction_is_the_exact_one(rule, step, bias, way):
         made = [sum(p.corrections for run in runs for p in run if p.epoch == t + 1)
                 for t in range(learner.n_iter_)]  # fmt: skip
         assert learner.mistakes_per_epoch_ == made
-        assert planes_of(learner).tolist() == floats([w for r in runs for w in r[-1].weights]).tolist()
+        ends = floats([w for shown in runs for w in shown[-1].weights])
+        assert planes_of(learner).tolist() == ends.tolist()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -224,11 +226,14 @@ def test_training_can_start_from_any_weights(way):
         )
         fit(learner, X, codes)
         if way == "ovr":
-            ends = [exact_run(X, (codes == k).astype(int), 1, "online", "sum", 1, 3, start=[exact[k]])
-                    for k in range(3)]  # fmt: skip
+            runs = []
+            for k in range(3):
+                asked = (codes == k).astype(int)
+                runs.append(exact_run(X, asked, 1, "online", "sum", 1, 3, start=[exact[k]]))
         else:
-            ends = [exact_run(X, codes, planes, "online", "sum", 1, 3, start=exact)]
-        assert planes_of(learner).tolist() == floats([w for e in ends for w in e[-1].weights]).tolist()
+            runs = [exact_run(X, codes, planes, "online", "sum", 1, 3, start=exact)]
+        ends = floats([w for shown in runs for w in shown[-1].weights])
+        assert planes_of(learner).tolist() == ends.tolist()
 
 
 @given(st.data())

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
+
+import reference
 from linsep import PassiveAggressive, Perceptron, VotedPerceptron
 from linsep.data.toys import separated
 from linsep.errors import NotConverged
@@ -31,7 +32,9 @@ def whole(seed, classes=2, n=24, d=3):
 
 
 def same_planes(a, b):
-    return a.coef_.tobytes() == b.coef_.tobytes() and a.intercept_.tobytes() == b.intercept_.tobytes()
+    return (
+        a.coef_.tobytes() == b.coef_.tobytes() and a.intercept_.tobytes() == b.intercept_.tobytes()
+    )
 
 
 BINARY = [
@@ -149,8 +152,11 @@ def test_in_a_batch_a_weight_multiplies_what_a_row_asks_for(classes, step):
     assert np.column_stack([learner.coef_, learner.intercept_]).tolist() == W.tolist()
 
 
-@pytest.mark.parametrize("learner", [Perceptron(max_iter=5), PassiveAggressive(max_iter=5),
-                                     VotedPerceptron(max_iter=5, decide="last")], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "learner",
+    [Perceptron(max_iter=5), PassiveAggressive(max_iter=5), VotedPerceptron(5, decide="last")],
+    ids=repr,
+)
 def test_class_weights_multiply_sample_weights(learner):
     X, codes = cloud(5, 3)
     y = np.array(["ham", "news", "spam"])[codes]

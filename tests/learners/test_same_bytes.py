@@ -1,4 +1,4 @@
-"""Same data and parameters, same bytes: whatever the threads, the blocks, the run or the compiler."""
+"""Same data and parameters, same bytes, whatever the threads, the blocks or the compiler."""
 
 import json
 import os
@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from plain_runs import answers
+
 from linsep import PassiveAggressive, Perceptron, VotedPerceptron
 from linsep.data import chunks
 from linsep.errors import NotConverged
 from linsep.train import problem
-from plain_runs import answers
 
 
 def fitted(learner, X, y, **more):
@@ -23,7 +24,7 @@ def fitted(learner, X, y, **more):
     return learner.coef_.tobytes(), learner.intercept_.tobytes(), learner.mistakes_per_epoch_
 
 
-def cloud(classes, n=3 * chunks.BLOCK + 100, d=5):
+def cloud(classes, n=3 * chunks.BLOCK + 100, d=6):
     """Real numbers, so that any change in the order of a sum would show; several blocks of rows."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, classes, n)

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from linsep import PassiveAggressive, Perceptron
 from linsep.data.toys import overlapping, separated, three_classes, three_points
 from linsep.errors import NotConverged

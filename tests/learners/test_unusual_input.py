@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+
 from linsep import PassiveAggressive, Perceptron, VotedPerceptron
 from linsep.data.arrays import check_rows
 from linsep.data.toys import separated, three_classes
@@ -350,7 +351,7 @@ def test_several_classes_and_one_without_weight(kind):
 
 def test_a_point_on_the_boundary_is_a_mistake_in_training_and_positive_in_prediction():
     learner = fit(Perceptron(max_iter=1, shuffle=False), [[1.0], [-2.0]], ["no", "yes"])
-    assert learner.mistakes_ == 1  # the first row scores 0; after it w = b = −1 and row two is right
+    assert learner.mistakes_ == 1  # row one scores 0; then w = b = −1, and row two is right
     assert learner.decision_function([[-1.0]]).tolist() == [0.0]
     assert learner.predict([[-1.0]]).tolist() == ["yes"]
     assert learner.rank([[-1.0]]).tolist() == [["yes", "no"]]

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+
+import reference
 from linsep import Perceptron, VotedPerceptron
 from linsep.errors import NotConverged
 
@@ -53,7 +54,9 @@ def test_any_small_vote_is_counted_right(data):
     n, d = data.draw(st.integers(2, 7)), data.draw(st.integers(1, 3))
     row = st.lists(st.integers(-2, 2), min_size=d, max_size=d)
     X = np.array(data.draw(st.lists(row, min_size=n, max_size=n)))
-    codes = np.array([0, 1, *data.draw(st.lists(st.integers(0, 1), min_size=n - 2, max_size=n - 2))])
+    codes = np.array(
+        [0, 1, *data.draw(st.lists(st.integers(0, 1), min_size=n - 2, max_size=n - 2))]
+    )
     voted = VotedPerceptron(2, shuffle=False).fit(X.astype(float), codes)
     run = separators(X, codes, passes=2)
     total = max(1, sum(c for _, c in run))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from linsep.data.chunks import in_order, spans, sum_over, threads, tree_sum
 from linsep.errors import ParameterError
 

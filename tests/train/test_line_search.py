@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from linsep import Perceptron
 from linsep.data.toys import overlapping, three_classes
 from linsep.errors import NotConverged
@@ -27,7 +28,9 @@ def brute_force(z, dz, c, margin):
 small = st.integers(-4, 4)
 
 
-@given(st.lists(st.tuples(small, small, st.integers(0, 3)), min_size=1, max_size=8), st.integers(0, 2))
+@given(
+    st.lists(st.tuples(small, small, st.integers(0, 3)), min_size=1, max_size=8), st.integers(0, 2)
+)
 def test_no_step_gives_a_smaller_criterion(rows, margin):
     z, dz, c = zip(*rows, strict=True)
     step = best_step(np.array(z, float), np.array(dz, float), np.array(c, float), float(margin))

@@ -70,7 +70,7 @@ def test_gradient_and_hessian_are_derivatives_of_the_loss(real, shifted):
             column = (plus.gradient - minus.gradient) / 2e-5
             tolerance = 1e-4 if real is np.float64 else 5e-3
             np.testing.assert_allclose(here.hessian[j], column, rtol=tolerance, atol=0.05)
-        assert here.mistakes == np.sum((signs * (blocks.rows(slice(None)) @ u[:3] + u[3]) <= 0))
+        assert here.mistakes == np.sum(signs * (blocks.rows(slice(None)) @ u[:3] + u[3]) <= 0)
 
 
 def test_blocks_are_added_along_the_same_tree_as_everywhere():
@@ -174,6 +174,8 @@ def exact(X, signs, C, c):
                     for j in range(d + 1):
                         H[i, j] += k * p * (1 - p) * row[i] * row[j]
             step = mp.lu_solve(H, mp.matrix(g))
+            if mp.fdot(g, step) < mp.mpf(10) ** -60 * f:
+                break
             t = mp.mpf(1)
             while True:
                 trial = [a - t * b for a, b in zip(u, step, strict=True)]
@@ -182,8 +184,6 @@ def exact(X, signs, C, c):
                     break
                 t /= 2
             u, f, z = trial, f2, z2
-            if max(abs(s) for s in step) < mp.mpf(10) ** -40 * max(abs(t) for t in u):
-                break
         return np.array([float(t) for t in u[:d]]), float(u[d])
 
 

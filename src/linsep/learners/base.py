@@ -225,9 +225,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse a `value` that is not among the `choices` for parameter `name`."""
     if not any(value is c or value == c for c in choices):
-        raise ParameterError(
-            f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}."
-        )
+        raise ParameterError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}.")
 
 
 def positive(name: str, value: Any, *, zero: bool = False, whole: bool = False) -> None:
@@ -236,6 +234,4 @@ def positive(name: str, value: Any, *, zero: bool = False, whole: bool = False) 
     fine = isinstance(value, kinds) and not isinstance(value, bool)
     if not fine or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
         wanted = "a whole number" if whole else "a finite number"
-        raise ParameterError(
-            f"{name} is {value!r}; give {wanted} {'>= 0' if zero else '> 0'}."
-        )
+        raise ParameterError(f"{name} is {value!r}; give {wanted} {'>= 0' if zero else '> 0'}.")

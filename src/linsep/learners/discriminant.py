@@ -12,7 +12,7 @@ from linsep.data.arrays import check_rows
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.model.centred import CentredModel, in_range
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import Listener, Pass, Status, tell
 from linsep.train.moments import Moments, in_units, moments
 from linsep.train.problem import Problem
 from linsep.train.whitening import Whitening, whiten
@@ -46,8 +46,8 @@ class LinearDiscriminantAnalysis(
         Columns of `transform`; at most K − 1.
     n_jobs : int, optional
         Threads; they never change the result.
-    callback, verbose
-        Be told of the one pass that it takes; show it.
+    trace, callback, verbose
+        Record the one pass that it takes in `trace_`; be told of it; show it.
 
     Attributes
     ----------
@@ -96,6 +96,7 @@ class LinearDiscriminantAnalysis(
         n_components: int | None = None,
         *,
         n_jobs: int | None = None,
+        trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -103,6 +104,7 @@ class LinearDiscriminantAnalysis(
         self.shrinkage = shrinkage
         self.n_components = n_components
         self.n_jobs = n_jobs
+        self.trace = trace
         self.callback = callback
         self.verbose = verbose
 
@@ -129,9 +131,9 @@ class LinearDiscriminantAnalysis(
         self.rank_ = white.axes.vectors.shape[1]
         self.shrinkage_ = white.axes.shrinkage
         self.n_iter_ = 1
-        for listener in listeners:
-            wrong = self._misplaced(problem)
-            listener(Pass(1, wrong, 1, wrong / n))
+        if listeners:
+            wrong = int((self.predict(problem.X) != self.classes_[problem.codes]).sum())
+            tell(listeners, Pass(1, wrong, 1, wrong / n))
         return _status(white)
 
     def _priors(self, shares: Array) -> Array:
@@ -210,9 +212,6 @@ class LinearDiscriminantAnalysis(
         if self._axes is not None:
             return self._axes.covariance(self._exponents)
         return in_units(self._scatter, self._exponents)
-
-    def _misplaced(self, problem: Problem) -> int:
-        return int((self.predict(problem.X) != self.classes_[problem.codes]).sum())
 
     def _scores(self, X: Any) -> Array:
         planes = self._planes

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.learners.base import LinearClassifier, one_of
 from linsep.model.centred import CentredModel, in_range
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import Listener, Pass, Status, tell
 from linsep.train.moments import Moments, in_units, moments
 from linsep.train.problem import Problem
 from linsep.train.whitening import Whitening, axes_of, factor_of, whiten, whiten_each
@@ -36,8 +36,8 @@ class FisherDiscriminant(LinearClassifier):
         the widest such gap; or half-way between the class means.
     n_jobs : int, optional
         Threads; they never change the result.
-    callback, verbose
-        Be told of the one pass that it takes; show it.
+    trace, callback, verbose
+        Record the one pass that it takes in `trace_`; be told of it; show it.
 
     Attributes
     ----------
@@ -72,11 +72,13 @@ class FisherDiscriminant(LinearClassifier):
         bias: str = "margin",
         *,
         n_jobs: int | None = None,
+        trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
     ) -> None:
         self.bias = bias
         self.n_jobs = n_jobs
+        self.trace = trace
         self.callback = callback
         self.verbose = verbose
 
@@ -107,9 +109,9 @@ class FisherDiscriminant(LinearClassifier):
         self.rank_ = min(ranks)
         self._keep_scatter(problem, found, total)
         self.n_iter_ = 1
-        for listener in listeners:
+        if listeners:
             wrong = int((self.predict(problem.X) != self.classes_[problem.codes]).sum())
-            listener(Pass(1, wrong, 1, wrong / n))
+            tell(listeners, Pass(1, wrong, 1, wrong / n))
         if not self.coef_.any():
             return Status.no_difference
         if floored:

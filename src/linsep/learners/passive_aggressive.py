@@ -35,7 +35,7 @@ class PassiveAggressive(LinearClassifier):
     max_iter : int
         The most passes to make.
     tol : float
-        End when five passes in a row have not lowered the mean hinge loss by this much.
+        End when five passes in a row have not lowered the mean hinge loss by this share of it.
     fit_intercept, shuffle, class_weight, n_jobs, random_state, trace, callback, verbose
         As in `Perceptron`.
 
@@ -112,7 +112,7 @@ class PassiveAggressive(LinearClassifier):
             nonlocal best, waited
             if done.updates == 0:
                 return Status.separated
-            waited = 0 if done.loss < best - self.tol else waited + 1
+            waited = 0 if done.loss < best * (1 - self.tol) else waited + 1
             best = min(best, done.loss)
             return Status.converged if waited >= 5 else None
 

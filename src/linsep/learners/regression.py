@@ -14,11 +14,12 @@ from linsep.learners.base import one_of, positive
 from linsep.model.centred import CentredModel, in_range
 from linsep.train.descent import Descent, descend
 from linsep.train.least_squares import Line, least_squares
-from linsep.train.loop import Listener, Pass, Status, listeners_of
+from linsep.train.loop import Listener, Pass, Status, listeners_of, tell
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.progress import Progress
 from linsep.train.schedules import SCHEDULES
+from linsep.train.trace import Trace
 
 Array = npt.NDArray[Any]
 
@@ -54,14 +55,16 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         passes in a row where the order is random), and no weight by itself could still gain much.
     fit_intercept, shuffle, random_state, n_jobs
         As in scikit-learn. Threads never change the result.
-    callback, verbose
-        Be told of every pass; show progress.
+    trace, callback, verbose
+        Record every pass and its weights in `trace_`; be told of every pass; show progress.
 
     Attributes
     ----------
     coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
         As in scikit-learn, always in the units of the data. With several targets `coef_` has a row
         for each.
+    trace_ : Trace
+        With trace=True, the weights after each pass.
     loss_curve_ : list of float
         ½ mean squared error after each pass.
     rank_ : int
@@ -83,6 +86,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     Converged to the tolerance asked for.
     """
 
+    trace_: Trace
+
     def __init__(
         self,
         solver: str = "exact",
@@ -93,11 +98,12 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         scale: bool = True,
         batch_size: int = 32,
         max_iter: int = 1000,
-        tol: float = 1e-9,
+        tol: float = 1e-8,
         fit_intercept: bool = True,
         shuffle: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -113,6 +119,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self.shuffle = shuffle
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.trace = trace
         self.callback = callback
         self.verbose = verbose
 
@@ -155,7 +162,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         Y = _targets(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
         problem = Problem(X, np.zeros(X.shape[0], np.int32), weights, 1, self.n_jobs)
-        listeners = listeners_of(self.callback) + listeners_of(callback)
+        listeners = listeners_of(self.callback) + listeners_of(callback) + self._recorders()
         table = Y.reshape(len(Y), -1)
         if verbose or self.verbose:
             with Progress(self.max_iter, type(self).__name__) as bar:
@@ -163,9 +170,28 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         else:
             status = self._train(problem, table, listeners, Y.ndim == 1)
         self.status_ = status
+        if self.trace:
+            self.trace_.end(status)
         if not status.good:
             warnings.warn(f"{type(self).__name__}: {status.value}", NotConverged, stacklevel=2)
         return self
+
+    def _recorders(self) -> list[Listener]:
+        """With trace=True, a listener that notes the weights after each pass, and the trace."""
+        if hasattr(self, "trace_"):
+            del self.trace_
+        if not self.trace:
+            return []
+        plain = (str, int, float, bool, type(None))
+        settings = {k: v for k, v in self.get_params().items() if isinstance(v, plain)}
+        trace = self.trace_ = Trace(type(self).__name__, settings, [])
+        nothing = np.empty(0)
+
+        def note(done: Pass) -> None:
+            w, b = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+            trace.update(1, done.epoch, None, nothing, nothing, w, b)
+
+        return [note, trace]
 
     def _train(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
         if self.solver != "exact":
@@ -174,8 +200,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self.rank_ = line.rank
         self.loss_curve_ = [line.loss]
         self._set(line, problem.X.dtype, single)
-        for listener in listeners:
-            listener(Pass(1, 0, 1, line.loss))
+        tell(listeners, Pass(1, 0, 1, line.loss))
         return Status.solved if line.rank == problem.n_features else Status.deficient
 
     def _descend(

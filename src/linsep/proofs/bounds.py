@@ -34,9 +34,9 @@ def balanced(problem: Halfspaces, ids: Array, alpha: Floats) -> tuple[Array, lis
     Those of class c are multiplied by one factor β_c: then Σ αᵢyᵢ = 0 asks that as much flows into
     each class as out of it, which determines the factors.
     """
-    keep = alpha > alpha.max() * 2.0**-40
+    keep = alpha > alpha.max() * 2.0**-52
     ids = ids[keep]
-    numbers = np.maximum(np.rint(alpha[keep] / alpha.max() * 2.0**40), 1).astype(np.int64)
+    numbers = np.maximum(np.rint(alpha[keep] / alpha.max() * 2.0**52), 1).astype(np.int64)
     own, rival = _classes(problem, ids)
     K = problem.n_classes
     flow = [[0] * K for _ in range(K)]
@@ -60,11 +60,15 @@ def bound(problem: Halfspaces, ids: Array, alpha: Floats) -> Bound | None:
     found = balanced(problem, ids[keep], alpha[keep])
     if found is None:
         return None
-    used, multipliers = found
-    square = _square(problem, used, multipliers)
+    return exact_bound(problem, *found)
+
+
+def exact_bound(problem: Halfspaces, ids: Array, multipliers: list[Fraction]) -> Bound:
+    """The bound of multipliers that are balanced and of sum one already."""
+    square = _square(problem, ids, multipliers)
     if problem.n_classes > 2:
         square /= 2
-    return Bound(root_above(square), used, tuple(multipliers))
+    return Bound(root_above(square), ids, tuple(multipliers))
 
 
 def _carrying(problem: Halfspaces, ids: Array, alpha: Floats) -> npt.NDArray[np.bool_]:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.proofs.ascent import ascend
-from linsep.proofs.bounds import Bound, bound
+from linsep.proofs.bounds import Bound, bound, exact_bound
 from linsep.proofs.certificate import Separability, Span
 from linsep.proofs.faces import axis, face
 from linsep.proofs.halfspaces import Halfspaces
@@ -115,7 +115,13 @@ class Prover:
         return widen(problem, v, gap, 30 if self.gap or small else 8, self.late)
 
     def _upper(self, width: Width | None) -> Bound | None:
-        return None if width is None else bound(self.problem, width.ids, width.alpha)
+        if width is None:
+            return None
+        if width.multipliers is None:
+            return bound(self.problem, width.ids, width.alpha)
+        total = sum(width.multipliers)
+        multipliers = [Fraction(a, total) for a in width.multipliers]
+        return exact_bound(self.problem, width.ids, multipliers)
 
     def _certificate(self, s: Separator, upper: Bound | None) -> Separability:
         two = self.n_classes == 2

@@ -132,7 +132,10 @@ def _rivals(rivals: Any, rows: Any) -> Any:
 
 
 def _short(value: Fraction) -> str:
-    return str(value) if value.denominator.bit_length() < 200 else f"about {float(value):.3g}"
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) < 100:
+        return str(value)
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return f"about {'-' if value < 0 else ''}2^{exponent}"
 
 
 def _annihilates(data: Data, rows: Any, rivals: Any, multipliers: Any, most: int) -> str:

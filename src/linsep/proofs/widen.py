@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.proofs.halfspaces import Halfspaces
+from linsep.proofs.polish import polish
 from linsep.proofs.separator import centred
 from linsep.proofs.width import Hulls, hulls
 
@@ -18,11 +19,15 @@ _UNKNOWNS = 4000
 
 
 class Width(NamedTuple):
-    """The widest separator found, and multipliers that bound every margin."""
+    """The widest separator found, and multipliers that bound every margin.
+
+    `multipliers` are whole and exact, for the constraints `ids`, where they are known.
+    """
 
     v: Floats
     ids: Array
     alpha: Floats
+    multipliers: list[int] | None = None
 
 
 def widen(
@@ -48,31 +53,45 @@ def widen(
     best: Width | None = None
     narrowest = np.inf
     ids = _nearest(problem, v)
+    active = ids[:0]
     for _ in range(rounds):
         found = _solve(problem, ids, gap / 8, out_of_time)
         if found is None:
             break
-        v, alpha, reach = found
-        v = centred(problem, v)
+        v = centred(problem, found.v)
         lower, z = _width(problem, v)
         if lower > lowest:
             best_v, lowest = v, lower
-        if reach < narrowest:
-            narrowest, best = reach, Width(best_v, ids, alpha)
+        if found.reach < narrowest:
+            narrowest, best = found.reach, Width(best_v, ids, found.alpha)
+            active = ids[found.active]
         if lowest >= (1 - gap) * narrowest or out_of_time():
             break
-        overlooked = np.flatnonzero(z < (1 - gap / 4) * reach)
+        overlooked = np.flatnonzero(z < (1 - gap / 4) * found.reach)
         overlooked = np.setdiff1d(overlooked, ids)
         if not len(overlooked):
             break
         order = np.argsort(z[overlooked], kind="stable")
         grown = np.union1d(ids, overlooked[order][: max(200, len(ids) // 2)])
-        if len(grown) * problem.blocks * len(problem.columns_of(grown)) > max(
-            _NUMBERS, problem.stored
-        ):
+        size = len(grown) * problem.blocks * len(problem.columns_of(grown))
+        if size > max(_NUMBERS, problem.stored):
             break
         ids = grown
-    return None if best is None else best._replace(v=best_v)
+    if best is None:
+        return None
+    best = best._replace(v=best_v)
+    return best if lowest >= (1 - gap) * narrowest else _polished(problem, best, lowest, active)
+
+
+def _polished(problem: Halfspaces, best: Width, lowest: float, active: Array) -> Width:
+    """The exact optimum on the rows that seem to determine it, as far as it is an improvement."""
+    found = polish(problem, active)
+    if found is None:
+        return best
+    v = centred(problem, found.v)
+    if not _width(problem, v)[0] > lowest:
+        v = best.v
+    return Width(v, found.ids, np.array([]), found.multipliers)
 
 
 def _width(problem: Halfspaces, v: Floats) -> tuple[float, Floats]:
@@ -102,9 +121,16 @@ def _nearest(problem: Halfspaces, v: Floats) -> Array:
     return np.sort(np.concatenate(chosen))
 
 
+class _Solved(NamedTuple):
+    v: Floats
+    alpha: Floats
+    active: npt.NDArray[np.bool_]
+    reach: float
+
+
 def _solve(
     problem: Halfspaces, ids: Array, gap: float, out_of_time: Callable[[], bool]
-) -> tuple[Floats, Floats, float] | None:
+) -> _Solved | None:
     """The widest v on the constraints `ids`, its multipliers, and the margin they bound."""
     columns = problem.columns_of(ids)
     exponents = problem.exponents[columns]
@@ -137,4 +163,5 @@ def _solve(
     V[:, -1] -= np.ldexp(V[:, :-1], -scale) @ centre
     V[:, :-1] = np.ldexp(V[:, :-1], -scale + exponents - top)
     reach = float(np.linalg.norm(mask * (rows.T @ found.alpha)))
-    return problem.spread(V, columns), found.alpha, float(np.ldexp(reach, scale + top))
+    reach = float(np.ldexp(reach, scale + top))
+    return _Solved(problem.spread(V, columns), found.alpha, found.active, reach)

@@ -19,10 +19,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class Hulls(NamedTuple):
-    """Where the method ended: v, ρ, multipliers of the rows."""
+    """Where the method ended: v, multipliers of the rows, and the rows that determine v."""
 
     v: Floats
     alpha: Floats
+    active: npt.NDArray[np.bool_]
 
 
 def hulls(
@@ -50,7 +51,7 @@ def hulls(
     for _ in range(60):
         apart = state.apart()
         if apart < narrowest:
-            narrowest, best = apart, Hulls(state.v, state.alpha)
+            narrowest, best = apart, Hulls(state.v, state.alpha, state.active())
         if not np.isfinite(apart) or apart < gap or out_of_time():
             break
         try:
@@ -81,6 +82,10 @@ class _Search:
         if not (np.isfinite(length) and length > 0 and reach > 0):
             return np.inf
         return (reach - float((self.M @ self.v).min()) / length) / reach
+
+    def active(self) -> npt.NDArray[np.bool_]:
+        """Rows whose multiplier, not whose slack, stays away from zero."""
+        return self.alpha * len(self.alpha) * max(self.rho, 1e-300) > self.xi
 
     def step(self) -> None:
         M, A, alpha, xi = self.M, self.A, self.alpha, self.xi

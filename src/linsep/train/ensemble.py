@@ -16,6 +16,8 @@ from linsep.train.weights import Weights
 
 Array = npt.NDArray[Any]
 
+SMALL = 1 << 16  # numbers in the rows from which on hyperplanes are shared out among threads
+
 
 class Ensemble:
     """All hyperplanes of a learner: one `Weights`, or with one-vs-rest one per class.
@@ -29,7 +31,6 @@ class Ensemble:
     ) -> None:
         self.apart = not (problem.binary or kesler)
         self.grouped = self.apart and grouped and isinstance(problem.rows, CSR) and keep != "pocket"
-        self.n_jobs = problem.n_jobs
         if self.grouped:
             # One visit to a sparse entry serves as many classes as a vector register has lanes.
             self.parts = [
@@ -86,7 +87,8 @@ class Ensemble:
             )
             if not self.done[k]
         ]
-        n_jobs = self.n_jobs if recorder is None else 1  # a recording has one order of events
+        # A recording has one order of events; and threads cost more than a short pass.
+        n_jobs = problem.n_jobs if recorder is None and problem.entries >= SMALL else 1
         passes = list(in_order(lambda job: one(job[1], job[2]), active, n_jobs, problem.halt))
         for (k, _, _), done in zip(active, passes, strict=True):
             self.done[k] = done.updates == 0

@@ -52,7 +52,8 @@ class Status(Enum):
     no_spread = (
         "The classes differ in a direction in which no class has any spread: they are told apart "
         "there without doubt, and a small spread was assumed to keep the weights finite. For "
-        "probabilities to rely on use LinearDiscriminantAnalysis(shrinkage='auto'), or drop columns."
+        "probabilities to rely on use LinearDiscriminantAnalysis(shrinkage='auto'), or drop "
+        "columns."
     )
     no_difference = (
         "The classes have the same means, so no hyperplane tells them apart; every row gets the "
@@ -116,6 +117,12 @@ def listeners_of(callback: Any) -> list[Listener]:
     return list(callback)
 
 
+def tell(listeners: Iterable[Listener], done: Pass) -> bool:
+    """Tell every listener of a pass; whether one of them asked to stop."""
+    asked = [listener(done) is True for listener in listeners]  # all of them, before any decides
+    return any(asked)
+
+
 def run(
     one_pass: Callable[[int], Pass],
     decide: Callable[[Pass], Status | None],
@@ -126,8 +133,8 @@ def run(
     """Make passes until `decide` names an ending, at most `max_iter`.
 
     Before listeners are told of a pass, `publish` makes the weights visible in the learner, so that
-    they can predict with it. A listener that returns True stops the run. Ctrl-C ends it between two blocks of rows: the
-    weights are whole, and the status says so.
+    they can predict with it. A listener that returns True stops the run. Ctrl-C ends it between two
+    blocks of rows: the weights are whole, and the status says so.
     """
     listeners = list(listeners)
     try:

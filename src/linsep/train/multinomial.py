@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.train.basis import better_basis
 from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.quasi_newton import Memory, Preconditioner
-from linsep.train.row_space import row_space, worth_it
 from linsep.train.sampling import draw
 from linsep.train.softmax_newton import by_newton, few_enough
 from linsep.train.softmax_problem import Objective, Point, descend
@@ -78,30 +78,36 @@ def fit_softmax(
     """
     if not C > 0:
         raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
-    if worth_it(X):
-        space = row_space(X, fit_intercept)
-        if start is not None:
-            start = space.inside(np.asarray(start[0], np.float64), np.asarray(start[1]))
-        found = fit_softmax(
-            space.Z,
-            codes,
-            weights,
-            C,
-            n_classes=n_classes,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            max_iter=max_iter,
-            n_jobs=n_jobs,
-            start=start,
-            listener=listener,
-        )
-        W, b = space.outside(found.w, found.b)
-        return replace(found, w=W, b=b if fit_intercept else np.zeros(n_classes))
-    with Crew(n_jobs) as crew, np.errstate(all="ignore"):
+    options: dict[str, Any] = {
+        "n_classes": n_classes,
+        "fit_intercept": fit_intercept,
+        "tol": tol,
+        "max_iter": max_iter,
+        "n_jobs": n_jobs,
+        "listener": listener,
+    }
+    basis = better_basis(X, C, fit_intercept)
+    if basis is None:
+        return _solve(X, codes, weights, float(C), start, options)
+    if start is not None:
+        start = basis.inside(start[0], np.asarray(start[1]))
+    found = _solve(basis.Z, codes, weights, float(C), start, options)
+    W, b = basis.outside(found.w, found.b)
+    return replace(found, w=W, b=b if fit_intercept else np.zeros(n_classes))
+
+
+def _solve(
+    X: Array,
+    codes: Array,
+    weights: Floats | None,
+    C: float,
+    start: tuple[Array, Array] | None,
+    options: dict[str, Any],
+) -> Solution:
+    with Crew(options["n_jobs"]) as crew, np.errstate(all="ignore"):
         for careful in (False, True):
-            run = _Run(tol, max_iter, listener, n_classes, fit_intercept, crew)
             try:
-                return run.solve(X, codes, weights, float(C), start, careful)
+                return _Run(options, crew).solve(X, codes, weights, C, start, careful)
             except OverflowedError:
                 if careful:
                     raise
@@ -111,20 +117,12 @@ def fit_softmax(
 class _Run:
     """One fit: where it is, how many passes it took, and how it ends."""
 
-    def __init__(
-        self,
-        tol: float,
-        max_iter: int,
-        listener: Listener | None,
-        n_classes: int,
-        fit_intercept: bool,
-        crew: Crew,
-    ) -> None:
-        self.tol = max(tol, 1e-15)
-        self.max_iter = max_iter
-        self.listener = listener
-        self.n_classes = n_classes
-        self.fit_intercept = fit_intercept
+    def __init__(self, options: dict[str, Any], crew: Crew) -> None:
+        self.tol = max(options["tol"], 1e-15)
+        self.max_iter: int = options["max_iter"]
+        self.listener: Listener | None = options["listener"]
+        self.n_classes: int = options["n_classes"]
+        self.fit_intercept: bool = options["fit_intercept"]
         self.crew = crew
         self.passes = 0
         self.best: Point | None = None

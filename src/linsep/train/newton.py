@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.train.basis import better_basis
 from linsep.train.blocks import Crew
 from linsep.train.curvature import Curvature, decrease_left
 from linsep.train.logistic_problem import Point, Problem, Sample
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.multinomial import fit_softmax
 from linsep.train.quasi_newton import Memory
-from linsep.train.row_space import row_space, worth_it
 from linsep.train.sampling import pick
 from linsep.train.solution import Solution
 
@@ -88,21 +88,32 @@ def fit_logistic(
         "n_jobs": n_jobs,
         "listener": listener,
     }
-    if worth_it(X):
-        space = row_space(X, fit_intercept)
-        if start is not None:
-            start = space.inside(np.asarray(start[0], np.float64), float(start[1]))
-        found = fit_logistic(space.Z, signs, weights, C, start=start, **options)
-        w, b = space.outside(found.w, found.b)
-        return replace(found, w=w, b=float(b) if fit_intercept else 0.0)
+    basis = better_basis(X, C, fit_intercept)
+    if basis is None:
+        return _solve(X, signs, weights, float(C), start, options)
+    if start is not None:
+        start = basis.inside(start[0], float(start[1]))
+    found = _solve(basis.Z, signs, weights, float(C), start, options)
+    w, b = basis.outside(found.w, found.b)
+    return replace(found, w=w, b=float(b) if fit_intercept else 0.0)
+
+
+def _solve(
+    X: Array,
+    signs: Array,
+    weights: Floats | None,
+    C: float,
+    start: tuple[Array, float] | None,
+    options: dict[str, Any],
+) -> Solution:
     if X.shape[1] > _WIDE:
         return _as_two_classes(X, signs, weights, C, start, options)
     if X.size <= 1 << 21:
         X = X.astype(np.float64, copy=False)
-    arguments = (X, signs, weights, float(C), fit_intercept)
-    with Crew(n_jobs) as crew, np.errstate(all="ignore"):
+    arguments = (X, signs, weights, C, options["fit_intercept"])
+    with Crew(options["n_jobs"]) as crew, np.errstate(all="ignore"):
         for careful in (False, True):
-            run = _Run(Problem(*arguments, crew, careful), tol, max_iter, listener)
+            run = _Run(Problem(*arguments, crew, careful), options)
             try:
                 return run.solve(start)
             except OverflowedError:
@@ -139,13 +150,11 @@ def _as_two_classes(
 class _Run:
     """One fit: where it is, how many passes it took, and how it ends."""
 
-    def __init__(
-        self, problem: Problem, tol: float, max_iter: int, listener: Listener | None
-    ) -> None:
+    def __init__(self, problem: Problem, options: dict[str, Any]) -> None:
         self.problem = problem
-        self.tol = max(tol, 1e-15)
-        self.max_iter = max_iter
-        self.listener = listener
+        self.tol = max(options["tol"], 1e-15)
+        self.max_iter: int = options["max_iter"]
+        self.listener: Listener | None = options["listener"]
         self.passes = 0
         self.best: Point | None = None
         self.gap = math.inf

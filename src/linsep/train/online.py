@@ -77,7 +77,7 @@ def present(
 
 @kernel
 def augmented_square(rows, i, bias):
-    """‖(x, constant feature)‖²; a call of its own: inlined in a branch, the compiler warns of it."""
+    """‖(x, constant feature)‖²; a call of its own: the compiler warns of it inlined in a branch."""
     return square(rows, i) + bias
 
 

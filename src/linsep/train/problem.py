@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from linsep.data.chunks import spans, sum_over
+from linsep.data.chunks import spans, sum_over, threads
 from linsep.errors import DataError, OverflowedError
 from linsep.rows.radius import largest_square
 from linsep.rows.rows import Rows, as_rows
@@ -67,7 +68,7 @@ class Problem:
         self.weights = NO_WEIGHTS if weights is None else weights
         self.n_rows, self.n_features = X.shape
         self.n_classes = n_classes
-        self.n_jobs = n_jobs
+        self.n_jobs = threads(n_jobs)
         self._spans = spans(self.n_rows)
         self.halt = Event()
         self.settle: Callable[[], None] = lambda: None
@@ -85,6 +86,11 @@ class Problem:
     def binary(self) -> bool:
         """Whether one hyperplane is enough."""
         return self.n_classes == 2
+
+    @property
+    def entries(self) -> int:
+        """How many numbers the rows hold."""
+        return int(self.X.nnz if sp.issparse(self.X) else self.X.size)
 
     @property
     def total(self) -> float:

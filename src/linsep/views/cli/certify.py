@@ -1,6 +1,7 @@
 """`linsep certify`: separable or not, with a certificate that can be checked again."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +65,17 @@ def _prove(X: Any, y: Any, time_limit: float | None, out: Path) -> dict[str, Any
     from linsep import mistake_bound, separability
 
     found = separability(X, y, time_limit=time_limit)
-    out.write_text(found.to_json() + "\n", encoding="utf-8")
+    text = found.to_json()
+    out.write_text(text, encoding="utf-8")
     bound = mistake_bound(X, y, found) if found.separable else None
     return {
         "separable": found.separable,
         "kind": found.kind,
         "verdict": found.verdict,
         "margin": found.margin,
-        "margin_upper": found.margin_upper,
+        "margin_upper": found.margin_upper if math.isfinite(found.margin_upper) else None,
         "rows": None if found.rows is None else [int(i) for i in found.rows],
-        "multipliers": None if found.multipliers is None else [str(a) for a in found.multipliers],
+        "multipliers": json.loads(text)["multipliers"],
         "radius": None if bound is None else bound.radius,
         "augmented_margin": None if bound is None else bound.margin,
         "bound": None if bound is None else bound.bound,
@@ -83,14 +85,17 @@ def _prove(X: Any, y: Any, time_limit: float | None, out: Path) -> dict[str, Any
 
 def _check(X: Any, y: Any, data: str, path: Path, as_json: bool) -> None:
     from linsep.proofs.certificate import Separability
+    from linsep.proofs.verify import check
 
     found = Separability.from_json(path.read_text(encoding="utf-8"))
-    holds = found.verify(X, y)
+    why = check(found, X, y)
+    holds = why == ""
     if as_json:
-        click.echo(json.dumps({"holds": holds, "kind": found.kind, "verdict": found.verdict}))
+        report = {"holds": holds, "why": why, "kind": found.kind, "verdict": found.verdict}
+        click.echo(json.dumps(report))
     elif holds:
         click.echo(f"The certificate holds for {data}, in exact arithmetic. {found.verdict}")
     else:
-        click.echo(f"The certificate in {path} does NOT hold for {data}.")
+        click.echo(f"The certificate in {path} does NOT hold for {data}: {why}.")
     if not holds:
         raise SystemExit(1)

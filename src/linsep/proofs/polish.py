@@ -1,0 +1,105 @@
+"""The widest separator exactly, once the rows that determine it are known.
+
+On these rows all slacks vanish, and the optimality conditions are linear:
+
+    ⟨zᵢ, v⟩ = ρ,   w = Σ αⱼyⱼxⱼ,   Σ αⱼyⱼ = 0,   Σ αⱼ = 1.
+
+Solved in whole numbers, they give the bound on every margin to the last digit where floating
+point, on badly scaled columns, loses half of them.
+"""
+
+from operator import mul
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.proofs.exact import fewest, solve
+from linsep.proofs.halfspaces import Halfspaces
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+_MOST = 80  # rows
+
+
+class Polished(NamedTuple):
+    """A separator, and whole multipliers of the constraints that determine it."""
+
+    v: Floats
+    ids: Array
+    multipliers: list[int]
+
+
+def polish(problem: Halfspaces, ids: Array) -> Polished | None:
+    """The point nearest to the origin on the plane through the constraints `ids`.
+
+    Constraints whose multiplier comes out negative are dropped, the worst first.
+
+    Examples
+    --------
+    >>> problem = Halfspaces.of(np.array([[0.0], [3.0]]), np.array([0, 1]))
+    >>> found = polish(problem, np.array([0, 1]))
+    >>> found.multipliers, float(-found.v[1] / found.v[0])
+    ([1, 1], 1.5)
+    """
+    if problem.wild or not 2 <= len(ids) <= _MOST:
+        return None
+    columns = problem.columns_of(ids)
+    rows = _common(problem.take(ids, columns))
+    width = len(columns) + 1
+    biases = [k * width + width - 1 for k in range(problem.blocks)]
+    one = abs(next(row[j] for row in rows for j in biases if row[j]))
+    while len(ids) >= 2:
+        found = _conditions(rows, biases, one)
+        if found is None:
+            return None
+        alpha, shifts = found
+        if min(alpha) >= 0:
+            break
+        worst = alpha.index(min(alpha))
+        ids = np.delete(ids, worst)
+        rows = rows[:worst] + rows[worst + 1 :]
+    else:
+        return None
+    w = [one * sum(map(mul, alpha, column)) for column in zip(*rows, strict=True)]
+    for place in biases:
+        w[place] = 0
+    for place, shift in zip(biases, shifts, strict=False):
+        w[place] = shift
+    top = max(map(abs, w)).bit_length()
+    if top == 0:
+        return None
+    v = np.array([(a >> (top - 64) if top > 64 else a << (64 - top)) / 2.0**64 for a in w])
+    keep = [i for i, a in enumerate(alpha) if a]
+    return Polished(problem.spread(v, columns), ids[keep], fewest([alpha[i] for i in keep]))
+
+
+def _common(Z: Floats) -> list[list[int]]:
+    """Floats as whole numbers over one power of two."""
+    ratios = [[x.as_integer_ratio() for x in row] for row in Z.tolist()]
+    bottom = max(b for row in ratios for _, b in row)
+    return [[a * (bottom // b) for a, b in row] for row in ratios]
+
+
+def _conditions(
+    rows: list[list[int]], biases: list[int], one: int
+) -> tuple[list[int], list[int]] | None:
+    """Whole α, of positive sum, and biases, from the conditions; None where they leave a choice.
+
+    Rows hold `one` for 1: products of rows are one² times too large, and so are the biases.
+    """
+    used = biases if len(biases) == 1 else biases[:-1]  # Kesler's biases add up to zero
+    weights = [[x for j, x in enumerate(row) if j not in biases] for row in rows]
+    m, extra = len(rows), len(used) + 1
+    system = [[0] * (m + extra) for _ in range(m + extra)]
+    for i in range(m):
+        for j in range(i + 1):
+            system[i][j] = system[j][i] = sum(map(mul, weights[i], weights[j]))
+        border = [rows[i][place] // one for place in used] + [-1]
+        for k, x in enumerate(border):
+            system[i][m + k] = system[m + k][i] = x
+    right = [0] * (m + extra)
+    right[-1] = -1
+    found = solve(np.array(system, dtype=object), np.array(right, dtype=object))
+    return None if found is None else (found[0][:m], found[0][m : m + len(used)])

@@ -1,0 +1,90 @@
+"""The same problem in better coordinates: X = Z · lower + shift, w = lift · u.
+
+Fewer rows than features: the best weights are a combination of the rows (less any one vector, where
+the bias is free), so orthonormal coordinates of the row space leave at most n unknowns and the
+penalty as it is, ‖w‖ = ‖u‖.
+
+No penalty: any basis will do, so take one in which the columns of Z are orthonormal. Then neither
+units nor correlations of the features have a part in the optimisation, and scores come out the same
+for every encoding of them.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg as sl
+
+from linsep.errors import DataError
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+class Basis(NamedTuple):
+    """Rows Z, with X = Z · lower + shift and lower · lift = 1."""
+
+    Z: Floats
+    lift: Floats
+    lower: Floats
+    shift: Floats
+
+    def inside(self, w: Array, b: Any) -> tuple[Floats, Any]:
+        """Weights for X as weights for Z; what no row can see is left out."""
+        w = np.asarray(w, np.float64)
+        return w @ self.lower.T, b + w @ self.shift
+
+    def outside(self, u: Floats, b: Any) -> tuple[Floats, Any]:
+        """Weights for Z as weights for X."""
+        w = u @ self.lift.T
+        b = b - w @ self.shift
+        if not (np.isfinite(w).all() and np.isfinite(b).all()):
+            raise DataError(
+                "X has columns so small that their weights leave the range of floats. Multiply X "
+                "by a constant."
+            )
+        return w, b
+
+
+def better_basis(X: Array, C: float, centre: bool) -> Basis | None:
+    """Coordinates in which the problem is smaller or better posed, None where X will do.
+
+    Only where the copy of X it takes is small.
+    """
+    n, d = X.shape
+    if n < d and X.size <= 1 << 24:
+        return _decompose(X, centre, whiten=math.isinf(C))
+    if math.isinf(C) and X.size <= 1 << 22:
+        return _decompose(X, centre, whiten=True)
+    return None
+
+
+def _decompose(X: Array, centre: bool, whiten: bool) -> Basis:
+    """From X − shift = U S Vᵀ: Z = U S and lift = V, or Z = U and lift = V S⁻¹ to `whiten`."""
+    X = X.astype(np.float64, copy=False)
+    exponent = -np.frexp(np.abs(X).max(axis=0 if whiten else None))[1]
+    unit = np.ldexp(1.0, np.clip(exponent, -1000, 1000))
+    X = X * unit  # powers of two: exact, and no square overflows
+    shift = X.mean(axis=0) if centre else np.zeros(X.shape[1])
+    A = X - shift
+    size = np.ones(X.shape[1])
+    if whiten:  # columns of one length, so that units have no part in what counts as zero
+        length = np.sqrt(np.mean(A * A, axis=0))
+        real = length > 4 * np.finfo(np.float64).eps * np.abs(shift)
+        np.divide(1.0, length, out=size, where=real)
+        size[~real] = 0.0
+    U, S, Vt = sl.svd(A * size, full_matrices=False, check_finite=False, lapack_driver="gesdd")
+    # What rounding left of dimensions that are not there must not count as features.
+    noise = 4 * np.finfo(np.float64).eps * max(X.shape)
+    keep = S > noise * max(float(S[0]), 0.0 if whiten else float(np.linalg.norm(shift)))
+    keep[0] = True
+    U, S, Vt = U[:, keep], S[keep], Vt[keep]
+    if not whiten:
+        return Basis(np.ascontiguousarray(U * S) / unit, Vt.T, Vt, shift / unit)
+    S[S == 0] = 1.0
+    Z, S = np.ascontiguousarray(U * math.sqrt(len(X))), S / math.sqrt(len(X))
+    lift = (unit * size)[:, None] * (Vt.T / S)
+    lower = np.zeros_like(lift.T)
+    np.divide(Vt * S[:, None], size * unit, out=lower, where=size > 0)
+    return Basis(Z, lift, lower, shift / unit)

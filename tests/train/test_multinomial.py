@@ -1,0 +1,402 @@
+"""Multinomial logistic regression on dense rows: sums, certificates, digits, endings."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from linsep.errors import DataError
+from linsep.proofs.duality import many_class
+from linsep.train import multinomial
+from linsep.train.basis import better_basis
+from linsep.train.blocks import Blocks, Columns, Crew
+from linsep.train.loop import Status
+from linsep.train.multinomial import fit_softmax
+from linsep.train.newton import fit_logistic
+from linsep.train.quasi_newton import Memory, Preconditioner
+from linsep.train.softmax_newton import _hessian
+from linsep.train.softmax_problem import Objective
+from linsep.train.softmax_sums import SoftmaxSums
+
+NOTHING = Columns(np.empty(0), np.empty(0))
+
+
+def overlapping(n, d, K, seed, strength=1.0):
+    """Rows with classes drawn from a softmax of linear scores."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    scores = strength * X @ rng.standard_normal((d, K)) / math.sqrt(d)
+    codes = np.argmax(2 * scores + rng.gumbel(size=(n, K)), axis=1)
+    codes[:K] = np.arange(K)
+    return X, codes
+
+
+def objective(X, codes, W, b, C, c=1.0):
+    S = X @ W.T + b
+    top = S.max(axis=1)
+    log_sum = top + np.log(np.exp(S - top[:, None]).sum(axis=1))
+    return 0.5 * np.sum(W * W) + C * np.sum(c * (log_sum - S[np.arange(len(X)), codes]))
+
+
+def gently(monkeypatch):
+    """Send small problems the way of large ones."""
+    monkeypatch.setattr(multinomial, "few_enough", lambda n, d, K: False)
+
+
+# --- sums -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+@pytest.mark.parametrize("K", [2, 3, 4])
+def test_the_gradient_is_the_derivative_of_the_loss(real, K):
+    X, codes = overlapping(4203, 3, K, 0)
+    X = X.astype(real)
+    c = np.random.default_rng(1).uniform(0, 2, len(X)) / len(X)
+    W, b = np.random.default_rng(2).standard_normal((K, 3)), np.linspace(-0.5, 0.5, K)
+    with Crew(2) as crew:
+        sums = SoftmaxSums(Blocks(X, NOTHING), codes, c, K, crew, real)
+        sums.score(W)
+        value, in_b, _ = sums.losses(b, True)
+        gradient = sums.gradient()
+    flat = X.astype(np.float64)
+    loss = objective(flat, codes, W, b, 1.0, c) - 0.5 * np.sum(W * W)
+    assert value == pytest.approx(loss, rel=1e-5 if real is np.float32 else 1e-13)
+    tolerance = 1e-5 if real is np.float32 else 1e-9
+    for k in range(K):
+        for j in range(3):
+            e = np.zeros_like(W)
+            e[k, j] = 1e-5
+            up = objective(flat, codes, W + e, b, 1.0, c) - 0.5 * np.sum((W + e) ** 2)
+            down = objective(flat, codes, W - e, b, 1.0, c) - 0.5 * np.sum((W - e) ** 2)
+            assert gradient[k, j] == pytest.approx((up - down) / 2e-5, abs=tolerance)
+        e = np.eye(K)[k] * 1e-5
+        up, down = (objective(flat, codes, W, b + s * e, 1.0, c) for s in (1, -1))
+        assert in_b[k] == pytest.approx((up - down) / 2e-5, abs=tolerance)
+
+
+def test_the_hessian_is_the_derivative_of_the_gradient():
+    X, codes = overlapping(200, 3, 3, 1)
+    W, b = np.random.default_rng(2).standard_normal((3, 3)), np.zeros(3)
+    with Crew(1) as crew:
+        sums = SoftmaxSums(Blocks(X, NOTHING), codes, np.array([1 / 200]), 3, crew, np.float64)
+        full = Objective(sums, np.full(3, 0.1), fit_intercept=False)
+        full.value(W, b)
+        H = _hessian(full, sums.probabilities()).reshape(3, 4, 3, 4)[:, :3, :, :3]
+        for k in range(3):
+            for j in range(3):
+                e = np.zeros_like(W)
+                e[k, j] = 1e-6
+                column = (full.point(W + e, b).gradient - full.point(W - e, b).gradient) / 2e-6
+                np.testing.assert_allclose(H[k, j], column, atol=1e-8)
+
+
+def test_the_best_biases_leave_no_class_with_too_much_weight():
+    X, codes = overlapping(5000, 4, 5, 3)
+    with Crew(2) as crew:
+        sums = SoftmaxSums(Blocks(X, NOTHING), codes, np.array([1 / 5000]), 5, crew, np.float64)
+        sums.score(3 * np.random.default_rng(0).standard_normal((5, 4)))
+        _, _, left = sums.best_bias(np.zeros(5), True)
+        assert left <= 1e-12
+        np.testing.assert_allclose(sums.probabilities().mean(axis=0), sums.share, atol=1e-12)
+
+
+def test_memory_makes_the_inverse_exact_along_remembered_steps():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((8, 8))
+    H, memory = A @ A.T + np.eye(8), Memory(3)
+    steps = np.linalg.qr(rng.standard_normal((8, 3)))[0].T
+    for s in steps:
+        memory.add(s, H @ s)
+    np.testing.assert_allclose(memory.apply(H @ steps[-1], lambda g: g), steps[-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("wanted", [2000, 5])
+def test_the_preconditioner_inverts_each_class_block(wanted):
+    rng = np.random.default_rng(0)
+    X, c, ridge = rng.standard_normal((12, 7)), np.full(12, 0.3), np.linspace(0.1, 1, 7)
+    P = rng.dirichlet(np.ones(3), 12)
+    q = P * (1 - P) * c[:, None]
+    with Crew(1) as crew:
+        if wanted > 12:  # every row is taken: the blocks are exact
+            inverse = Preconditioner(X, P, c, ridge, wanted, crew, centre=False, shared=False)
+            blocks = [X.T @ (q[:, k, None] * X) + np.diag(ridge) for k in range(3)]
+            G = rng.standard_normal((3, 7))
+            expected = [np.linalg.solve(H, g) for H, g in zip(blocks, G, strict=True)]
+            np.testing.assert_allclose(inverse(G), expected, rtol=1e-4, atol=1e-5)
+        else:  # fewer rows than features: through the rows, still positive definite
+            inverse = Preconditioner(X, P, c, ridge, wanted, crew, centre=True, shared=True)
+            G = rng.standard_normal((3, 7))
+            assert np.vdot(G, inverse(G)) > 0
+
+
+def test_coordinates_of_the_row_space_keep_scores_and_norms():
+    X = np.random.default_rng(0).standard_normal((6, 40)) + 3
+    basis = better_basis(X, C=1.0, centre=True)
+    u = np.random.default_rng(1).standard_normal(basis.Z.shape[1])
+    w, b = basis.outside(u, 0.7)
+    np.testing.assert_allclose(X @ w + b, basis.Z @ u + 0.7, atol=1e-12)
+    np.testing.assert_allclose(basis.inside(w, b)[0], u, atol=1e-12)
+    assert w @ w == pytest.approx(u @ u)
+    assert basis.Z.shape[1] == 5  # centred rows lose one dimension
+
+
+def test_coordinates_without_penalty_are_orthonormal_whatever_the_features():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4)) @ rng.standard_normal((4, 4)) * [1e-9, 1, 1e9, 1] + 1e3
+    X[:, 3] = X[:, 1]
+    basis = better_basis(X, C=np.inf, centre=True)
+    np.testing.assert_allclose(basis.Z.T @ basis.Z / 50, np.eye(3), atol=1e-12)
+    u = rng.standard_normal(3)
+    w, b = basis.outside(u, 0.7)
+    np.testing.assert_allclose(X @ w + b, basis.Z @ u + 0.7, atol=1e-3)  # 1e3/1e-9 lost 12 digits
+
+
+# --- certificates -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["exact", "passes"])
+@given(seed=st.integers(0, 10**6), logC=st.floats(-3, 3), passes=st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_the_gap_is_never_smaller_than_the_true_distance(way, seed, logC, passes):
+    X, codes = overlapping(60, 3, 3, seed)
+    c, C = np.random.default_rng(seed).uniform(0.1, 3, 60), 10.0**logC
+    best = fit_softmax(X, codes, c, C, n_classes=3, tol=1e-12)
+    with pytest.MonkeyPatch.context() as patch:
+        if way == "passes":
+            gently(patch)
+        early = fit_softmax(X, codes, c, C, n_classes=3, tol=1e-13, max_iter=passes)
+    assert early.primal == pytest.approx(objective(X, codes, early.w, early.b, C, c), rel=1e-9)
+    assert early.gap >= (early.primal - best.primal) - 1e-10 * best.primal
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d", "K"), [(300, 4, 3), (500, 130, 5)])
+def test_an_independent_proof_confirms_the_gap(real, n, d, K):
+    X, codes = overlapping(n, d, K, 3)
+    X = X.astype(real)
+    found = fit_softmax(X, codes, C=0.5, n_classes=K, tol=1e-4)
+    primal, dual = many_class(X, codes, found.w, found.b, np.full(n, 0.5))
+    assert found.status is Status.converged
+    assert primal == pytest.approx(found.primal, rel=1e-5)
+    assert primal - dual <= 2e-4 * primal
+
+
+# --- digits and agreement ---------------------------------------------------------------------
+
+
+def exact(X, codes, K, C):
+    """Newton's method with 50 digits for (W, b), the biases summing to zero."""
+    with mp.workdps(50):
+        d, ridge = X.shape[1], 1 / mp.mpf(C)
+        A = [[*map(mp.mpf, map(float, row)), mp.mpf(1)] for row in X]
+        size = K * (d + 1)
+        u = [mp.mpf(0)] * size
+        for _ in range(60):
+            g = [ridge * t if i % (d + 1) < d else mp.mpf(0) for i, t in enumerate(u)]
+            H = mp.diag([ridge if i % (d + 1) < d else mp.mpf(0) for i in range(size)])
+            for row, y in zip(A, codes.tolist(), strict=True):
+                s = [mp.exp(mp.fdot(row, u[k * (d + 1) : (k + 1) * (d + 1)])) for k in range(K)]
+                p = [t / mp.fsum(s) for t in s]
+                for k in range(K):
+                    for i in range(d + 1):
+                        g[k * (d + 1) + i] += (p[k] - (k == y)) * row[i]
+                        for m in range(K):
+                            q = p[k] * ((k == m) - p[m])
+                            for j in range(d + 1):
+                                H[k * (d + 1) + i, m * (d + 1) + j] += q * row[i] * row[j]
+            for k in range(K):
+                for m in range(K):
+                    H[k * (d + 1) + d, m * (d + 1) + d] += 1
+            step = mp.lu_solve(H, mp.matrix(g))
+            u = [a - b for a, b in zip(u, step, strict=True)]
+            if mp.fdot(g, step) < mp.mpf(10) ** -60:
+                break
+        U = np.array([float(t) for t in u]).reshape(K, d + 1)
+        return U[:, :d], U[:, d] - U[:, d].mean()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_twelve_digits_agree_with_fifty_digit_arithmetic(seed, shift):
+    X, codes = overlapping(18, 2, 3, seed)
+    X = X + shift
+    if shift:
+        X = np.ldexp(np.round(np.ldexp(X, 20)), -20)
+    W, b = exact(X - shift, codes, 3, 1.0)  # exact differences: a free bias takes up the shift
+    found = fit_softmax(X, codes, C=1.0, n_classes=3, tol=1e-14)
+    assert found.status is Status.converged
+    np.testing.assert_allclose(found.w, W, atol=1e-12 * np.abs(W).max())
+    bias = found.b + shift * found.w.sum(axis=1)
+    np.testing.assert_allclose(bias - bias.mean(), b, atol=1e-12 * (1 + shift))
+
+
+@pytest.mark.parametrize("way", ["exact", "passes"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scikit_learn_finds_the_same_weights(way, intercept, monkeypatch):
+    if way == "passes":
+        gently(monkeypatch)
+    X, codes = overlapping(400, 5, 4, 5)
+    c = np.random.default_rng(0).uniform(0.5, 2, 400)
+    theirs = LogisticRegression(C=0.3, tol=1e-10, max_iter=10000, fit_intercept=intercept)
+    theirs.fit(X, codes, c)
+    ours = fit_softmax(X, codes, c, 0.3, n_classes=4, tol=1e-9, fit_intercept=intercept)
+    assert ours.status is Status.converged
+    np.testing.assert_allclose(ours.w, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.b, theirs.intercept_, atol=1e-4)
+
+
+def test_two_classes_are_the_two_class_problem_at_twice_the_weight():
+    X, codes = overlapping(200, 3, 2, 6)
+    many = fit_softmax(X, codes, C=0.5, n_classes=2, tol=1e-12)
+    two = fit_logistic(X, 2 * codes - 1, C=1.0, tol=1e-12)
+    np.testing.assert_allclose(many.w[1] - many.w[0], two.w, rtol=1e-8)
+    assert 2 * many.primal == pytest.approx(two.primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+def test_a_sample_leads_to_the_optimum_of_all_rows(real):
+    X, codes = overlapping(26000, 125, 5, 7)
+    X = X.astype(real)
+    found = fit_softmax(X, codes, C=0.01, n_classes=5, tol=1e-6)
+    again = fit_softmax(X, codes, C=0.01, n_classes=5, tol=1e-7, start=(found.w, found.b))
+    assert found.status is Status.converged
+    assert found.primal - again.primal <= 1e-6 * again.primal
+    assert found.n_iter < 30
+
+
+# --- invariances ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "d", "K"), [(300, 4, 3), (500, 130, 5), (26000, 125, 5)])
+def test_the_number_of_threads_does_not_change_a_byte(n, d, K):
+    X, codes = overlapping(n, d, K, 8)
+    X = X.astype(np.float32)
+    found = [fit_softmax(X, codes, C=0.1, n_classes=K, tol=1e-4, n_jobs=j) for j in (1, 2, 3)]
+    assert len({(f.w.tobytes(), f.b.tobytes(), f.gap) for f in found}) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_maximum_likelihood_does_not_depend_on_how_features_are_encoded(seed):
+    X, codes = overlapping(150, 3, 3, seed)
+    rng = np.random.default_rng(seed)
+    plain = fit_softmax(X, codes, C=np.inf, n_classes=3, tol=1e-10)
+    assert plain.status is Status.converged
+    scores = X @ plain.w.T + plain.b
+    scores -= scores.mean(axis=1, keepdims=True)
+    rotation = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    stretch = np.diag(10.0 ** rng.uniform(-4, 4, 3))
+    for T, shift in [
+        (np.eye(3), 1e6),
+        (stretch, 0.0),
+        (rotation @ stretch @ rotation.T, 1e3),
+        (np.eye(3) * 1e150, 0.0),
+        (np.eye(3) * 1e-150, 0.0),
+    ]:
+        Z = X @ T + shift
+        found = fit_softmax(Z, codes, C=np.inf, n_classes=3, tol=1e-10)
+        assert found.status is Status.converged
+        other = Z @ found.w.T + found.b
+        np.testing.assert_allclose(other - other.mean(axis=1, keepdims=True), scores, atol=1e-5)
+
+
+def test_a_weight_of_k_is_k_copies():
+    X, codes = overlapping(60, 3, 3, 9)
+    k = np.random.default_rng(0).integers(0, 4, 60)
+    k[:3] = 1
+    weighted = fit_softmax(X, codes, k.astype(float), 0.5, n_classes=3, tol=1e-12)
+    copied = fit_softmax(
+        np.repeat(X, k, axis=0), np.repeat(codes, k), C=0.5, n_classes=3, tol=1e-12
+    )
+    np.testing.assert_allclose(weighted.w, copied.w, atol=1e-9)
+
+
+# --- endings ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["exact", "passes"])
+def test_separable_classes_without_penalty_have_no_optimum_and_a_separator_is_kept(
+    way, monkeypatch
+):
+    if way == "passes":
+        gently(monkeypatch)
+    codes = np.arange(60) % 3
+    X = 4 * np.eye(3)[codes] + 0.1 * np.random.default_rng(0).standard_normal((60, 3))
+    found = fit_softmax(X, codes, C=np.inf, n_classes=3)
+    assert found.status is Status.no_optimum
+    assert (np.argmax(X @ found.w.T + found.b, axis=1) == codes).all()
+
+
+def test_classes_that_touch_have_no_optimum_either():
+    X = np.array([[0.0], [1.0], [1.0], [2.0], [2.0], [3.0]])
+    codes = np.array([0, 0, 1, 1, 2, 2])
+    assert fit_softmax(X, codes, C=np.inf, n_classes=3).status is Status.no_optimum
+
+
+DEGENERATE = {
+    "zero": lambda X: X * 0,
+    "constant column": lambda X: np.c_[X, np.full(len(X), 5.0)],
+    "duplicate columns": lambda X: np.c_[X, X],
+    "collinear": lambda X: np.c_[X, X.sum(axis=1)],
+    "outlier 1e12": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 0, 1e12, X),
+    "times 1e150": lambda X: X * 1e150,
+    "times 1e-150": lambda X: X * 1e-150,
+    "times 1e300": lambda X: X * 1e300,
+    "near the largest float": lambda X: X / np.abs(X).max() * 1.7e308,
+    "offset 1e12": lambda X: X + 1e12,
+    "more features than rows": lambda X: np.tile(X, 40) * np.linspace(1, 2, 120),
+}
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6, np.inf])
+@pytest.mark.parametrize("kind", DEGENERATE)
+def test_degenerate_features_end_in_a_named_way_with_finite_weights(kind, C):
+    X, codes = overlapping(90, 3, 3, 10)
+    found = fit_softmax(DEGENERATE[kind](X), codes, C=C, n_classes=3, tol=1e-6)
+    assert found.status in (Status.converged, Status.no_optimum)
+    assert np.isfinite(found.w).all() and np.isfinite(found.b).all()
+    assert found.status is Status.converged or math.isinf(C)
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_the_way_of_large_problems_ends_too(kind, C, monkeypatch):
+    gently(monkeypatch)
+    X, codes = overlapping(90, 3, 3, 10)
+    found = fit_softmax(DEGENERATE[kind](X), codes, C=C, n_classes=3, tol=1e-5, max_iter=200)
+    assert np.isfinite(found.w).all() and np.isfinite(found.b).all()
+    assert found.status in (Status.converged, Status.no_optimum, Status.budget)
+
+
+@pytest.mark.parametrize("way", ["exact", "passes"])
+def test_a_listener_hears_every_pass_and_may_stop_the_run(way, monkeypatch):
+    if way == "passes":
+        gently(monkeypatch)
+    X, codes = overlapping(200, 3, 3, 11)
+    heard = []
+    found = fit_softmax(
+        X, codes, n_classes=3, tol=1e-12, listener=lambda p: heard.append(p) or p.epoch == 2
+    )
+    assert [p.epoch for p in heard] == [1, 2]
+    assert found.status is Status.stopped
+
+
+def test_an_interrupt_keeps_the_best_point_so_far(monkeypatch):
+    def stop(p):
+        if p.epoch == 3:
+            raise KeyboardInterrupt
+
+    gently(monkeypatch)
+    X, codes = overlapping(200, 3, 3, 12)
+    found = fit_softmax(X, codes, n_classes=3, tol=1e-12, listener=stop)
+    assert found.status is Status.interrupted
+    assert found.primal < 200 * math.log(3)
+
+
+def test_a_class_without_weight_is_refused():
+    X, codes = overlapping(30, 2, 3, 13)
+    with pytest.raises(DataError, match="class number 1"):
+        fit_softmax(X, codes, (codes != 1).astype(float), n_classes=3)
