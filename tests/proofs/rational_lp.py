@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import gcd
 
 
-def maximum(A, b, c):
-    """max ⟨c, x⟩ subject to A x ≤ b, x ≥ 0, for whole numbers with b ≥ 0; must be bounded."""
+def positive(A, b, c):
+    """Whether max ⟨c, x⟩ subject to A x ≤ b, x ≥ 0 is positive, for whole numbers with b ≥ 0."""
     m, n = len(A), len(c)
     rows = [[*A[i], *(int(i == k) for k in range(m)), b[i]] for i in range(m)]
     goal = [-x for x in c] + [0] * (m + 1)
@@ -16,13 +16,12 @@ def maximum(A, b, c):
     while True:
         entering = next((j for j in range(n + m) if goal[j] < 0), None)
         if entering is None:
-            return Fraction(goal[-1], _unit(goal, basis, rows))
+            return goal[-1] > 0  # rows are scaled freely: of the optimum only the sign is kept
         ratios = [
             (Fraction(row[-1], row[entering]), basis[i], i)
             for i, row in enumerate(rows)
             if row[entering] > 0
         ]
-        assert ratios, "unbounded"
         _, _, out = min(ratios)
         pivot = rows[out]
         rows = [row if i == out else _cancel(row, pivot, entering) for i, row in enumerate(rows)]
@@ -31,26 +30,16 @@ def maximum(A, b, c):
 
 
 def _cancel(row, pivot, j):
-    """row·p - row[j]·pivot: zero in column j, the sign of every row kept since p > 0."""
+    """row·p - row[j]·pivot: zero in column j; the row keeps its sign since p > 0."""
     new = [pivot[j] * x - row[j] * y for x, y in zip(row, pivot, strict=True)]
     g = gcd(*new)
     return [x // g for x in new] if g > 1 else new
 
 
-def _unit(goal, basis, rows):
-    """Rows are scaled freely, so the sign of the optimum is all that is kept: see `positive`."""
-    return 1
-
-
-def positive(A, b, c):
-    """Whether the maximum is positive."""
-    return maximum(A, b, c) > 0
-
-
 def kind(Z):
-    """What the rows z of whole numbers allow: some ⟨z, v⟩ > 0 on all, on some with none < 0, or none."""
+    """What whole rows allow: ⟨z, v⟩ > 0 on all, or ≥ 0 on all and > 0 on some, or no such v."""
     d = len(Z[0])
-    split = [[*z, *(-x for x in z)] for z in Z]  # v = p - q, p and q ≥ 0
+    split = [[*z, *(-x for x in z)] for z in Z]  # v = p - q with p, q ≥ 0
     # max t with t ≤ ⟨z, v⟩ and t ≤ 1
     A = [[-x for x in z] + [1] for z in split] + [[0] * (2 * d) + [1]]
     if positive(A, [0] * len(Z) + [1], [0] * (2 * d) + [1]):
@@ -61,3 +50,23 @@ def kind(Z):
     if positive(A, [0] * len(Z) + [1], total):
         return "quasi-separable"
     return "not separable"
+
+
+def whole_rows(X, y):
+    """The rows z of a data set in whole numbers: y(x, 1), or Kesler's rows for more classes."""
+    y = [int(label) for label in y]
+    classes = sorted(set(y))
+    exact = [[Fraction(float(x)) for x in row] + [Fraction(1)] for row in X]
+    scale = max(a.denominator for row in exact for a in row)  # floats: powers of two
+    rows = [[int(a * scale) for a in row] for row in exact]
+    if len(classes) == 2:
+        return [
+            row if label == classes[1] else [-a for a in row]
+            for row, label in zip(rows, y, strict=True)
+        ]
+    return [
+        [a * ((k == label) - (k == rival)) for k in classes for a in row]
+        for row, label in zip(rows, y, strict=True)
+        for rival in classes
+        if rival != label
+    ]

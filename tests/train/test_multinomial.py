@@ -213,7 +213,7 @@ def exact(X, codes, K, C):
                     H[k * (d + 1) + d, m * (d + 1) + d] += 1
             step = mp.lu_solve(H, mp.matrix(g))
             u = [a - b for a, b in zip(u, step, strict=True)]
-            if mp.fdot(g, step) < mp.mpf(10) ** -60:
+            if mp.fdot(g, step) < mp.mpf(10) ** -40:
                 break
         U = np.array([float(t) for t in u]).reshape(K, d + 1)
         return U[:, :d], U[:, d] - U[:, d].mean()

@@ -174,7 +174,7 @@ def exact(X, signs, C, c):
                     for j in range(d + 1):
                         H[i, j] += k * p * (1 - p) * row[i] * row[j]
             step = mp.lu_solve(H, mp.matrix(g))
-            if mp.fdot(g, step) < mp.mpf(10) ** -60 * f:
+            if mp.fdot(g, step) < mp.mpf(10) ** -40 * f:
                 break
             t = mp.mpf(1)
             while True:

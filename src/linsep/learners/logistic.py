@@ -9,6 +9,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.diagnosis import separation
 from linsep.train import dual_descent
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.multinomial import fit_softmax
@@ -54,6 +55,8 @@ class LogisticRegression(LinearClassifier):
         How far above the optimum it can be at most, relative to it.
     solver_ : str
         The solver used.
+    proof_ : Separability or None
+        Where no finite optimum exists, on small data: the separator that is the reason.
 
     Examples
     --------
@@ -150,6 +153,9 @@ class LogisticRegression(LinearClassifier):
                 K = problem.n_classes
                 found = fit_softmax(X, problem.codes, weights, C, n_classes=K, **settings)
         self._publish(problem, found)
+        self.proof_ = None
+        if found.status is Status.no_optimum and self.fit_intercept:
+            self.proof_ = separation(problem)
         return found.status
 
     def _publish(self, problem: Problem, found: Any) -> None:

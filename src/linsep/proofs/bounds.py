@@ -28,8 +28,8 @@ class Bound(NamedTuple):
     multipliers: tuple[Fraction, ...]
 
 
-def balanced(problem: Halfspaces, ids: Array, alpha: Floats) -> tuple[Array, list[Fraction]] | None:
-    """Multipliers near `alpha`, of sum one, in which the biases cancel exactly.
+def balanced(problem: Halfspaces, ids: Array, alpha: Floats) -> tuple[Array, list[int]] | None:
+    """Whole multipliers near a multiple of `alpha`, in which the biases cancel exactly.
 
     Those of class c are multiplied by one factor β_c: then Σ αᵢyᵢ = 0 asks that as much flows into
     each class as out of it, which determines the factors.
@@ -50,8 +50,7 @@ def balanced(problem: Halfspaces, ids: Array, alpha: Floats) -> tuple[Array, lis
     factors = dict(zip(present, basis[0], strict=True))
     scaled = [factors[c] * a for c, a in zip(own.tolist(), numbers.tolist(), strict=True)]
     used = [i for i, a in enumerate(scaled) if a]
-    total = sum(scaled)
-    return ids[used], [Fraction(scaled[i], total) for i in used]
+    return ids[used], [scaled[i] for i in used]
 
 
 def bound(problem: Halfspaces, ids: Array, alpha: Floats) -> Bound | None:
@@ -63,12 +62,14 @@ def bound(problem: Halfspaces, ids: Array, alpha: Floats) -> Bound | None:
     return exact_bound(problem, *found)
 
 
-def exact_bound(problem: Halfspaces, ids: Array, multipliers: list[Fraction]) -> Bound:
-    """The bound of multipliers that are balanced and of sum one already."""
-    square = _square(problem, ids, multipliers)
+def exact_bound(problem: Halfspaces, ids: Array, multipliers: list[int]) -> Bound:
+    """The bound of whole multipliers in which the biases cancel."""
+    total = sum(multipliers)
+    fractions = [Fraction(a, total) for a in multipliers]
+    square = _square(problem, ids, fractions)
     if problem.n_classes > 2:
         square /= 2
-    return Bound(root_above(square), ids, tuple(multipliers))
+    return Bound(root_above(square), ids, tuple(fractions))
 
 
 def _carrying(problem: Halfspaces, ids: Array, alpha: Floats) -> npt.NDArray[np.bool_]:

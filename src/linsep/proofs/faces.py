@@ -121,7 +121,7 @@ def _whole_step(
     off = [i for i, row in enumerate(B) if any(row)]
     if not off:
         return _Step(None, ids[:0])
-    found = nearest([B[i] for i in off], out_of_time=out_of_time)
+    found = nearest([B[i] for i in off], out_of_time)
     if found is None:
         return None
     if found.direction is not None:

@@ -17,7 +17,10 @@ Vector = list[int]
 
 
 class Nearest(NamedTuple):
-    """Either a `direction` positive on all rows, or `rows` whose `multipliers` > 0 give zero."""
+    """A `direction` positive on all rows, or None; `rows` and `multipliers` > 0 of the point itself.
+
+    Where `direction` is None, the multipliers annihilate the rows.
+    """
 
     direction: Vector | None
     rows: list[int]
@@ -25,46 +28,42 @@ class Nearest(NamedTuple):
 
 
 def nearest(
-    Z: list[Vector], start: list[int] | None = None, out_of_time: Callable[[], bool] = bool
+    Z: list[Vector],
+    out_of_time: Callable[[], bool] = bool,
+    gap: Fraction | None = None,
 ) -> Nearest | None:
     """Settle whether some direction is strictly positive on every row.
 
     Parameters
     ----------
     Z : rows of whole numbers
-    start : list of int, optional
-        Rows likely to matter, tried first.
     out_of_time : callable
         Asked once a round; True ends the search with None.
+    gap : Fraction, optional
+        Go on until the point is nearest to the origin within this relative distance; without it
+        any positive direction ends the search.
 
     Examples
     --------
-    >>> nearest([[1, 2], [2, 1]]).direction
-    [1, 2]
-    >>> nearest([[1, 2], [-1, -2], [5, 5]])[1:]
-    ([0, 1], [1, 1])
+    >>> nearest([[1, 2], [2, 1]], gap=Fraction(0)).direction
+    [1, 1]
+    >>> nearest([[1, 2], [-1, -2], [5, 5]])
+    Nearest(direction=None, rows=[0, 1], multipliers=[1, 1])
     """
-    first = min(start or range(len(Z)), key=lambda i: sum(map(mul, Z[i], Z[i])))
+    first = min(range(len(Z)), key=lambda i: sum(map(mul, Z[i], Z[i])))
     corral, weights = [first], [1]
-    waiting = [i for i in start or [] if i != first]
     while not out_of_time():
-        x = _combine(Z, corral, weights)
+        columns = zip(*(Z[i] for i in corral), strict=True)
+        x = [sum(map(mul, column, weights)) for column in columns]  # Σ aᵢzᵢ: the point times Σ aᵢ
         if not any(x):
             return Nearest(None, corral, weights)
-        entering = next((i for i in waiting if sum(map(mul, Z[i], x)) <= 0), None)
-        if entering is None:
-            waiting = []
-            entering = min(range(len(Z)), key=lambda i: sum(map(mul, Z[i], x)))
-            if sum(map(mul, Z[entering], x)) > 0:
-                return Nearest(x, [], [])
+        entering = min(range(len(Z)), key=lambda i: sum(map(mul, Z[i], x)))
+        least = sum(map(mul, Z[entering], x))
+        enough = 1 if gap is None else (1 - gap) * sum(map(mul, x, x)) / sum(weights)
+        if least > 0 and (least >= enough or entering in corral):
+            return Nearest(fewest(x), corral, weights)
         corral, weights = _settle(Z, [*corral, entering], [*weights, 0])
     return None
-
-
-def _combine(Z: list[Vector], rows: list[int], weights: list[int]) -> Vector:
-    columns = zip(*(Z[i] for i in rows), strict=True)
-    x = [sum(map(mul, column, weights)) for column in columns]
-    return fewest(x) if any(x) else x
 
 
 def _settle(Z: list[Vector], corral: list[int], weights: list[int]) -> tuple[list[int], list[int]]:

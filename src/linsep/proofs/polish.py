@@ -8,6 +8,8 @@ Solved in whole numbers, they give the bound on every margin to the last digit w
 point, on badly scaled columns, loses half of them.
 """
 
+from collections.abc import Callable
+from fractions import Fraction
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -16,11 +18,13 @@ import numpy.typing as npt
 
 from linsep.proofs.exact import fewest, solve
 from linsep.proofs.halfspaces import Halfspaces
+from linsep.proofs.nearest import nearest
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 _MOST = 80  # rows
+_PAIRS = 3000  # differences of rows
 
 
 class Polished(NamedTuple):
@@ -73,6 +77,61 @@ def polish(problem: Halfspaces, ids: Array) -> Polished | None:
     v = np.array([(a >> (top - 64) if top > 64 else a << (64 - top)) / 2.0**64 for a in w])
     keep = [i for i, a in enumerate(alpha) if a]
     return Polished(problem.spread(v, columns), ids[keep], fewest([alpha[i] for i in keep]))
+
+
+class Closest(NamedTuple):
+    """Whole weights and bias in original units, and whole multipliers of rows."""
+
+    plane: list[int]
+    ids: Array
+    multipliers: list[int]
+
+
+def closest(
+    problem: Halfspaces, gap: Fraction, out_of_time: Callable[[], bool] = bool
+) -> Closest | None:
+    """The nearest points of the convex hulls of two small classes, in whole numbers throughout.
+
+    They are the point nearest to the origin of all differences of rows of the two classes.
+
+    Examples
+    --------
+    >>> problem = Halfspaces.of(np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1]))
+    >>> closest(problem, Fraction(0))
+    Closest(plane=[1, -2], ids=array([1, 2]), multipliers=[1, 1])
+    """
+    groups = [np.flatnonzero(problem.codes == k) for k in (0, 1)]
+    if problem.n_classes > 2 or len(groups[0]) * len(groups[1]) > _PAIRS or problem.n_features > 40:
+        return None
+    everything = np.concatenate(groups)
+    dense = problem.take(everything, np.arange(problem.n_features))[:, :-1]
+    rows = _common(dense * problem.signs[everything][:, None])
+    split = len(groups[0])
+    pairs = [(i, j) for i in range(split) for j in range(split, len(rows))]
+    found = nearest(
+        [[b - a for a, b in zip(rows[i], rows[j], strict=True)] for i, j in pairs],
+        out_of_time,
+        gap,
+    )
+    if found is None or found.direction is None:
+        return None
+    alpha = [0] * len(rows)
+    for place, a in zip(found.rows, found.multipliers, strict=True):
+        for i in pairs[place]:
+            alpha[i] += a
+    w = found.direction
+    scores = [sum(map(mul, w, row)) for row in rows]
+    # rows hold x·one, where one stands for 1: b = -(low + high)/2 for one·⟨w, x⟩, all doubled
+    one = _unit(dense)
+    middle = max(scores[:split]) + min(scores[split:])
+    plane = fewest([*(2 * one * a for a in w), -middle])
+    keep = [i for i, a in enumerate(alpha) if a]
+    return Closest(plane, everything[keep], fewest([alpha[i] for i in keep]))
+
+
+def _unit(Z: Floats) -> int:
+    """What `_common` writes for 1."""
+    return max(x.as_integer_ratio()[1] for row in Z.tolist() for x in row)
 
 
 def _common(Z: Floats) -> list[list[int]]:

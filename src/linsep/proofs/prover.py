@@ -24,6 +24,7 @@ from linsep.proofs.certificate import Separability, Span
 from linsep.proofs.faces import axis, face
 from linsep.proofs.halfspaces import Halfspaces
 from linsep.proofs.passes import passes
+from linsep.proofs.polish import closest
 from linsep.proofs.ranges import Ranges, contradiction, ranges
 from linsep.proofs.search import search
 from linsep.proofs.separator import Separator, centred, certify, certify_rounded
@@ -101,8 +102,20 @@ class Prover:
         for candidate in [*first, centred(problem, v), v]:
             separator = certify(problem, candidate)
             if separator is not None:
-                return self._certificate(separator, self._upper(width))
+                return self._closed(separator, self._upper(width))
         return None
+
+    def _closed(self, separator: Separator, upper: Bound | None) -> Separability:
+        """The certificate, its bounds brought together in whole numbers if floats left a gap."""
+        gap = self.gap or _TIGHT
+        open_gap = upper is None or upper.upper > separator.margin * (1 + gap)
+        found = closest(self.problem, Fraction(gap) / 2, self.late) if open_gap else None
+        if found is not None:
+            better = certify_rounded(self.problem, found.plane)
+            if better is not None and better.square > separator.square:
+                separator = better
+            upper = exact_bound(self.problem, found.ids, found.multipliers)
+        return self._certificate(separator, upper)
 
     def _width(self, v: Array) -> Width | None:
         problem = self.problem
@@ -119,9 +132,7 @@ class Prover:
             return None
         if width.multipliers is None:
             return bound(self.problem, width.ids, width.alpha)
-        total = sum(width.multipliers)
-        multipliers = [Fraction(a, total) for a in width.multipliers]
-        return exact_bound(self.problem, width.ids, multipliers)
+        return exact_bound(self.problem, width.ids, width.multipliers)
 
     def _certificate(self, s: Separator, upper: Bound | None) -> Separability:
         two = self.n_classes == 2
@@ -275,7 +286,7 @@ class Prover:
         wider = None if width is None else certify(problem, width.v)
         if wider is not None and wider.square > separator.square:
             separator = wider
-        return self._certificate(separator, self._upper(width))
+        return self._closed(separator, self._upper(width))
 
     def _undecided(self) -> Separability:
         """What can still be said: no margin exceeds half the distance of the class means."""

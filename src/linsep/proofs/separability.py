@@ -95,13 +95,13 @@ def _refuse_wide_integers(X: Any) -> None:
         with np.errstate(all="ignore"):
             floats = values.astype(np.float64)
         if wide:
-            same = bool(np.all(np.abs(floats) <= 2.0**53))
+            same = bool(np.all(np.abs(floats) < 2.0**53))
         else:
             same = bool(np.all((floats == values) | ~np.isfinite(floats)))
     except (TypeError, ValueError, OverflowError):
         return  # no numbers at all: the check of X says so better
     if not same:
         raise DataError(
-            "X holds numbers that float64 cannot express, such as integers beyond 2**53; a proof "
-            "would be about other numbers. Subtract an offset or scale X first."
+            "X holds numbers that float64 cannot express, such as integers of 2**53 or more; a "
+            "proof would be about other numbers. Subtract an offset or scale X first."
         )

@@ -6,7 +6,7 @@ multipliers, and a small system of whole numbers has them exactly.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -140,7 +140,7 @@ def search_whole(
     if len(ids) > _FEW:
         return None
     numbers = whole(problem.take(ids, problem.columns_of(ids)))
-    found = nearest(numbers.values.tolist(), out_of_time=out_of_time)
+    found = nearest(numbers.values.tolist(), out_of_time)
     if found is None or found.direction is not None:
         return None
     top = max(numbers.rows[i] for i in found.rows)
@@ -151,12 +151,12 @@ def search_whole(
 
 
 def whole_separator(
-    problem: Halfspaces, ids: Array, start: Any = None, out_of_time: Callable[[], bool] = bool
+    problem: Halfspaces, ids: Array, out_of_time: Callable[[], bool] = bool
 ) -> Witness | list[int] | None:
     """Settle a small set of constraints in whole numbers: a separator, or a combination to zero."""
     columns = np.arange(problem.n_features)
     numbers = whole(problem.take(ids, columns))
-    found = nearest(numbers.values.tolist(), start, out_of_time)
+    found = nearest(numbers.values.tolist(), out_of_time)
     if found is None:
         return None
     if found.direction is None:

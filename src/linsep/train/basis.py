@@ -37,8 +37,9 @@ class Basis(NamedTuple):
 
     def outside(self, u: Floats, b: Any) -> tuple[Floats, Any]:
         """Weights for Z as weights for X."""
-        w = u @ self.lift.T
-        b = b - w @ self.shift
+        with np.errstate(all="ignore"):
+            w = u @ self.lift.T
+            b = b - w @ self.shift
         if not (np.isfinite(w).all() and np.isfinite(b).all()):
             raise DataError(
                 "X has columns so small that their weights leave the range of floats. Multiply X "
@@ -53,11 +54,11 @@ def better_basis(X: Array, C: float, centre: bool) -> Basis | None:
     Only where the copy of X it takes is small.
     """
     n, d = X.shape
-    if n < d and X.size <= 1 << 24:
+    few = n < d and X.size <= 1 << 24
+    if not few and not (math.isinf(C) and X.size <= 1 << 22):
+        return None
+    with np.errstate(all="ignore"):
         return _decompose(X, centre, whiten=math.isinf(C))
-    if math.isinf(C) and X.size <= 1 << 22:
-        return _decompose(X, centre, whiten=True)
-    return None
 
 
 def _decompose(X: Array, centre: bool, whiten: bool) -> Basis:
@@ -76,13 +77,14 @@ def _decompose(X: Array, centre: bool, whiten: bool) -> Basis:
         size[~real] = 0.0
     U, S, Vt = sl.svd(A * size, full_matrices=False, check_finite=False, lapack_driver="gesdd")
     # What rounding left of dimensions that are not there must not count as features.
-    noise = 4 * np.finfo(np.float64).eps * max(X.shape)
-    keep = S > noise * max(float(S[0]), 0.0 if whiten else float(np.linalg.norm(shift)))
-    keep[0] = True
-    U, S, Vt = U[:, keep], S[keep], Vt[keep]
+    largest = float(S[0]) if whiten else max(float(S[0]), float(np.linalg.norm(shift)))
+    rank = int(np.sum(4 * np.finfo(np.float64).eps * max(X.shape) * largest < S))
+    if rank == 0:
+        none = np.zeros((X.shape[1], 1))
+        return Basis(np.zeros((len(X), 1)), none, none.T, shift / unit)
+    U, S, Vt = U[:, :rank], S[:rank], Vt[:rank]
     if not whiten:
         return Basis(np.ascontiguousarray(U * S) / unit, Vt.T, Vt, shift / unit)
-    S[S == 0] = 1.0
     Z, S = np.ascontiguousarray(U * math.sqrt(len(X))), S / math.sqrt(len(X))
     lift = (unit * size)[:, None] * (Vt.T / S)
     lower = np.zeros_like(lift.T)

@@ -87,3 +87,12 @@ def decrease_left(decrement2: float, radius2: float) -> float:
     if x < 1e-4:
         return 0.5 * decrement2 * (1 + x)
     return decrement2 * (x + (1 - x) * math.log1p(-x)) / (x * x)
+
+
+def at_rounding(decrement2: float, before: float, value: float, fell: float) -> bool:
+    """Whether rounding holds up Newton's method: at its floor, or steps no longer keep their word.
+
+    A step promises a fall of half the squared decrement `before` it; `fell` is what came of it.
+    """
+    floor = decrement2 > before / 4 and decrement2 < 1e-16 * value
+    return floor or (fell < 0.1 * before and decrement2 < 1e-9 * value)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.train.basis import better_basis
 from linsep.train.blocks import Crew
-from linsep.train.curvature import Curvature, decrease_left
+from linsep.train.curvature import Curvature, at_rounding, decrease_left
 from linsep.train.logistic_problem import Point, Problem, Sample
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.multinomial import fit_softmax
@@ -158,6 +158,7 @@ class _Run:
         self.passes = 0
         self.best: Point | None = None
         self.gap = math.inf
+        self.fell = math.inf
         self.status: Status | None = None
 
     def look(self, u: Floats, curved: bool = False) -> Point:
@@ -229,7 +230,7 @@ class _Run:
 
     def _by_newton(self, u: Floats) -> None:
         """Newton's method with the Hessian of all rows."""
-        p, before = self.look(u, curved=True), math.inf
+        p, before, self.fell = self.look(u, curved=True), math.inf, math.inf
         while self.status is None:
             curvature = self.problem.curvature(p.sums, self.problem.digits)
             step = curvature.solve(p.gradient)
@@ -247,14 +248,14 @@ class _Run:
                     self.status = self._at_rounding(p)
                 if self.status is not None:
                     return
-            p = trial
+            self.fell, p = p.value - trial.value, trial
 
     def _judge(
         self, p: Point, curvature: Curvature, step: Floats, decrement2: float, before: float
     ) -> Status | None:
         """The ending reached at p, if any; the certified gap is kept on the way."""
         problem, asked = self.problem, self.tol * p.value
-        stuck = decrement2 > before / 4 and decrement2 < 1e-16 * p.value
+        stuck = at_rounding(decrement2, before, p.value, self.fell)
         near = decrement2 <= 2 * max(asked, 1e-6 * p.value)
         radius2 = math.inf
         # The dual bound needs a penalty, and one that is not lost in rounding.

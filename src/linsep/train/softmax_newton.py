@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.curvature import Curvature, decrease_left
+from linsep.train.curvature import Curvature, at_rounding, decrease_left
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.softmax_problem import Objective, Point
 
@@ -36,7 +36,7 @@ def by_newton(
 ) -> tuple[Point, float, int, Status]:
     """The point reached, the bound on what is left, passes, and how it ended."""
     b = b.astype(np.float64)
-    p, passes, before = full.point(W, b), 1, math.inf
+    p, passes, before, fell = full.point(W, b), 1, math.inf, math.inf
     while True:
         full.value(p.W, p.b)
         P = full.sums.probabilities()
@@ -45,7 +45,7 @@ def by_newton(
         step = curvature.solve(g)
         decrement2 = float(g @ step)
         gap, far = full.gap(p), True
-        stuck = decrement2 > before / 4 and decrement2 < 1e-16 * p.value
+        stuck = at_rounding(decrement2, before, p.value, fell)
         if decrement2 <= 1e-3 * p.value and (stuck or gap == math.inf):
             radius2 = _widest(full, curvature.whiten())
             gap, far = min(gap, decrease_left(decrement2, radius2)), decrement2 * radius2 > 0.1
@@ -69,7 +69,7 @@ def by_newton(
             t /= 2
             if t < 1e-9 or passes >= max_iter:
                 return p, gap, passes, Status.converged if gap <= tol * p.value else Status.budget
-        p = q
+        fell, p = p.value - q.value, q
 
 
 def _judge(p: Point, gap: float, decrement2: float, stuck: bool, tol: float) -> Status | None:

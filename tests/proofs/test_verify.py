@@ -1,0 +1,200 @@
+"""The verifier accepts proofs, refuses whatever was tampered with, and stands alone."""
+
+import ast
+import inspect
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from linsep.errors import DataError
+from linsep.proofs import verify, verify_scores
+from linsep.proofs.certificate import Separability
+from linsep.proofs.separability import separability
+from linsep.proofs.verify import check
+
+
+def clouds(n=40, d=3, gap=0.3, seed=0, flipped=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = (X[:, 0] > 0).astype(int)
+    X[:, 0] += np.where(y == 1, gap, -gap)
+    y[:flipped] ^= 1
+    return X, y
+
+
+SEPARABLE = clouds()
+OVERLAPPING = clouds(flipped=8)
+TOUCHING = (np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [-1.0, 0.0]]), np.array([1, 0, 1, 0]))
+THREE = (np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [1.0, 0.0]]), np.array([0, 1, 2, 0]))
+
+
+@pytest.mark.parametrize("data", [SEPARABLE, OVERLAPPING, TOUCHING, THREE])
+def test_proofs_are_accepted_in_any_layout_and_after_a_round_trip_through_text(data):
+    X, y = data
+    found = separability(X, y)
+    assert found.separable is not None
+    again = Separability.from_json(found.to_json())
+    for certificate in (found, again):
+        assert check(certificate, X, y) == ""
+        assert certificate.verify(sp.csr_matrix(X), y.tolist())
+    assert again.to_json() == found.to_json()
+
+
+def test_proofs_about_float32_hold_for_the_same_numbers_in_float64():
+    X, y = clouds(seed=3)
+    X = X.astype(np.float32)
+    assert separability(X, y).verify(X.astype(np.float64), y)
+
+
+def test_a_multiplier_that_is_altered_is_refused():
+    X, y = OVERLAPPING
+    found = separability(X, y)
+    for k in range(len(found.rows)):
+        other = list(found.multipliers)
+        other[k] += Fraction(1, 10**30)
+        other[k - 1] -= Fraction(1, 10**30)
+        assert not replace(found, multipliers=tuple(other)).verify(X, y)
+
+
+def test_multipliers_that_are_negative_or_not_of_sum_one_are_refused():
+    X, y = OVERLAPPING
+    found = separability(X, y)
+    doubled = replace(found, multipliers=tuple(2 * a for a in found.multipliers))
+    assert "add up to 2" in check(doubled, X, y)
+    negative = replace(found, multipliers=tuple(-a for a in found.multipliers))
+    assert "negative" in check(negative, X, y)
+
+
+def test_a_row_that_is_altered_left_out_or_listed_twice_is_refused():
+    X, y = OVERLAPPING
+    found = separability(X, y)
+    for k in range(len(found.rows)):
+        other = found.rows.copy()
+        other[k] = next(i for i in range(len(X)) if i not in found.rows)
+        assert not replace(found, rows=other).verify(X, y)
+    twice = found.rows.copy()
+    twice[0] = twice[1]
+    assert "twice" in check(replace(found, rows=twice), X, y)
+    beyond = found.rows.copy()
+    beyond[0] = len(X)
+    assert "outside" in check(replace(found, rows=beyond), X, y)
+    short = replace(found, rows=found.rows[1:])
+    assert "one multiplier for each" in check(short, X, y)
+
+
+def test_a_weight_or_a_bias_that_is_altered_is_refused():
+    X, y = SEPARABLE
+    found = separability(X, y)
+    for j in range(X.shape[1]):
+        other = found.weights.copy()
+        other[j] += 1e-6 * np.abs(found.weights).max()
+        assert not replace(found, weights=other).verify(X, y)
+    assert not replace(found, bias=found.bias * 1.001).verify(X, y)
+    assert "not on its side" in check(replace(found, weights=-found.weights), X, y)
+
+
+def test_margins_that_claim_too_much_are_refused():
+    X, y = SEPARABLE
+    found = separability(X, y)
+    assert "margin" in check(replace(found, margin=found.margin * 1.0000001), X, y)
+    lower = np.nextafter(found.margin_upper, 0)
+    assert "margin_upper" in check(replace(found, margin_upper=float(lower)), X, y)
+
+
+def test_the_margin_is_the_exact_one_rounded_down_to_the_next_float():
+    X, y = SEPARABLE
+    found = separability(X, y)
+    w = [Fraction(a) for a in found.weights.tolist()]
+    leads = [
+        (1 if label else -1)
+        * (sum(a * Fraction(x) for a, x in zip(w, row, strict=True)) + Fraction(found.bias))
+        for row, label in zip(X.tolist(), y, strict=True)
+    ]
+    square = min(leads) ** 2 / sum(a * a for a in w)
+    assert Fraction(found.margin) ** 2 <= square
+    assert Fraction(float(np.nextafter(found.margin, 1))) ** 2 > square
+
+
+def test_a_plane_with_rows_on_the_wrong_side_is_no_quasi_separator():
+    X, y = TOUCHING
+    found = separability(X, y)
+    assert found.quasi_separable
+    assert "wrong side" in check(replace(found, weights=-found.weights), X, y)
+    flat = replace(found, weights=np.zeros(2), bias=0.0, plane=None)
+    assert "every row is on the plane" in check(flat, X, y)
+
+
+def test_rows_that_do_not_span_do_not_exclude_a_plane_through_points():
+    X, y = TOUCHING
+    found = separability(X, y)
+    pretended = replace(found, quasi_separable=False)
+    assert check(pretended, X, y) != ""
+    full = separability(*OVERLAPPING)
+    assert full.quasi_separable is False
+    cut = replace(full, span=full.span._replace(normals=((1, 0, 0, 0),)))
+    assert "orthogonal" in check(cut, *OVERLAPPING)
+
+
+def test_a_rival_that_is_altered_is_refused():
+    X, y = np.array([[0.0], [0.0], [1.0]]), np.array([0, 1, 2])
+    found = separability(X, y)
+    assert found.separable is False
+    assert "no other class" in check(replace(found, rivals=np.array([0, 0])), X, y)
+    assert not replace(found, rivals=np.array([2, 2])).verify(X, y)
+    assert "rivals" in check(replace(found, rivals=None), X, y)
+
+
+def test_other_data_other_labels_and_undecided_certificates_are_refused():
+    X, y = SEPARABLE
+    found = separability(X, y)
+    assert "shape" in check(found, X[1:], y[1:])
+    assert "classes" in check(found, X, y + 5)
+    assert not found.verify(X, 1 - y)
+    assert not found.verify(-X, y)
+    assert "undecided" in check(replace(found, separable=None), X, y)
+    assert "no weights" in check(replace(found, weights=None), X, y)
+    assert "not finite" in check(replace(found, bias=np.inf), X, y)
+    assert "do not fit" in check(replace(found, weights=found.weights[1:]), X, y)
+
+
+@pytest.mark.parametrize("data", [SEPARABLE, OVERLAPPING])
+def test_a_file_in_which_any_one_thing_was_changed_is_refused(data):
+    text = separability(*data).to_json()
+    document = json.loads(text)
+    for name, value in document.items():
+        other = dict(document)
+        other[name] = "0/1" if value is None else None
+        with pytest.raises(DataError):
+            Separability.from_json(json.dumps(other))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "null", '{"format": "linsep separability certificate"}', "{"]
+)
+def test_what_is_no_certificate_is_refused_with_a_named_error(text):
+    with pytest.raises(DataError):
+        Separability.from_json(text)
+
+
+def test_numbers_with_thousands_of_digits_survive_the_file():
+    found = separability(*OVERLAPPING)
+    huge = Fraction(3**9000, 2**20000)
+    kept = replace(found, multipliers=(huge, 1 - huge))
+    assert Separability.from_json(kept.to_json()).multipliers == (huge, 1 - huge)
+
+
+@pytest.mark.parametrize("module", [verify, verify_scores])
+def test_the_verifier_imports_no_code_of_the_search(module):
+    allowed = {"linsep.data.arrays", "linsep.data.chunks", "linsep.data.labels"}
+    allowed |= {"linsep.proofs.verify_scores"}
+    names = set()
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.ImportFrom):
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    assert {name for name in names if name.startswith("linsep")} <= allowed
