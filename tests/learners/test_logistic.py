@@ -31,7 +31,7 @@ def newton(X, signs, C, digits=50, steps=60):
         y = [mpmath.mpf(s) for s in signs.tolist()]
         n, d = A.rows, A.cols
         ridge = mpmath.zeros(d, d)
-        if C != np.inf:
+        if np.inf != C:
             for j in range(d - 1):
                 ridge[j, j] = mpmath.mpf(1) / C
         u = mpmath.zeros(d, 1)

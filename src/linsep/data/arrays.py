@@ -96,7 +96,7 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
     return _canonical(X) if sp.issparse(X) else X
 
 
-def require_finite(X: Array | sp.csr_array, estimator: Any = None, in_range: bool = False) -> None:
+def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> None:
     """Raise a DataError that names the first entry of `X` that is NaN or infinite.
 
     With `in_range`, also one that names the largest entry if products would leave the range.

@@ -34,6 +34,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     coef_: Array
     intercept_: Array
     n_features_in_: int
+    trace_: Trace
     _any_scale = False  # whether products of entries such as 1e300 are taken care of
 
     def fit(

@@ -155,7 +155,7 @@ class LogisticRegression(LinearClassifier):
         self._publish(problem, found)
         self.proof_ = None
         if found.status is Status.no_optimum and self.fit_intercept:
-            self.proof_ = separation(problem)
+            self.proof_ = separation(problem, self.classes_)
         return found.status
 
     def _publish(self, problem: Problem, found: Any) -> None:

@@ -35,7 +35,8 @@ class PassiveAggressive(LinearClassifier):
     max_iter : int
         The most passes to make.
     tol : float
-        End when five passes in a row have not lowered the mean hinge loss by this share of it.
+        End when five passes in a row have not lowered the mean hinge loss by this share of what it
+        was in the first.
     fit_intercept, shuffle, class_weight, n_jobs, random_state, trace, callback, verbose
         As in `Perceptron`.
 
@@ -106,13 +107,14 @@ class PassiveAggressive(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
-        best, waited = float("inf"), 0
+        best, first, waited = float("inf"), 0.0, 0
 
         def ending(done: Pass) -> Status | None:
-            nonlocal best, waited
+            nonlocal best, first, waited
             if done.updates == 0:
                 return Status.separated
-            waited = 0 if done.loss < best * (1 - self.tol) else waited + 1
+            first = done.loss if done.epoch == 1 else first
+            waited = 0 if done.loss < best - self.tol * first else waited + 1
             best = min(best, done.loss)
             return Status.converged if waited >= 5 else None
 

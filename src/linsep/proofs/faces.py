@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Numbers = list[int]
 
-_SMALL = 64  # dimension up to which normals are found by plain elimination
+_SMALL = 32  # dimension up to which normals are found by plain elimination
 _FEW = 8  # normals that are worth solving for above it
 _EXACT = 5000  # numbers of a problem that is treated in whole numbers throughout
 _NUMBERS = 5e6  # entries of the rows whose span is looked at
@@ -184,9 +184,11 @@ def _unit(width: int, places: Any) -> Numbers:
 def _normals(N: Array) -> list[Numbers] | None:
     """Whole vectors spanning {v : N v = 0}; None where that is too much work."""
     width = N.shape[1]
+    rows, columns = pivots(N)
+    if len(columns) == width:
+        return []
     if width <= _SMALL:
         return kernel_basis(N.tolist(), width)
-    rows, columns = pivots(N)
     free = sorted(set(range(width)) - set(columns.tolist()))
     if len(free) > _FEW:
         return None

@@ -212,6 +212,10 @@ def lift(A: Array, c: Array) -> tuple[list[int], int] | None:
 
 def _bits(A: Array) -> float:
     """log₂ of Hadamard's bound on the determinant."""
+    if A.dtype != object:
+        squares = np.square(A.astype(np.float64))
+        lengths = [np.maximum(squares.sum(axis=axis), 1) for axis in (0, 1)]
+        return min(float(0.5 * np.log2(length).sum()) for length in lengths) + 1
     by_row = sum(_bits_of_vector(row) for row in A)
     by_column = sum(_bits_of_vector(column) for column in A.T)
     return min(by_row, by_column)

@@ -17,7 +17,7 @@ Vector = list[int]
 
 
 class Nearest(NamedTuple):
-    """A `direction` positive on all rows, or None; `rows` and `multipliers` > 0 of the point itself.
+    """A `direction` positive on all rows, or None, and the point's own rows and multipliers > 0.
 
     Where `direction` is None, the multipliers annihilate the rows.
     """

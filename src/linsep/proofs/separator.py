@@ -153,10 +153,13 @@ def _as_floats(parts: list[list[int]]) -> tuple[Floats, Floats] | None:
 
 
 def certify_rounded(problem: Halfspaces, v: list[int]) -> Separator | None:
-    """A whole separator, in floats if those near to it separate too, else in fractions."""
-    if not problem.wild:
-        near, _ = problem.as_floats(v)
-        found = certify(problem, near) or certify(problem, centred(problem, near))
-        if found is not None:
+    """A whole separator, in floats if those near to it have the same margin, else in fractions."""
+    exact = certify_whole(problem, v)
+    if exact is None or exact.plane is None or problem.wild:
+        return exact
+    near, _ = problem.as_floats(v)
+    for candidate in (near, centred(problem, near)):
+        found = certify(problem, candidate)
+        if found is not None and found.square >= exact.square * (1 - Fraction(1, 10**7)):
             return found
-    return certify_whole(problem, v)
+    return exact

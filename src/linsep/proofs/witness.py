@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 
+from linsep._compile import kernel
 from linsep.proofs.exact import relation, whole
 from linsep.proofs.halfspaces import Halfspaces
 from linsep.proofs.nearest import nearest
@@ -48,7 +49,7 @@ def reduce(M: Floats, alpha: Floats, seed: int = 0) -> Array:
     alpha = alpha / alpha.sum()
     places = np.random.default_rng(seed).permutation(len(A))
     groups = 2 * A.shape[1]
-    while len(places) > 2 * groups:  # groups of rows move as one: half of them vanish each time
+    while len(places) > groups:  # groups of rows move as one: half of them vanish each time
         cut = np.linspace(0, len(places), groups + 1).astype(np.int64)
         weights = alpha[places]
         sums = np.add.reduceat(A[places] * weights[:, None], cut[:-1], axis=0)
@@ -75,24 +76,41 @@ def _independent(rows: Floats, x: Floats) -> Floats:
     solved = solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
     relations[order[:rank]] = -solved
     relations[order[rank:], np.arange(n - rank)] = 1.0
-    active = np.ones(n, bool)
-    for k in range(n - rank):
-        r = relations[:, k]
-        falling = active & (r > 1e-9 * np.abs(r).max())
-        if not falling.any():
-            relations[:, k] = r = -r
-            falling = active & (r > 1e-9 * np.abs(r).max())
-        if not falling.any():
-            continue
-        ratios = np.where(falling, x, np.inf) / np.where(falling, r, 1.0)
-        out = int(ratios.argmin())
-        x = np.maximum(x - ratios[out] * r, 0)
-        x[out], active[out] = 0, False
-        rest = relations[:, k + 1 :]
-        rest -= np.outer(r / r[out], rest[out])
-        rest[out] = 0
-    x[~active] = 0
+    _walk(relations, x)
     return np.asarray(x / lengths)
+
+
+@kernel
+def _walk(relations, x):  # type: ignore[no-untyped-def]
+    """Move x along each relation until an entry vanishes; later relations leave it at zero."""
+    n, count = relations.shape
+    active = np.ones(n, np.bool_)
+    for k in range(count):
+        largest = 0.0
+        for i in range(n):
+            largest = max(largest, abs(relations[i, k]))
+        out, shortest = -1, np.inf
+        for sign in (1.0, -1.0):
+            for i in range(n):
+                r = sign * relations[i, k]
+                if active[i] and r > 1e-9 * largest and x[i] < shortest * r:
+                    out, shortest = i, x[i] / r
+            if out >= 0:
+                shortest *= sign
+                break
+        if out < 0:
+            continue
+        for i in range(n):
+            x[i] = max(x[i] - shortest * relations[i, k], 0.0)
+        x[out], active[out] = 0.0, False
+        pivot = relations[out, k]
+        for i in range(n):
+            f = relations[i, k] / pivot
+            if f != 0.0 and i != out:
+                for j in range(k + 1, count):
+                    relations[i, j] -= f * relations[out, j]
+        for j in range(k + 1, count):
+            relations[out, j] = 0.0
 
 
 def prove(

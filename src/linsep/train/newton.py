@@ -245,6 +245,8 @@ class _Run:
                     break
                 t /= 2
                 if self.status is None and t < 1e-9:
+                    radius2 = self.problem.sums.widest(curvature.whiten())
+                    self.gap = min(self.gap, decrease_left(decrement2, radius2))
                     self.status = self._at_rounding(p)
                 if self.status is not None:
                     return

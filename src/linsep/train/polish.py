@@ -3,8 +3,8 @@
 While it is known which rows lie on the margin (F), the best multipliers solve linear equations:
 every row of F scores yᵢ(⟨w, xᵢ⟩ + b) + rᵢαᵢ = 1 with w = Σ αⱼyⱼxⱼ, and Σ αⱼyⱼ = 0 where the
 intercept is free (rᵢ is 0 for the hinge and 1/(2Ccᵢ) for its square). Each round moves towards that
-solution until a multiplier meets its bound and leaves F, or gets there and lets the worst placed row in. The
-dual never falls, so that the rounds end at the optimum, to the last digit.
+solution until a multiplier meets its bound and leaves F, or gets there and lets the worst placed
+row in. The dual never falls, so that the rounds end at the optimum, to the last digit.
 """
 
 from typing import Any, NamedTuple

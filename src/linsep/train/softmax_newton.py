@@ -68,7 +68,11 @@ def by_newton(
                 break
             t /= 2
             if t < 1e-9 or passes >= max_iter:
-                return p, gap, passes, Status.converged if gap <= tol * p.value else Status.budget
+                if t < 1e-9:  # no step lowers F by more than rounding raises it
+                    bound = decrease_left(decrement2, _widest(full, curvature.whiten()))
+                    gap = min(gap, bound)
+                near = gap <= max(tol, 1e-11) * p.value
+                return p, gap, passes, Status.converged if near else Status.budget
         fell, p = p.value - q.value, q
 
 

@@ -260,7 +260,7 @@ class WorkingSet:
             met = frame.crowd * (listed / len(self._points)) / (self.lanes * ROUNDS)
             crowded = met > frame.crowd.sum() / len(self._points)
             self.stretch[crowded | self.cautious] = self.lanes
-            rows = Stretched(*rows, self.stretch)
+            rows = Stretched(rows.data, rows.indices, rows.indptr, self.stretch)
         self.rows = rows
         centre = frame.centre
         self._centre = self.stretch * centre if len(centre) else centre

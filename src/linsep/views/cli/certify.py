@@ -58,7 +58,9 @@ def command(
             f"{report['radius']:.6g}, margin {report['augmented_margin']:.6g}, both with the "
             "constant feature of the intercept."
         )
-    click.echo(f"Certificate in {out}; check it with: linsep certify {data} --verify {out}", err=True)
+    click.echo(
+        f"Certificate in {out}; check it with: linsep certify {data} --verify {out}", err=True
+    )
 
 
 def _prove(X: Any, y: Any, time_limit: float | None, out: Path) -> dict[str, Any]:
