@@ -34,7 +34,6 @@ SEQUENCE = {
     "check_sample_weight_equivalence_on_dense_data": REASON,
     "check_sample_weight_equivalence_on_sparse_data": REASON,
 }
-ONLINE = {"Perceptron", "PassiveAggressive", "VotedPerceptron", "KernelPerceptron"}
 
 
 def learners():
@@ -46,7 +45,8 @@ def learners():
 
 def expected_failures(learner):
     """Of the online rules; batches, where the order does not matter, pass."""
-    online = type(learner).__name__ in ONLINE and getattr(learner, "rule", "online") == "online"
+    online = getattr(learner, "_order_matters", False)
+    online = online and getattr(learner, "rule", "online") == "online"
     return SEQUENCE if online else {}
 
 

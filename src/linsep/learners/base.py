@@ -29,6 +29,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     `_train(problem, listeners)`: it sets `coef_` and `intercept_` and returns a `Status`.
     """
 
+    _order_matters = False
+    """Whether rows are presented one after the other, so that shuffling them changes the answer."""
+
     status_: Status
     classes_: Array
     coef_: Array

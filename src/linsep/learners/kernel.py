@@ -73,6 +73,8 @@ class KernelPerceptron(LinearClassifier):
     (array([0, 1, 2, 3]), array([[-8.,  6.,  6., -5.]]))
     """
 
+    _order_matters = True
+
     def __init__(
         self,
         kernel: Any = "rbf",

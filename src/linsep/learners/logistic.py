@@ -156,7 +156,7 @@ class LogisticRegression(LinearClassifier):
         self.proof_ = None
         if found.status is Status.no_optimum and self.fit_intercept:
             self.proof_ = separation(problem, self.classes_)
-        return found.status
+        return Status.gap_left if found.status is Status.budget else found.status
 
     def _publish(self, problem: Problem, found: Any) -> None:
         W, b, primal = np.atleast_2d(found.w), np.atleast_1d(found.b), found.primal

@@ -56,6 +56,8 @@ class PassiveAggressive(LinearClassifier):
     ['no', 'yes']
     """
 
+    _order_matters = True
+
     def __init__(
         self,
         C: float = 1.0,
@@ -125,6 +127,8 @@ class PassiveAggressive(LinearClassifier):
             listeners,
             self._publish,
         )
+        if status is Status.budget and self.mistakes_per_epoch_[-1] == 0:
+            status = Status.inside
         if status is Status.separated and self._ensemble.misplaced(problem) > 0:
             status = Status.averaged
         self._publish()

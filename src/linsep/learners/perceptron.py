@@ -96,6 +96,8 @@ class Perceptron(LinearClassifier):
     Every training row lies strictly on its own side: a separator was found.
     """
 
+    _order_matters = True
+
     def __init__(
         self,
         rule: str = "online",

@@ -168,4 +168,5 @@ def _telling(listeners: list[Listener]) -> Any:
 
 def worst(statuses: list[Status]) -> Status:
     """The ending to report for several runs: the first that is not good, or the first."""
-    return next((status for status in statuses if not status.good), statuses[0])
+    status = next((status for status in statuses if not status.good), statuses[0])
+    return Status.gap_left if status is Status.budget else status

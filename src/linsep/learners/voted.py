@@ -63,6 +63,8 @@ class VotedPerceptron(LinearClassifier):
     array([0, 1, 1, 0])
     """
 
+    _order_matters = True
+
     def __init__(
         self,
         max_iter: int = 10,

@@ -24,20 +24,29 @@ class Status(Enum):
         "on the way has its votes."
     )
     budget = (
-        "Stopped after max_iter passes with mistakes left. Raise max_iter, or run certify to see "
-        "whether a separator exists."
+        "Stopped after max_iter passes with mistakes left. Raise max_iter, or run certify "
+        "(linsep.separability) to see whether a separator exists."
     )
     stalled = (
         "Stopped with mistakes left: the corrections of all wrongly placed rows cancel out, so the "
-        "weights can go no further. Run certify for the proof that no separator exists."
+        "weights can go no further. Run certify (linsep.separability) for the proof that no "
+        "separator exists."
     )
     not_separable = (
-        "Stopped with mistakes left: no separator exists, and certify shows the proof. "
+        "Stopped with mistakes left: no separator exists, and proof_ holds the proof. "
         "Use keep='pocket' or 'average', or features that bend the boundary."
     )
     separable = (
         "Stopped after max_iter passes with mistakes left, although a separator exists "
-        "(certify shows it). Raise max_iter, or use LinearSVC."
+        "(proof_ holds it). Raise max_iter, or use LinearSVC."
+    )
+    inside = (
+        "Stopped after max_iter passes with rows still inside the margin, though none on the wrong "
+        "side. Raise max_iter or tol."
+    )
+    gap_left = (
+        "Stopped after max_iter passes with a duality gap above tol. Bring the features to one "
+        "scale (StandardScaler does), lower C, or raise max_iter or tol."
     )
     no_optimum = (
         "The classes are separable, so no finite optimum exists without a penalty. The weights "

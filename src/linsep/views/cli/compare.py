@@ -20,7 +20,13 @@ LEARNERS = [
 @click.command("compare")
 @click.argument("data", default="cancer")
 @click.option("--target", help="Name or number of the column with the labels; the last by default.")
-@click.option("--test-share", default=0.25, show_default=True, help="Rows kept for testing.")
+@click.option(
+    "--test-share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.25,
+    show_default=True,
+    help="Share of the rows kept for testing.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per learner instead.")
 def command(data: str, target: str | None, test_share: float, as_json: bool) -> None:
     """Fit every learner to DATA, a file or an embedded set, and compare.

@@ -76,7 +76,8 @@ def _proof(learner: Any, X: Any, y: Any) -> None:
     click.echo(
         f"\nProof ({checked} in exact arithmetic), zeros against ones: {proof.verdict}\n"
         f"The perceptron made {learner.mistakes_} mistakes of at most {bound.bound} "
-        f"= (R/margin)², with R = {bound.radius:.3f} and margin {bound.margin:.3f}."
+        f"= (R/margin)², with R = {bound.radius:.3f} and margin {bound.margin:.3f} once the "
+        "constant feature of the intercept is counted in."
     )
 
 
