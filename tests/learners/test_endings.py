@@ -72,6 +72,16 @@ def test_that_a_separator_exists_is_said_with_its_proof():
     assert learner.proof_.verify(X, y)
 
 
+def test_one_plane_against_the_rest_is_not_promised_what_only_several_together_can_do():
+    """Three classes in a row: a linear machine separates them, no plane cuts out the middle one."""
+    X, y = np.arange(9.0)[:, None], np.repeat([0, 1, 2], 3)
+    assert Perceptron(max_iter=10**4).fit(X, y).status_ is Status.separated
+    with pytest.warns(NotConverged):
+        learner = Perceptron(multiclass="ovr", max_iter=100).fit(X, y)
+    assert learner.status_ is Status.budget
+    assert learner.proof_ is None
+
+
 def test_a_good_ending_is_not_told():
     X, y, _ = separated(seed=1)
     with warnings.catch_warnings():

@@ -95,7 +95,7 @@ def wild_points(rng):
         X = 1e15 + rng.integers(0, 3, (n, d))
     else:
         X = 1.0 + rng.integers(0, 3, (n, d)) * 2.0**-52
-    y = rng.integers(0, 2, n)
+    y = rng.integers(0, 2 if rng.random() < 0.8 else 3, n)
     y[0], y[-1] = 0, 1
     return X, y
 

@@ -62,7 +62,7 @@ def test_gradient_and_hessian_are_derivatives_of_the_loss(real, shifted):
         blocks = Blocks(X, columns if shifted else NOTHING)
         sums = LogisticSums(blocks, signs.astype(np.int8), c, crew)
         u = np.array([0.3, -0.2, 0.1, 0.05])
-        here = sums.at(u, curved=True)
+        here = sums.at(u, curved=real)
         for j, e in enumerate(np.eye(4) * 1e-5):
             plus, minus = sums.at(u + e), sums.at(u - e)
             slope = (plus.loss.sum() - minus.loss.sum()) / 2e-5

@@ -212,6 +212,8 @@ class Perceptron(LinearClassifier):
         self.proof_ = None
         if status is Status.budget and self.fit_intercept:
             status, self.proof_ = out_of_passes(problem, self.classes_)
+        if status is Status.separable and self._ensemble.apart:
+            status, self.proof_ = Status.budget, None  # one plane against the rest may still fail
         average = self.keep == "average"
         if status is Status.separated and average and self._ensemble.misplaced(problem) > 0:
             status = Status.averaged
@@ -275,8 +277,9 @@ class Perceptron(LinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning from these rows, once, in the order given.
 
-        Ends where one pass over all rows so far, in the order they came, would have ended. Pass
-        all labels in `classes` on the first call if these rows do not hold them all.
+        Ends where one pass over all rows so far, in the order they came, would have ended; with
+        rule='minibatch', if each part holds whole minibatches. Pass all labels in `classes` on
+        the first call if these rows do not hold them all.
         """
         if self.bias_step == "radius":
             raise ParameterError(

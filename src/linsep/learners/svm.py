@@ -57,8 +57,8 @@ class LinearSVC(LinearClassifier):
     >>> from linsep import LinearSVC
     >>> X, y = [[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]], ["up", "up", "down", "down"]
     >>> learner = LinearSVC(C=10.0).fit(X, y)
-    >>> float(learner.margin_.round(3)), learner.predict([[0.5, 1.5]])[0]
-    (1.0, 'up')
+    >>> round(float(learner.margin_), 3), learner.predict([[0.5, 1.5]]).tolist()
+    (1.0, ['up'])
     """
 
     def __init__(

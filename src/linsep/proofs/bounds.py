@@ -54,7 +54,9 @@ def balanced(problem: Halfspaces, ids: Array, alpha: Floats) -> tuple[Array, lis
 
 
 def bound(problem: Halfspaces, ids: Array, alpha: Floats) -> Bound | None:
-    """The exact length of a combination near `alpha`, rounded up."""
+    """The exact length of a combination near `alpha`, rounded up; None if floats have none."""
+    if not (np.all(np.isfinite(alpha)) and alpha.max(initial=0) > 0):
+        return None
     keep = _carrying(problem, ids, alpha)
     found = balanced(problem, ids[keep], alpha[keep])
     if found is None:
@@ -81,7 +83,8 @@ def _carrying(problem: Halfspaces, ids: Array, alpha: Floats) -> npt.NDArray[np.
         flow = np.zeros((problem.n_classes, problem.n_classes))
         np.add.at(flow, (own[part], own[part]), alpha[part])
         np.add.at(flow, (rival[part], own[part]), -alpha[part])
-        factors = np.abs(np.linalg.svd(flow)[2][-1])  # the balance of `balanced`, in floats
+        # the balance of `balanced`, in floats: the vector that `flow` annihilates
+        factors = np.abs(np.linalg.svd(flow)[2][-1])
         weights = alpha[part] * factors[own[part]]
         x = problem.combine(ids[part], weights / weights.sum())
         return float(np.linalg.norm(np.ldexp(x, scale)))

@@ -16,23 +16,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.proofs.cone import propose
-from linsep.proofs.exact import fewest, kernel_basis, relation, solve, whole
+from linsep.proofs.exact import Whole, fewest, kernel_basis, relation, solve, whole
 from linsep.proofs.halfspaces import Halfspaces
 from linsep.proofs.lifting import pivots
 from linsep.proofs.nearest import nearest
+from linsep.proofs.quotient import Step, float_step
 from linsep.proofs.ranges import Ranges
-from linsep.proofs.witness import Witness, reduce
+from linsep.proofs.witness import Witness
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Numbers = list[int]
 
 _SMALL = 32  # dimension up to which normals are found by plain elimination
-_FEW = 8  # normals that are worth solving for above it
+_FEW = 40  # normals that are worth solving for
 _EXACT = 5000  # numbers of a problem that is treated in whole numbers throughout
 _NUMBERS = 5e6  # entries of the rows whose span is looked at
-_MANY = 30_000  # rows that may enter one linear programme
 
 
 class Face(NamedTuple):
@@ -76,22 +75,30 @@ def face(
     everything = np.arange(problem.n_features)
     if len(witness.ids) * problem.dimension > _NUMBERS:
         return None
-    before = len(columns) + 1
+    small = problem.count * problem.dimension <= _EXACT
+    reached = -1
     while not out_of_time():
         numbers = whole(problem.take(witness.ids, everything)[:, columns])
-        normals = _normals(numbers.values)
-        if normals is None or len(normals) >= before:  # every round must reach more dimensions
+        rank = len(pivots(numbers.values)[0])
+        if rank == reached:  # every round must reach more dimensions
             return None
-        before = len(normals)
-        normals = [_unscaled(normal, numbers.columns) for normal in normals]
-        normals = [_widened(normal, columns, problem.dimension) for normal in normals]
-        small = problem.count * problem.dimension <= _EXACT
-        step = (_whole_step if small else _float_step)(problem, normals, out_of_time)
+        reached = rank
+        step: Step | None
+        if rank == len(columns):
+            step = Step(None, witness.ids[:0])
+        elif small:
+            step = _whole_step(problem, _normals(problem, numbers, columns), out_of_time)
+        else:
+            step = float_step(problem, columns, witness.ids, numbers, out_of_time)
         if step is None:
             return None
         if step.leaning is not None:
-            return Face(step.leaning, None, [])
+            plane = step.leaning if small else _widened(step.leaning, columns, problem.dimension)
+            return Face(plane, None, [])
         if not len(step.joining):
+            if len(columns) - rank > _FEW:
+                return None
+            normals = _normals(problem, numbers, columns)
             return Face(None, witness, normals + _idle(problem, columns))
         joined = _join(problem, witness, numbers.values, step.joining)
         if joined is None:
@@ -100,16 +107,9 @@ def face(
     return None
 
 
-class _Step(NamedTuple):
-    """A plane, or constraints that are forced onto every plane; neither: all of them are."""
-
-    leaning: Numbers | None
-    joining: Array
-
-
 def _whole_step(
     problem: Halfspaces, normals: list[Numbers], out_of_time: Callable[[], bool]
-) -> _Step | None:
+) -> Step | None:
     """The question about the rows off the span, in whole numbers."""
     ids = problem.all()
     numbers = whole(problem.take(ids, np.arange(problem.n_features)))
@@ -120,34 +120,13 @@ def _whole_step(
     B = [[sum(map(mul, row, normal)) for normal in scaled] for row in numbers.values.tolist()]
     off = [i for i, row in enumerate(B) if any(row)]
     if not off:
-        return _Step(None, ids[:0])
+        return Step(None, ids[:0])
     found = nearest([B[i] for i in off], out_of_time)
     if found is None:
         return None
     if found.direction is not None:
-        return _Step(_combined(normals, [Fraction(u) for u in found.direction]), ids[:0])
-    return _Step(None, ids[[off[i] for i in found.rows]])
-
-
-def _float_step(
-    problem: Halfspaces, normals: list[Numbers], out_of_time: Callable[[], bool]
-) -> _Step | None:
-    """The same in floating point, for larger problems."""
-    B, factors = _values(problem, normals)
-    off = np.flatnonzero(np.abs(B).max(axis=1, initial=0) > 1e-9)
-    if not len(off):
-        return _Step(None, off)
-    if len(off) > _MANY:
-        return None
-    found = propose(np.ascontiguousarray(B[off]), out_of_time)
-    if found.direction is not None:
-        exact = [Fraction(float(u)) * f for u, f in zip(found.direction, factors, strict=True)]
-        return _Step(_combined(normals, exact), off[:0])
-    if found.multipliers is None:
-        return None
-    carrying = np.flatnonzero(found.multipliers > 0)
-    chosen = reduce(B[off][carrying], found.multipliers[carrying])
-    return _Step(None, off[carrying[chosen]])
+        return Step(_combined(normals, [Fraction(u) for u in found.direction]), ids[:0])
+    return Step(None, ids[[off[i] for i in found.rows]])
 
 
 def _columns(problem: Halfspaces, ranges: Ranges) -> Array:
@@ -181,24 +160,26 @@ def _unit(width: int, places: Any) -> Numbers:
     return vector
 
 
-def _normals(N: Array) -> list[Numbers] | None:
-    """Whole vectors spanning {v : N v = 0}; None where that is too much work."""
-    width = N.shape[1]
+def _normals(problem: Halfspaces, numbers: Whole, columns: Array) -> list[Numbers]:
+    """Whole vectors, in original units, spanning {v : N v = 0}."""
+    N = numbers.values
+    if N.shape[1] <= _SMALL:
+        found = kernel_basis(N.tolist(), N.shape[1])
+    else:
+        found = _solved_normals(N)
+    wide = [_unscaled(normal, numbers.columns) for normal in found]
+    return [_widened(normal, columns, problem.dimension) for normal in wide]
+
+
+def _solved_normals(N: Array) -> list[Numbers]:
+    """The same from one system for each free column: faster where these are few."""
     rows, columns = pivots(N)
-    if len(columns) == width:
-        return []
-    if width <= _SMALL:
-        return kernel_basis(N.tolist(), width)
-    free = sorted(set(range(width)) - set(columns.tolist()))
-    if len(free) > _FEW:
-        return None
     A = N[np.ix_(rows, columns)].copy()
     normals = []
-    for f in free:
+    for f in sorted(set(range(N.shape[1])) - set(columns.tolist())):
         found = solve(A, -N[rows, f])
-        if found is None:
-            return None
-        normal = [0] * width
+        assert found is not None  # A is regular modulo a prime, hence regular
+        normal = [0] * N.shape[1]
         for j, x in zip(columns.tolist(), found[0], strict=True):
             normal[j] = x
         normal[f] = found[1]
@@ -217,21 +198,6 @@ def _widened(normal: Numbers, columns: Array, width: int) -> Numbers:
     for j, a in zip(columns.tolist(), normal, strict=True):
         wide[j] = a
     return wide
-
-
-def _values(problem: Halfspaces, normals: list[Numbers]) -> tuple[Floats, list[Fraction]]:
-    """⟨z, n⟩·factor for every constraint number and normal, and the factors: of order one."""
-    numbers = problem.n_rows * (1 if problem.n_classes == 2 else problem.n_classes)
-    B, factors = np.zeros((numbers, len(normals))), [Fraction(1)] * len(normals)
-    for k, normal in enumerate(normals):
-        v, top = problem.as_floats(normal)
-        z = problem.values(v)
-        z[~np.isfinite(z)] = 0
-        size = float(np.abs(z).max())
-        if size > 1e-9:
-            B[:, k] = z / size
-            factors[k] = 1 / Fraction(size) / Fraction(2) ** top
-    return B, factors
 
 
 def _combined(normals: list[Numbers], parts: list[Fraction]) -> Numbers:

@@ -5,10 +5,7 @@ products αᵢξᵢ to zero together. Their Newton systems reduce to one symmetr
 the number of unknowns (v, t), however many rows there are.
 """
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,7 +39,11 @@ class Normal:
 
 
 def _squares(A: Floats, scale: Floats) -> Floats:
-    """BᵀB for B = diag(scale) A; large ones in two halves, whatever the number of cores."""
+    """BᵀB for B = diag(scale) A; large ones in two halves, whatever the number of cores.
+
+    Each product runs on one thread: threads inside a product wait for each other by spinning,
+    which on a busy machine costs more than they gain.
+    """
     if A.size * A.shape[1] < 5e7:
         B = A * scale[:, None]
         return np.asarray(B.T @ B)
@@ -56,27 +57,6 @@ def _squares(A: Floats, scale: Floats) -> Floats:
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(square, parts)
     return first + second
-
-
-@cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-
-    return ThreadpoolController().select(user_api="blas")
-
-
-@contextmanager
-def steady(size: float) -> Iterator[None]:
-    """One thread inside each matrix product of a large problem.
-
-    The products themselves run two at a time. Threads inside a product wait for each other by
-    spinning, which on a busy machine costs more than they gain.
-    """
-    if size < 1e5:
-        yield
-        return
-    with _blas().limit(limits=1):
-        yield
 
 
 def step_length(a: Floats, change: Floats) -> float:

@@ -7,6 +7,7 @@ products of a matrix and a vector, exact in float64. Enough digits determine the
 """
 
 import math
+from functools import cache
 from operator import mul
 from typing import Any
 
@@ -33,6 +34,7 @@ def prime_below(top: int) -> int:
     return candidate
 
 
+@cache
 def prime_for(order: int) -> int:
     """A prime so small that sums of `order` products of residues are exact in float64."""
     return prime_below(1 << min(21, (52 - max(order, 2).bit_length()) // 2))

@@ -12,6 +12,8 @@ from linsep.rows.rows import add, add_to, as_rows, dot, scores
 
 Floats = npt.NDArray[np.float64]
 
+_TRIAL = 20_000  # rows visited first: where many of them are mistaken, the rest need not be seen
+
 
 @kernel
 def _passes(rows, signs, order, w, b, constant, touched, done, most):  # type: ignore[no-untyped-def]
@@ -59,12 +61,15 @@ def _kesler_passes(rows, codes, order, W, b, constant, s, touched, done, most): 
 class Passes(NamedTuple):
     """A separator, or None and the constraints still corrected at the end, latest first.
 
+    `hopeless`: so many mistakes that a separator is unlikely.
+
     On whole numbers the rule without end returns to the same weights: then the corrections in
     between add up to zero, and these constraints contain a proof that no separator exists.
     """
 
     separator: Floats | None
     corrected: npt.NDArray[np.int64]
+    hopeless: bool = False
 
 
 def passes(
@@ -91,27 +96,31 @@ def passes(
     W, B = rows.weights(K, d).astype(np.float64), np.zeros(K)
     s = np.zeros(W.size // d)  # a layout may keep more columns than classes
     cost = problem.n_rows + problem.stored * K
-    most = int(min(1000, max(3, work / cost)))
-    done, portion = 0, 3
+    most = int(min(1000 if problem.n_rows > 1000 else 100, max(3, work / cost)))
     shuffle = np.random.default_rng(0)  # rows sorted by class would mislead the bias
+    order = shuffle.permutation(problem.n_rows)
+    trial = order[:_TRIAL]
+    done, portion, hopeless = 0, 3, False
     while done < most and not out_of_time():
-        order = shuffle.permutation(problem.n_rows)
+        visited = trial if done == 0 else order
         if K == 1:
-            b, mistakes = _passes(rows, signs, order, w, b, constant, touched, done, portion)
+            b, mistakes = _passes(rows, signs, visited, w, b, constant, touched, done, portion)
         else:
             mistakes = _kesler_passes(
-                rows, problem.codes, order, W, B, constant, s, touched, done, portion
+                rows, problem.codes, visited, W, B, constant, s, touched, done, portion
             )
         done += portion
-        if mistakes == 0:
+        if mistakes == 0 and len(visited) == problem.n_rows:
             v = np.append(w, b) if K == 1 else np.column_stack([rows.by_class(W, K), B]).ravel()
             return Passes(v, touched[:0])
-        many = mistakes > 0.1 * problem.n_rows and problem.n_rows > max(100, d)
-        if many and not patient:
+        hopeless = mistakes > 0.1 * len(visited) and problem.n_rows > max(100, d)
+        if hopeless and not patient:
             break
-        portion = int(min(most - done, 4 * portion, max(1, 1e8 // cost)))
+        order = shuffle.permutation(problem.n_rows)
+        portion = int(max(1, min(most - done, 4 * portion, 1e8 // cost)))
     recent = np.flatnonzero(touched > done // 2)
-    return Passes(None, recent[np.argsort(-touched[recent], kind="stable")])
+    latest = recent[np.argsort(-touched[recent], kind="stable")]
+    return Passes(None, latest, hopeless=hopeless)
 
 
 def typical_square(X: Any) -> float:

@@ -101,7 +101,7 @@ def closest(
     Closest(plane=[1, -2], ids=array([1, 2]), multipliers=[1, 1])
     """
     groups = [np.flatnonzero(problem.codes == k) for k in (0, 1)]
-    if problem.n_classes > 2 or len(groups[0]) * len(groups[1]) > _PAIRS or problem.n_features > 40:
+    if problem.n_classes > 2 or len(groups[0]) * len(groups[1]) > _PAIRS or problem.n_features > 24:
         return None
     everything = np.concatenate(groups)
     dense = problem.take(everything, np.arange(problem.n_features))[:, :-1]

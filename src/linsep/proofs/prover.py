@@ -36,6 +36,7 @@ Array = npt.NDArray[Any]
 
 _TIGHT, _ROUGH = 1e-6, 0.1
 _QUICK, _LONG = 3e8, 3e10  # multiplications granted to Rosenblatt's rule, first and last
+_MANY_ROWS = 100_000  # from here on a look at all rows is worth avoiding
 _WIDE = 4000  # unknowns beyond which Newton's systems are too large
 _SMALL_PROBLEM = 2e5  # numbers: margins of smaller problems are closed without being asked for
 _WHOLE_DIMENSION, _WHOLE_ROWS = 40, 3000  # what may be settled in whole numbers alone
@@ -64,6 +65,10 @@ class Prover:
             found = self._separated(first.separator)
             if found is not None:
                 return found
+        if first.hopeless and self.problem.n_rows > _MANY_ROWS:
+            witness = self._excluded(self.problem, first.corrected)
+            if witness is not None:
+                return self._impossible(witness)
         pair = contradiction(self.X, self.codes)
         if pair is not None:
             return self._impossible(self._twins(*pair))
@@ -92,7 +97,12 @@ class Prover:
         found = None if v is None else self._separated(v)
         return found or self._undecided()
 
-    # -- separable ---------------------------------------------------------------------------
+    def _excluded(self, problem: Halfspaces, likely: Array) -> Witness | None:
+        """Rows that exclude a separator, if a linear programme finds them."""
+        finding = search(problem, likely, self.late)
+        if finding.multipliers is None:
+            return None
+        return prove(problem, finding.ids, finding.rows, finding.multipliers, self.late)
 
     def _separated(self, v: Array) -> Separability | None:
         """The certificate of v or of a wider one; None if v separates in floats only."""
@@ -162,8 +172,6 @@ class Prover:
     def _holds(self, found: Separability) -> bool:
         return check_codes(found, self.X, self.codes, self.n_classes) == ""
 
-    # -- not separable -----------------------------------------------------------------------
-
     def _twins(self, i: int, j: int) -> Witness:
         """Two equal rows of different classes, each against the other's class."""
         if self.n_classes == 2:
@@ -184,10 +192,7 @@ class Prover:
             first = passes(pair, _QUICK / 10, self.late)
             if first.separator is not None:
                 continue
-            finding = search(pair, first.corrected, self.late)
-            if finding.multipliers is None:
-                continue
-            witness = prove(pair, finding.ids, finding.rows, finding.multipliers, self.late)
+            witness = self._excluded(pair, first.corrected)
             if witness is not None:
                 own = self.codes[rows[witness.ids]]
                 rivals = np.where(own == a, b, a)
@@ -266,8 +271,6 @@ class Prover:
             bias=float(near[0, -1]) if two else near[:, -1],
             plane=None if exact else tuple(parts),
         )
-
-    # -- neither -----------------------------------------------------------------------------
 
     def _whole(self) -> Separability | None:
         """A small problem in whole numbers throughout."""

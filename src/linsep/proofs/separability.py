@@ -11,8 +11,8 @@ from linsep.data.arrays import check_rows
 from linsep.data.labels import encode
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.certificate import Separability, fingerprint
-from linsep.proofs.interior import steady
 from linsep.proofs.prover import Prover
+from linsep.train.blocks import _one_thread
 
 __all__ = ["Separability", "separability"]
 
@@ -64,7 +64,7 @@ def separability(
     classes, codes = encode(y, X.shape[0])
     start = Separability(None, None, classes, X.shape, fingerprint=fingerprint(X, codes))
     # floating point only proposes: where it overflows, whole numbers take over
-    with steady(X.shape[0] * X.shape[1]), np.errstate(all="ignore"):
+    with _one_thread, np.errstate(all="ignore"):
         return Prover(X, codes, start, late, gap).run()
 
 

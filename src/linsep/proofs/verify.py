@@ -82,9 +82,6 @@ def check_codes(certificate: Any, X: Any, codes: Array, n_classes: int) -> str:
     return ""
 
 
-# -- sums over a few rows ---------------------------------------------------------------------
-
-
 def _sums(
     data: Data, rows: Sequence[int], rivals: Sequence[int], numbers: Sequence[int]
 ) -> tuple[list[dict[int, int]], list[int], int]:
@@ -184,9 +181,6 @@ def _bounded(certificate: Any, data: Data) -> str:
     return ""
 
 
-# -- scores of all rows -----------------------------------------------------------------------
-
-
 def _planes(certificate: Any, data: Data) -> list[Plane] | str:
     """The separator in fractions, or what is wrong with it."""
     if certificate.plane is not None:
@@ -210,7 +204,7 @@ def _separates(certificate: Any, data: Data) -> str:
     if isinstance(found, str):
         return found
     leads, error = brackets(found, data)
-    near = np.argwhere(leads - error <= np.min(leads + error)).tolist()
+    near = np.argwhere(np.isfinite(leads) & (leads - error <= np.min(leads + error))).tolist()
     least, i = min((lead(found, data, i, k), i) for i, k in near)
     if least <= 0:
         return f"row {i} is not on its side of the plane"
@@ -238,9 +232,6 @@ def _leans(certificate: Any, data: Data) -> str:
             return f"row {i} is on the wrong side of the plane"
         strictly = strictly or value > 0
     return "" if strictly else "every row is on the plane"
-
-
-# -- no plane at all --------------------------------------------------------------------------
 
 
 def _spans(certificate: Any, data: Data) -> str:

@@ -133,6 +133,8 @@ def prove(
         if out_of_time():
             return None
         chosen = ids[reduce(rows, alpha, seed)]
+        if not len(chosen):
+            continue
         found = exactly(problem.take(chosen, problem.columns_of(chosen)))
         if found is not None:
             keep, multipliers = found

@@ -26,10 +26,10 @@ import scipy.sparse as sp
 
 from linsep.data.chunks import threads
 from linsep.errors import ParameterError
-from linsep.train import lanes as compiled
 from linsep.train.crew import Crew
 from linsep.train.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.dual_state import DualState
+from linsep.train.lanes import CAP
 from linsep.train.loop import Status
 from linsep.train.working_set import SMALL
 
@@ -92,8 +92,7 @@ class Best:
         self.w = np.zeros(len(state.w))
         self.b = 0.0
         self.alpha = np.zeros(len(state.points))
-        zero = np.zeros(len(state.points))
-        self.primal = float(compiled.weigh(state.loss, state.points, zero, 0.0)[0])
+        self.primal = float(state.loss.charge(0.0, state.points[:, CAP].sum()))
         self.dual = 0.0
         self.start = self.primal
 
@@ -217,7 +216,7 @@ def solve(
             status = Status.interrupted
             state.rebuild()
             best.look(state)
-    return _solution(best, state.n_iter, status, tol)
+    return _solution(best, state, status, tol)
 
 
 def _descend(
@@ -250,7 +249,8 @@ def _descend(
         state.widen()
 
 
-def _solution(best: Best, n_iter: int, status: Status, tol: float) -> Solution:
+def _solution(best: Best, state: DualState, status: Status, tol: float) -> Solution:
+    n_iter = state.n_iter
     gap = best.gap / best.primal if best.primal > 0.0 else 0.0
     message = f"{n_iter} passes, relative gap {gap:.1e}, asked for {tol:.1e}."
     if status is Status.budget:
@@ -259,7 +259,15 @@ def _solution(best: Best, n_iter: int, status: Status, tol: float) -> Solution:
             "for. Raise max_iter, bring the features to one scale, or lower C."
         )
     return Solution(
-        best.w, best.b, best.alpha, best.primal, best.dual, best.gap, n_iter, status, message
+        state.features(best.w),
+        best.b,
+        best.alpha,
+        best.primal,
+        best.dual,
+        best.gap,
+        n_iter,
+        status,
+        message,
     )
 
 

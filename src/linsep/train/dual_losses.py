@@ -14,7 +14,37 @@ A multiplier is carried with its `turn`, the logit of α/U; only the logistic lo
 import math
 from typing import NamedTuple
 
-from linsep._compile import by_type
+from linsep._compile import by_type, kernel
+
+
+@kernel
+def logit_root(a, turn, z, q, U):  # type: ignore[no-untyped-def]
+    """The u with u + z + q(Uσ(u) − a) = 0, by Newton's method kept within a bracket."""
+    low = -z - q * (U - a)
+    high = -z + q * a
+    if q * U > 8.0:
+        stiff = math.log1p(q * U) + 1.0
+        low, high = max(low, min(0.0, high) - stiff), min(high, max(0.0, low) + stiff)
+    u = min(max(turn, low), high)
+    enough = 0.25 if q * U <= 8.0 else 1e-3
+    before = math.inf
+    for _ in range(100):
+        s = 1.0 / (1.0 + math.exp(-u))
+        g = u + z + q * (U * s - a)
+        if g > 0.0:
+            high = u
+        else:
+            low = u
+        step = g / (1.0 + q * U * s * (1.0 - s))
+        u -= step
+        if u < low or u > high or abs(step) > 0.5 * before:
+            u = 0.5 * (low + high)
+            before = math.inf
+        elif abs(step) < enough:
+            break
+        else:
+            before = abs(step)
+    return u
 
 
 class Hinge(NamedTuple):
@@ -42,6 +72,9 @@ class Hinge(NamedTuple):
     def slack(self, a, turn, z, U):  # type: ignore[no-untyped-def]
         return (U - a) * (1.0 - z) if z < 1.0 else a * (z - 1.0)
 
+    def promise(self, a, turn, z, U):  # type: ignore[no-untyped-def]
+        return (U - a) * (1.0 - z) if z < 1.0 else a * (z - 1.0)
+
     def rest(self, a, z, U):  # type: ignore[no-untyped-def]
         return (a == 0.0) * (z - 1.0) + (a == U) * (1.0 - z) - (a > 0.0) * (a < U)
 
@@ -66,6 +99,10 @@ class SquaredHinge(NamedTuple):
         inside = U * (1.0 - z - 0.5 * a / U) ** 2
         return inside if z < 1.0 else 0.25 * a * a / U + a * (z - 1.0)
 
+    def promise(self, a, turn, z, U):  # type: ignore[no-untyped-def]
+        inside = U * (1.0 - z - 0.5 * a / U) ** 2
+        return inside if z < 1.0 else 0.25 * a * a / U + a * (z - 1.0)
+
     def rest(self, a, z, U):  # type: ignore[no-untyped-def]
         return (a == 0.0) * (z - 1.0) - (a > 0.0)
 
@@ -77,30 +114,11 @@ class Logistic(NamedTuple):
 
     def move(self, a, turn, z, q, U):  # type: ignore[no-untyped-def]
         # The root u of g(u) = u + z + q(Uσ(u) − a), which rises with slope 1 + qUσ(1 − σ) ≥ 1.
-        low = -z - q * (U - a)
-        high = -z + q * a
-        if q * U > 8.0:
-            stiff = math.log1p(q * U) + 1.0
-            low, high = max(low, min(0.0, high) - stiff), min(high, max(0.0, low) + stiff)
-        u = min(max(turn, low), high)
-        enough = 0.25 if q * U <= 8.0 else 1e-3
-        before = math.inf
-        for _ in range(100):
-            s = 1.0 / (1.0 + math.exp(-u))
-            g = u + z + q * (U * s - a)
-            if g > 0.0:
-                high = u
-            else:
-                low = u
-            step = g / (1.0 + q * U * s * (1.0 - s))
-            u -= step
-            if u < low or u > high or abs(step) > 0.5 * before:
-                u = 0.5 * (low + high)
-                before = math.inf
-            elif abs(step) < enough:
-                break
-            else:
-                before = abs(step)
+        s = a / U
+        step = (turn + z) / (1.0 + q * U * s * (1.0 - s))
+        u = turn - step
+        if not abs(step) < 0.25:
+            u = logit_root(a, turn, z, q, U)
         return U / (1.0 + math.exp(-u)), u
 
     def charge(self, z, U):  # type: ignore[no-untyped-def]
@@ -121,6 +139,10 @@ class Logistic(NamedTuple):
             at_turn = math.log1p(math.exp(-abs(turn))) + max(0.0, turn)
             value = max(0.0, at_z - at_turn + (s * d if a > 0.0 else 0.0))
         return U * value
+
+    def promise(self, a, turn, z, U):  # type: ignore[no-untyped-def]
+        s = a / U
+        return 0.5 * U * s * (1.0 - s) * min(abs(z + turn), 3.0) ** 2 if a > 0.0 else U
 
     def rest(self, a, z, U):  # type: ignore[no-untyped-def]
         return -1.0
@@ -151,6 +173,12 @@ def slope(loss, z, U):  # type: ignore[no-untyped-def]
 def slack(loss, a, turn, z, U):  # type: ignore[no-untyped-def]
     """U ℓ(z) + U ℓ*(−α/U) + αz"""
     return loss.slack(a, turn, z, U)
+
+
+@by_type
+def promise(loss, a, turn, z, U):  # type: ignore[no-untyped-def]
+    """The slack, or a cheap guess at it, to foretell the gap."""
+    return loss.promise(a, turn, z, U)
 
 
 @by_type

@@ -18,6 +18,7 @@ from linsep.train.working_set import SMALL, Frame, WorkingSet
 Array = npt.NDArray[Any]
 
 SAMPLE = 1024  # rows from which the crowd of each feature and the centre are estimated
+MEDIAN = 255  # rows of which the median is taken
 CALL = 20_000_000  # entries read before an interrupt is looked for
 LAPS = 20  # passes made in one call when there are few entries
 EPS = float(np.finfo(np.float64).eps)
@@ -31,6 +32,14 @@ class Look(NamedTuple):
     w: Array
     b: float
     alpha: Array
+
+
+class Sample(NamedTuple):
+    """What some of the rows tell about all of them: mean x² and mean x of each feature."""
+
+    listing: Array
+    crowd: Array
+    mean: Array
 
 
 class DualState:
@@ -62,7 +71,7 @@ class DualState:
     ) -> None:
         n, d = X.shape
         self.loss = loss
-        self.points = np.zeros((n, 8))
+        self.points = _aligned(n)
         self.points[:, SIGN] = signs
         self.points[:, CAP] = caps
         self.points[:, TURN] = -np.inf
@@ -77,12 +86,57 @@ class DualState:
         self._excess = 0.0
         self._slow = 0
         self._scores = np.empty(n)
-        self._rows = _rows_of(X, fit_intercept)
-        frame = _frame_of(self._rows, self.points, d, self.entries, loss, fit_intercept, lanes)
-        self._centre, self._pull = frame.centre, frame.pull
-        self._copies = np.zeros((frame.lanes if frame.lanes > 1 else 0, d))
+        sample = _sample(X)
+        self._numbers: Array | None = None
+        self._rows: CSR | Centred
+        crowd = centre = np.empty(0)
+        if sp.issparse(X):
+            self._rows, crowd, centre = self._renumber(_csr(X), sample)
+            centre = centre if fit_intercept else np.empty(0)
+        else:
+            self._rows = Centred(X, sample.mean if fit_intercept else np.zeros(d))
+        lanes = lanes if len(crowd) and self.entries >= SMALL else 1
+        self._copies = np.zeros((2, d if lanes > 1 else 0))
+        self._stale = False
+        self._centre = centre
+        self._pull = self._pull_of(sample) if fit_intercept else 0.0
+        share = 0.5 if isinstance(loss, Hinge) else 0.0
+        frame = Frame(crowd, float(crowd.sum()), centre, self._pull, lanes, share)
         self.working = WorkingSet(self._rows, self.entries, self.points, frame, crew, seed)
         self._refuse_overflow()
+
+    def _renumber(self, rows: CSR, sample: Sample) -> tuple[CSR, Array, Array]:
+        """Number the features by how crowded they are: the weights most used then lie together."""
+        if self.entries < SMALL:
+            return rows, sample.crowd, sample.mean
+        # Sixteen leading bits order well enough, and are sorted in no time.
+        order = np.argsort(
+            0xFFFF - (sample.crowd.view(np.uint64) >> 48).astype(np.uint16), kind="stable"
+        )
+        self._numbers = np.empty(len(order), np.uint32)
+        self._numbers[order] = np.arange(len(order), dtype=np.uint32)
+        indices = np.empty_like(rows.indices)
+        half = len(indices) // 2
+        known = (rows.indices, self._numbers, indices)
+        self._crew.run(compiled.renumber, [(*known, 0, half), (*known, half, len(indices))])
+        return rows._replace(indices=indices), sample.crowd[order], sample.mean[order]
+
+    def _pull_of(self, sample: Sample) -> float:
+        """How hard a multiplier pulls at the intercept.
+
+        Strong enough for all caps together to move it by a few units, and weak enough not to
+        shorten the steps of single rows.
+        """
+        rows, centre = sample.listing, self._centre
+        lane = Lane(0.0, 0.0, compiled.inner(centre, centre), 0.0, 0.0, 1)
+        compiled.measure(self._rows, self.points, rows, rows, centre, lane, 0, len(rows))
+        caps = max(float(self.points[:, CAP].sum()), 1e-300)
+        n = len(self.points)
+        return 0.02 * float(np.median(self.points[rows, SQUARE])) + (4.0 + 0.005 * n) / caps
+
+    def features(self, w: Array) -> Array:
+        """Weights in the order of the features of X."""
+        return w if self._numbers is None else w[self._numbers]
 
     def start_from(self, alpha: Array) -> None:
         """Begin at these multipliers, brought within their bounds."""
@@ -121,67 +175,67 @@ class DualState:
     def look(self) -> Look:
         """Look at all rows: P and D at the multipliers as they are, balanced if b is free."""
         if not self._free:
-            self._score()
-            charged, gap = compiled.weigh(self.loss, self.points, self._scores, 0.0)
-            return self._seen(charged, gap, 0.0)
+            return self._seen(0.0, self._score())
         kept = self.w.copy(), self._level, self.points[:, [ALPHA, TURN]]
         self._balance()
-        self._score()
-        b = self._best_intercept()
-        charged, gap = compiled.weigh(self.loss, self.points, self._scores, b)
-        seen = self._seen(charged, gap, b)
+        spans = self._score()
+        seen = self._seen(self._best_intercept(), spans)
         # The next pass goes on from the unbalanced ones: how far Σ αy is from zero moves b.
         self.w, self._level, self.points[:, [ALPHA, TURN]] = kept
-        self._share_weights()
+        self._stale = True
         return seen
 
-    def _seen(self, charged: float, gap: float, b: float) -> Look:
-        centre = self._rows.centre if isinstance(self._rows, Centred) else self._centre
-        size = compiled.inner(self.w, self.w)
-        far = compiled.inner(centre, centre) if len(centre) else 0.0
-        caps, alpha = self.points[:, CAP], self.points[:, ALPHA].copy()
-        # Rounding: what taking μ off may cost the sums that make w, and the intercept given back.
-        lost = 0.0 if isinstance(self._rows, Centred) else 8.0 * EPS**2 * far * alpha.sum() ** 2
-        shaken = EPS * caps.sum() * (far * size) ** 0.5
-        b = float(b - (compiled.inner(centre, self.w) if len(centre) else 0.0))
-        primal = 0.5 * size + charged
-        return Look(primal + shaken, primal - gap - lost, self.w.copy(), b, alpha)
-
-    def _score(self) -> None:
-        """Set the scores ⟨w, x − μ⟩ of all rows."""
+    def _score(self) -> list[tuple[int, int]]:
+        """Set the scores ⟨w, x − μ⟩ of all rows; returns the runs of rows they were cut into."""
         n = len(self._scores)
         pieces = 2 * max(1, -(-self.entries // (2 * CALL))) if self.entries >= SMALL else 1
-        cuts = [n * k // pieces for k in range(pieces + 1)]
-        spans = list(pairwise(cuts))
+        spans = list(pairwise(n * k // pieces for k in range(pieces + 1)))
         for k in range(0, pieces, 2):
             calls = [(self._rows, self.w, self._level, self._scores, *s) for s in spans[k : k + 2]]
             self._crew.run(compiled.score, calls)
+        return spans
+
+    def _seen(self, b: float, spans: list[tuple[int, int]]) -> Look:
+        """P and D with this intercept, and what rounding may have taken from them."""
+        known = (self.loss, self.points, self._scores, b)
+        parts = self._crew.run(compiled.weigh, [(*known, *span) for span in spans])
+        charged, gap = (sum(column) for column in zip(*parts, strict=True))
+        centre = self._rows.centre if isinstance(self._rows, Centred) else self._centre
+        alpha = self.points[:, ALPHA].copy()
+        size = compiled.inner(self.w, self.w)
+        far = compiled.inner(centre, centre) if len(centre) else 0.0
+        # Taking μ off costs digits of the sums that make w, giving it back those of the intercept.
+        lost = 0.0 if isinstance(self._rows, Centred) else 8.0 * EPS**2 * far * alpha.sum() ** 2
+        shaken = EPS * self.points[:, CAP].sum() * (far * size) ** 0.5
+        primal = 0.5 * size + charged
+        b -= compiled.inner(centre, self.w) if len(centre) else 0.0
+        return Look(primal + shaken, primal - gap - lost, self.w.copy(), float(b), alpha)
 
     def widen(self) -> None:
         """Bring back into play the rows that, going by the last look, may move."""
         if not isinstance(self.loss, Logistic):
             self.working.widen(self.loss, self.reach)
-            self._share_weights()
 
     def narrow(self) -> None:
         """Leave out of play the rows that the last pass found resting."""
         if not isinstance(self.loss, Logistic):
             self.working.narrow()
-            self._share_weights()
 
     def _round(self, blocks: list[Array]) -> tuple[float, ...]:
         """Each lane visits its blocks; then they are merged."""
         at = self.working
         lane = Lane(self._level, self._b, at.spread, self._pull * at.lanes, self.reach, at.block)
+        if at.lanes > 1 and self._stale:
+            self._copies[:] = self.w
         copies = self._copies if at.lanes > 1 else self.w[None]
         rows = (self.loss, at.rows, self.points, at.listing, at.places)
         calls = [(*rows, part, w, lane) for part, w in zip(blocks, copies, strict=True)]
         done = self._crew.run(compiled.sweep, calls)
         total, *tally = (sum(column) for column in zip(*done, strict=True))
         if at.lanes > 1:
-            self._level = compiled.merge(self.w, copies, at.stretch, self._centre, total)
-        else:
-            self._recentre(total)
+            compiled.merge(self.w, copies[0], copies[1], at.crowded)
+        self._recentre(total)
+        self._stale = at.lanes == 1 or len(self._centre) > 0
         self._b += self._pull * total
         return tuple(tally)
 
@@ -203,11 +257,7 @@ class DualState:
         """w ← w + Σ δ(x − μ)"""
         compiled.add_rows(self._rows, listing.astype(np.uint32), deltas, self.w)
         self._recentre(float(deltas.sum()))
-        self._share_weights()
-
-    def _share_weights(self) -> None:
-        if self.working.lanes > 1:
-            self._copies[:] = self.w
+        self._stale = True
 
     def _balance(self) -> None:
         """Make Σ αy zero by taking a little off some multipliers of the heavier side.
@@ -262,45 +312,36 @@ class DualState:
             )
 
 
-def _rows_of(X: Any, centred: bool) -> CSR | Centred:
-    """Rows as the kernels read them: unsigned row pointers cost no guard at each access."""
+def _sample(X: Any) -> Sample:
+    n, d = X.shape
+    listing = np.arange(0, n, max(1, n // SAMPLE), dtype=np.uint32)
+    crowd, mean = np.zeros(d), np.zeros(d)
     if sp.issparse(X):
-        indptr = X.indptr.astype(np.int64, copy=False).view(np.uint64)
-        return CSR(X.data, X.indices.view(np.uint32), indptr)
-    some = X[:: max(1, len(X) // SAMPLE)]
-    centre = some.mean(axis=0, dtype=np.float64) if centred else np.zeros(X.shape[1])
-    return Centred(X, centre)
+        compiled.crowds(_csr(X), listing, crowd, mean)
+        crowd, mean = crowd / len(listing), mean / len(listing)
+    else:
+        mean = middle(X)
+    return Sample(listing, crowd, mean)
 
 
-def _frame_of(
-    rows: CSR | Centred,
-    points: Array,
-    n_features: int,
-    entries: int,
-    loss: DualLoss,
-    fit_intercept: bool,
-    lanes: int,
-) -> Frame:
-    """What a sample of the rows tells about all of them."""
-    n = len(points)
-    sample = np.arange(0, n, max(1, n // SAMPLE), dtype=np.uint32)
-    crowd = centre = np.empty(0)
-    if isinstance(rows, CSR):
-        crowd, sums = np.zeros(n_features), np.zeros(n_features)
-        compiled.crowds(rows, sample, crowd, sums)
-        crowd *= n / len(sample)
-        centre = sums / len(sample) if fit_intercept else centre
-    pull = 0.0
-    if fit_intercept:
-        lane = Lane(0.0, 0.0, compiled.inner(centre, centre), 0.0, 0.0, 1)
-        compiled.measure(rows, points, sample, sample, centre, lane, 0, len(sample))
-        # Strong enough for all caps together to move b by a few units, and weak enough not to
-        # shorten the steps of single rows.
-        caps = max(points[:, CAP].sum(), 1e-300)
-        pull = 0.02 * points[sample, SQUARE].mean() + (4.0 + 0.005 * n) / caps
-    if isinstance(rows, Centred) or entries < SMALL:
-        lanes = 1
-    return Frame(crowd, centre, pull, lanes, 0.5 if isinstance(loss, Hinge) else 0.0)
+def middle(X: Any) -> Array:
+    """A centre of the rows that no outlier moves: the median of some of them."""
+    some = X[:: max(1, X.shape[0] // MEDIAN)]
+    some = some.toarray() if sp.issparse(some) else some
+    return np.median(some.astype(np.float64), axis=0)
+
+
+def _csr(X: Any) -> CSR:
+    """Sparse rows, their pointers unsigned too: that saves a guard at each access."""
+    indptr = X.indptr.astype(np.int64, copy=False).view(np.uint64)
+    return CSR(X.data, X.indices.view(np.uint32), indptr)
+
+
+def _aligned(n: int) -> Array:
+    """Zeros for n rows of `points`, each within one cache line."""
+    memory = np.zeros(8 * n + 8)
+    start = -memory.ctypes.data % 64 // 8
+    return memory[start : start + 8 * n].reshape(n, 8)
 
 
 def _turn(points: Array, listing: Array) -> None:

@@ -71,6 +71,7 @@ class Ensemble:
         self.done = [False] * len(self.parts)
         for weights in self.parts:
             weights.fit_layout(problem)
+        problem.widen(self.parts[0].W.dtype)
 
     def each(
         self,

@@ -61,7 +61,6 @@ class Problem:
         c = np.array([1 / n]) if weights is None else weights / total
         self.sums = LogisticSums(Blocks(X, self.columns), signs.astype(np.int8), c, crew)
         self.odds = self._log_odds()
-        self.digits = 4 * float(np.finfo(X.dtype).eps)
 
     def _log_odds(self) -> float:
         positive = self.sums.signs > 0
@@ -78,7 +77,7 @@ class Problem:
         """One pass over all rows."""
         if not np.isfinite(u).all():
             raise OverflowedError(_TOO_LARGE)
-        s = self.sums.at(u, curved)
+        s = self.sums.at(u, np.float64 if curved else None)
         value = 0.5 * float(self.ridge @ (u * u)) + float(s.loss.sum())
         gradient = self.ridge * u + self.masked(s.gradient)
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
@@ -106,14 +105,15 @@ class Problem:
             gap += 0.5 * epsilon * epsilon * float(v @ (v / ridge))
         return math.inf if math.isnan(gap) else max(0.0, gap)
 
-    def curvature(self, s: Sums, digits: float) -> Curvature:
+    def curvature(self, s: Sums, real: Any = np.float64) -> Curvature:
+        """The Hessian of F, its sums carried in the type `real`."""
         assert s.hessian is not None
         H = s.hessian + np.diag(self.ridge)
         if not np.isfinite(H).all():
             raise OverflowedError(_TOO_LARGE)
         if not self.fit_intercept:
             H[-1] = H[:, -1] = 0.0
-        return Curvature(H, digits)
+        return Curvature(H, 4 * float(np.finfo(real).eps))
 
 
 _TOO_LARGE = (
@@ -130,11 +130,13 @@ class Sample:
         self.sums = LogisticSums(Blocks(rows, nothing), signs, c, problem.sums.crew)
         self.problem = problem
         self.curvature: Curvature | None = None
+        # A penalty keeps the Hessian away from singular; without one every digit is needed.
+        self._real = rows.dtype if problem.ridge.any() else np.dtype(np.float64)
 
     def _at(self, u: Floats, curved: bool) -> tuple[float, Floats]:
-        s = self.sums.at(u, curved)
+        s = self.sums.at(u, self._real if curved else None)
         if curved:
-            self.curvature = self.problem.curvature(s, self.problem.digits)
+            self.curvature = self.problem.curvature(s, self._real)
         ridge = self.problem.ridge
         value = 0.5 * float(ridge @ (u * u)) + float(s.loss.sum())
         return value, ridge * u + self.problem.masked(s.gradient)
@@ -180,4 +182,4 @@ class Sample:
 
     def _far(self, p: Point) -> bool:
         assert self.curvature is not None
-        return float(p.gradient @ self.curvature.solve(p.gradient)) > 1e-4 * p.value
+        return float(p.gradient @ self.curvature.solve(p.gradient)) > 2e-5 * p.value

@@ -72,8 +72,8 @@ class LogisticSums:
         c = self.c if len(self.c) == 1 else self.c[start:stop]
         return self.blocks.rows(slice(start, stop)), self.signs[start:stop], c
 
-    def at(self, u: Floats, curved: bool = False) -> Sums:
-        """One pass at (u, b), b last in `u`; with the Hessian where `curved`."""
+    def at(self, u: Floats, curved: Any = None) -> Sums:
+        """One pass at (u, b), b last in `u`; with the Hessian in the type `curved` where given."""
         d = self.blocks.n_features
         w, b, count = np.ascontiguousarray(u[:d]), float(u[d]), len(self.blocks)
         parts = np.empty((count, 2 * d + 5))
@@ -84,16 +84,16 @@ class LogisticSums:
 
         def one(k: int) -> Floats | None:
             X, signs, c = self.part(k)
-            D = np.empty(len(X)) if curved else _NONE
+            D = _NONE if curved is None else np.empty(len(X))
             _block(X, signs, c, w, b, D, parts[k])
-            if not curved:
+            if curved is None:
                 return None
-            B = np.empty((len(X), d + 1), X.dtype)
+            B = np.empty((len(X), d + 1), curved)
             _weigh(X, D, B)
             return np.dot(B.T, B).astype(np.float64, copy=False)
 
         hessian = None
-        if curved:
+        if curved is not None:
             hessian = add_up(np.array(self.crew.map(one, range(count))))
         elif self.blocks.plain:
             self.crew.map(plain, range(0, count, TOGETHER))

@@ -25,8 +25,8 @@ from linsep.train.basis import better_basis
 from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.quasi_newton import Memory, Preconditioner
-from linsep.train.sampling import draw
-from linsep.train.softmax_newton import by_newton, few_enough
+from linsep.train.sampling import distances, draw
+from linsep.train.softmax_newton import Inverse, by_newton, few_parameters
 from linsep.train.softmax_problem import Objective, Point, descend
 from linsep.train.softmax_sums import SoftmaxSums
 from linsep.train.solution import Solution
@@ -35,8 +35,16 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 _MANY = 24576  # rows from which a sample pays
-_FIRST = 4096  # rows of the even sample
-_SECOND = 12288  # rows of the sample that prefers undecided ones
+
+
+def _first(n: int, d: int) -> int:
+    """Rows of the even sample."""
+    return min(max(4096, 96 * d), n // 14)
+
+
+def _second(n: int, d: int) -> int:
+    """Rows of the sample that prefers undecided and distant ones."""
+    return min(max(12288, 768 * d), n // 4)
 
 
 def fit_softmax(
@@ -162,14 +170,15 @@ class _Run:
         total = float(n if weights is None else weights.sum())
         self.unit = C * total if math.isfinite(C) else total
         penalty = 1 / self.unit if math.isfinite(C) else 0.0
-        exact = few_enough(n, d, K)
-        if exact:
+        self.small = few_parameters(d, K)
+        if X.size <= 1 << 21:
             X = X.astype(np.float64, copy=False)
-        self.columns = prepare(X, spread(X, careful), self.fit_intercept, penalty, careful)
+        self.about = spread(X, careful)
+        self.columns = prepare(X, self.about, self.fit_intercept, penalty, careful)
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = penalty * scale * scale
         c = np.array([1 / n]) if weights is None else weights / total
-        real = X.dtype if self.tol >= 1e-6 else np.float64
+        real = np.float64 if self.small or self.tol < 1e-6 else X.dtype
         blocks = Blocks(X, self.columns)
         self.full = self._objective(SoftmaxSums(blocks, codes, c, K, self.crew, real))
         self._require_classes()
@@ -180,10 +189,7 @@ class _Run:
         if start is not None:
             W, b = self.columns.inside(np.asarray(start[0], np.float64), np.asarray(start[1]))
         try:
-            if exact:
-                self._exactly(W, b)
-            else:
-                self._by_passes(W, b, start is None)
+            self._by_passes(W, b, start is None)
         except KeyboardInterrupt:
             self.status = Status.interrupted
         return self._ending(W, b)
@@ -199,10 +205,6 @@ class _Run:
                 "Look at sample_weight, or drop the class."
             )
 
-    def _exactly(self, W: Floats, b: Floats) -> None:
-        found = by_newton(self.full, W, b, self.tol, self.max_iter, self.listener)
-        self.best, self.gap, self.passes, self.status = found
-
     def _by_passes(self, W: Floats, b: Floats, cold: bool) -> None:
         sums, n = self.full.sums, self.full.sums.blocks.n_rows
         sampled = n >= _MANY
@@ -211,18 +213,25 @@ class _Run:
         value, b = self.full.value(W, b)
         P = sums.probabilities()
         p = Point(W, b, value, self.full.slope(W))
-        if self.told(p):
+        self.told(p)
+        inverse, memory = None, Memory(30)
+        if sampled and self.status is None:
+            p, inverse = self._by_sample(p, P, memory)
+        if self.status is not None:
             return
-        if sampled:
-            p, inverse, memory = self._by_sample(p, P)
+        if self.small:
+            found = by_newton(self.full, p, self.tol, self.max_iter, self.passes, self.listener)
+            self.best, self.gap, self.passes, self.status = found
         else:
-            inverse, memory = self._preconditioner(sums, P, shared=cold), Memory(30)
-        step = 0
+            self._by_descent(p, inverse or self._preconditioner(sums, P, shared=cold), memory)
+
+    def _by_descent(self, p: Point, inverse: Any, memory: Memory) -> None:
+        """Limited-memory BFGS over all rows."""
+        sums, step = self.full.sums, 0
         while self.status is None:
             # The probabilities move: look at the Hessian anew, less and less often.
-            most = 10 if step == 0 else 20 * step
             before = p.value
-            p = descend(self.full, p, inverse, memory, most, 0.0, self.told)
+            p = descend(self.full, p, inverse, memory, 20 * step or 10, 0.0, self.told)
             if self.status is None and p.value >= before * (1 - 1e-7):
                 self.status = Status.budget
             if self.status is None:
@@ -234,15 +243,15 @@ class _Run:
         blocks = sums.blocks
         n, d = blocks.n_rows, blocks.n_features
         rows = np.arange(n)
-        if n > 2 * _SECOND:
-            rows = np.arange(_SECOND) * n // _SECOND
+        if n >= _MANY:
+            rows = np.arange(_second(n, d)) * n // _second(n, d)
         c = np.broadcast_to(sums.c, n)[rows].astype(np.float64) * (n / len(rows))
         X, P = blocks.rows(rows), P[rows]
         ridge = self.ridge
         if not ridge.all():  # without a penalty some is needed here: a little of the curvature
             ridge = np.full(d, 1e-4 * float(np.mean(np.square(X))) / self.n_classes + 1e-300)
-        wanted = min(len(rows), max(256, d), 2048)
-        many = (wanted + d / 3) * d * self.n_classes > 4e9
+        wanted = min(len(rows), max(256, d, int(6e9 / (d * d * self.n_classes))), 65536)
+        many = (wanted + d / 3) * d * d * self.n_classes > 3e10
         return Preconditioner(
             X, P, c, ridge, wanted, self.crew, centre=self.fit_intercept, shared=shared or many
         )
@@ -258,40 +267,77 @@ class _Run:
 
     def _from_even_sample(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
         """A first point from evenly spaced rows."""
-        n = self.full.sums.blocks.n_rows
-        rows = np.arange(_FIRST) * n // _FIRST
+        n, d = self.full.sums.blocks.X.shape
+        rows = np.arange(_first(n, d)) * n // _first(n, d)
         sample = self._sample(rows, len(rows) / n)
-        even = np.full((len(rows), self.n_classes), 1 / self.n_classes)
-        inverse = self._preconditioner(sample.sums, even, shared=True)
         p = sample.point(W, b)
-        p = descend(sample, p, inverse, Memory(20), 12, 3e-3 * p.value)
+        if self.small:
+            p = self._by_inverses(sample, p, 1e-3 * p.value)
+        else:
+            even = np.full((len(rows), self.n_classes), 1 / self.n_classes)
+            inverse = self._preconditioner(sample.sums, even, shared=True)
+            p = descend(sample, p, inverse, Memory(20), 12, 3e-3 * p.value)
         return p.W, p.b
 
-    def _by_sample(self, p: Point, P: Array) -> tuple[Point, Preconditioner, Memory]:
-        """Passes that correct the solution of a sample that prefers undecided rows."""
-        sums, n = self.full.sums, self.full.sums.blocks.n_rows
+    def _by_inverses(self, sample: Objective, p: Point, stop: float) -> Point:
+        """Minimise over few parameters: the exact Hessian, anew after every few steps."""
+        for _ in range(8):
+            sample.value(p.W, p.b)
+            inverse = Inverse(sample, sample.sums.probabilities())
+            p = descend(sample, p, inverse, Memory(4), 4, stop)
+            if float(np.vdot(p.gradient, inverse(p.gradient))) <= 2 * stop:
+                break
+        return p
+
+    def _by_sample(self, p: Point, P: Array, memory: Memory) -> tuple[Point, Any]:
+        """Passes that correct the solution of a sample of undecided and distant rows."""
+        sums, (n, d) = self.full.sums, self.full.sums.blocks.X.shape
         doubt = 1 - np.einsum("ik,ik->i", P, P, dtype=np.float64)
-        doubt *= np.broadcast_to(sums.c, n)
-        even = np.broadcast_to(sums.c, n) / float(
-            sums.c.sum() if len(sums.c) > 1 else n * sums.c[0]
-        )
-        chance = _SECOND * (0.7 * doubt / doubt.sum() + 0.3 * even)
+        far = np.minimum(distances(sums.blocks, self.about, self.crew), 1e6)
+        c = np.broadcast_to(sums.c, n).astype(np.float64)
+        chance = c * (0.6 * doubt / float(c @ doubt) + 0.2 + 0.2 * far)
+        chance = np.minimum(1.0, _second(n, d) * chance)
         rows = draw(chance, 0)
-        sample = self._sample(rows, np.minimum(1.0, chance[rows]))
-        inverse = self._preconditioner(sample.sums, P[rows], shared=False)
-        memory, gap, q = Memory(30), math.inf, sample.point(p.W, p.b)
+        sample = self._sample(rows, chance[rows])
+        inverse: Any = None
+        if not self.small:
+            inverse = self._preconditioner(sample.sums, P[rows], shared=False)
+        gap, near = math.inf, 1e-5 * p.value
+        last, q = None, sample.point(p.W, p.b)
         while self.gap < 0.5 * gap and self.status is None:
             gap = self.gap
-            q = sample.tilt(q, p.gradient)
-            promised = float(np.vdot(p.gradient, inverse(p.gradient)))
-            q = descend(sample, q, inverse, memory, 8, 0.01 * promised)
+            if self.small:
+                q = self._follow(sample, p, last, memory, near)
+            else:
+                q = sample.tilt(q, p.gradient)
+                promised = float(np.vdot(p.gradient, inverse(p.gradient)))
+                q = descend(sample, q, inverse, memory, 8, 0.01 * promised)
             new = self.full.point(q.W, q.b)
             self.told(new)
             if new.value > p.value:
-                break
-            memory.add(new.W - p.W, new.gradient - p.gradient)
-            p = new
-        return p, inverse, memory
+                if not near:
+                    break
+                near, gap = 0.0, math.inf  # not as near as it looked
+                continue
+            if not self.small:
+                memory.add(new.W - p.W, new.gradient - p.gradient)
+            last, p = p, new
+        return p, inverse
+
+    def _follow(
+        self, sample: Objective, p: Point, last: Point | None, memory: Memory, near: float
+    ) -> Point:
+        """The minimum of the sample corrected by p's gradient; near it, one corrected step."""
+        sample.shift = None
+        value, b = sample.value(p.W, p.b)
+        inverse = Inverse(sample, sample.sums.probabilities())
+        promised = float(np.vdot(p.gradient, inverse(p.gradient)))
+        if promised > near:
+            here = Point(p.W, b, value, sample.slope(p.W))
+            return self._by_inverses(sample, sample.tilt(here, p.gradient), 1e-4 * promised)
+        if last is not None and float(np.vdot(last.gradient, inverse(last.gradient))) < near:
+            memory.add(p.W - last.W, p.gradient - last.gradient)
+        return p._replace(W=p.W - memory.apply(p.gradient, inverse))
 
     def _ending(self, W: Floats, b: Floats) -> Solution:
         p, unit = self.best, self.unit

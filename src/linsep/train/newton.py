@@ -232,7 +232,7 @@ class _Run:
         """Newton's method with the Hessian of all rows."""
         p, before, self.fell = self.look(u, curved=True), math.inf, math.inf
         while self.status is None:
-            curvature = self.problem.curvature(p.sums, self.problem.digits)
+            curvature = self.problem.curvature(p.sums)
             step = curvature.solve(p.gradient)
             decrement2 = float(p.gradient @ step)
             self.status = self._judge(p, curvature, step, decrement2, before)

@@ -73,6 +73,12 @@ class Problem:
         self.halt = Event()
         self.settle: Callable[[], None] = lambda: None
 
+    def widen(self, dtype: Any) -> None:
+        """Bring the rows to the precision of the weights: kernels are made for equal ones only."""
+        if self.X.dtype != dtype:
+            self.X = self.X.astype(dtype)
+            self.rows = as_rows(self.X)
+
     @property
     def codes(self) -> Array:
         """The class number of each row."""

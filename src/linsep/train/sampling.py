@@ -23,25 +23,31 @@ def pick(
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """About `wanted` rows and the chance that each had.
 
-    A row's chance grows with its weight and its squared distance from the centre, measured in
-    standard deviations, the diagonal part of its leverage.
+    A row's chance grows with its weight and its distance from the centre (see `distances`).
     """
     n = blocks.n_rows
-    chance = np.empty(n)
-    chosen = np.empty(n, np.bool_)
+    q = distances(blocks, about, crew)
+    share = np.full(1, 1 / n) if len(c) == 1 else c / float(c.sum())
+    chance = np.minimum(1.0, 0.5 * wanted * share * (1 + q))
+    rows = draw(chance, 0)
+    return rows, chance[rows]
+
+
+def distances(blocks: Blocks, about: Spread, crew: Crew) -> Floats:
+    """‖(xᵢ − mean)/deviation‖²/d of every row: the diagonal part of its leverage, on average 1.
+
+    A column that seemed constant makes every row in which it differs infinitely far.
+    """
+    n = blocks.n_rows
+    q = np.empty(n)
     with np.errstate(divide="ignore", over="ignore"):
         inverse = np.where(about.deviation > 0, 1 / about.deviation, 1e150)
-    scale = 0.5 * wanted / (n if len(c) == 1 else float(c.sum()))
-    c = np.ones(1) if len(c) == 1 else c
 
     def some(start: int) -> None:
-        stop = min(n, start + 8 * BLOCK)
-        _chances(blocks.X, about.mean, inverse, c, scale, start, stop, chance)
-        chosen[start:stop] = _draws(start, stop) < chance[start:stop]
+        _distances(blocks.X, about.mean, inverse, start, min(n, start + 8 * BLOCK), q)
 
     crew.map(some, range(0, n, 8 * BLOCK))
-    rows = np.flatnonzero(chosen)
-    return rows, chance[rows]
+    return q
 
 
 def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
@@ -50,30 +56,28 @@ def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
     >>> draw(np.array([1.0, 0.0, 1.0]), seed=0)
     array([0, 2])
     """
-    return np.flatnonzero(_draws(seed * len(chance), (seed + 1) * len(chance)) < chance)
+    return np.flatnonzero(_drawn(chance, seed * len(chance)))
 
 
 @kernel
-def _chances(X, mean, inverse, c, scale, start, stop, chance):  # type: ignore[no-untyped-def]
-    """min(1, scale · cᵢ (1 + ‖(xᵢ − mean)/deviation‖²/d))"""
+def _distances(X, mean, inverse, start, stop, q):  # type: ignore[no-untyped-def]
     d = X.shape[1]
     for i in range(start, stop):
-        q = 0.0
+        s = 0.0
         for j in range(d):
             t = (X[i, j] - mean[j]) * inverse[j]
-            q += t * t
-        weight = c[0] if c.shape[0] == 1 else c[i]
-        chance[i] = min(1.0, scale * weight * (1.0 + np.divide(q, d)))
+            s += t * t
+        q[i] = np.divide(s, d)
 
 
 @kernel
-def _draws(start, stop):  # type: ignore[no-untyped-def]
-    """A number in [0, 1) for each row number (SplitMix64 of the row number)"""
-    u = np.empty(stop - start)
-    for i in range(start, stop):
-        h = np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
+def _drawn(chance, first):  # type: ignore[no-untyped-def]
+    """Whether row i is drawn: its number in [0, 1), SplitMix64 of first + i, is below its chance"""
+    chosen = np.empty(chance.shape[0], np.bool_)
+    for i in range(chance.shape[0]):
+        h = np.uint64(first + i + 1) * np.uint64(0x9E3779B97F4A7C15)
         h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         h = h ^ (h >> np.uint64(31))
-        u[i - start] = np.float64(h >> np.uint64(11)) * 2.0**-53
-    return u
+        chosen[i] = np.float64(h >> np.uint64(11)) * 2.0**-53 < chance[i]
+    return chosen

@@ -20,28 +20,41 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
-def few_enough(n: int, d: int, n_classes: int) -> bool:
-    """Whether the full Hessian costs little."""
-    size = n_classes * (d + 1)
-    return size <= 600 and n * size * size <= 3e9
+def few_parameters(d: int, n_classes: int) -> bool:
+    """Whether the full Hessian is of a size to factor."""
+    return n_classes * (d + 1) <= 800
+
+
+class Inverse:
+    """H⁻¹ at the biases' best, for the rows and probabilities an objective saw last."""
+
+    def __init__(self, objective: Objective, P: Array) -> None:
+        # A penalty keeps the Hessian away from singular; without one every digit is needed.
+        real = objective.sums.blocks.X.dtype if objective.ridge.any() else np.dtype(np.float64)
+        self.curvature = Curvature(hessian(objective, P, real), 4 * float(np.finfo(real).eps))
+        self._intercept = objective.fit_intercept
+
+    def __call__(self, G: Floats) -> Floats:
+        """The change of W that Newton's method answers to the gradient G with."""
+        step = self.curvature.solve(_flat(G, np.zeros(len(G))))
+        return _unflat(step, len(G), self._intercept)[0]
 
 
 def by_newton(
     full: Objective,
-    W: Floats,
-    b: Floats,
+    p: Point,
     tol: float,
     max_iter: int,
+    passes: int,
     listener: Listener | None,
 ) -> tuple[Point, float, int, Status]:
-    """The point reached, the bound on what is left, passes, and how it ended."""
-    b = b.astype(np.float64)
-    p, passes, before, fell = full.point(W, b), 1, math.inf, math.inf
+    """From p, after some passes: the point reached, what is left, passes, and how it ended."""
+    b, before, fell = p.b.astype(np.float64), math.inf, math.inf
     while True:
         full.value(p.W, p.b)
         P = full.sums.probabilities()
         g = _flat(p.gradient, np.zeros(len(b)))
-        curvature = Curvature(_hessian(full, P))
+        curvature = Curvature(hessian(full, P))
         step = curvature.solve(g)
         decrement2 = float(g @ step)
         gap, far = full.gap(p), True
@@ -52,9 +65,6 @@ def by_newton(
         status = _judge(p, gap, decrement2, stuck, tol)
         if status is None and not full.ridge.any():
             p, status = _if_it_runs_away(full, p, step, far)
-        told = listener is not None and listener(Pass(passes, 0, 1, p.value)) is True
-        if status is None and told:
-            status = Status.stopped
         if status is None and passes >= max_iter:
             status = Status.budget
         if status is not None:
@@ -74,6 +84,8 @@ def by_newton(
                 near = gap <= max(tol, 1e-11) * p.value
                 return p, gap, passes, Status.converged if near else Status.budget
         fell, p = p.value - q.value, q
+        if listener is not None and listener(Pass(passes, 0, 1, p.value)) is True:
+            return p, gap, passes, Status.stopped
 
 
 def _judge(p: Point, gap: float, decrement2: float, stuck: bool, tol: float) -> Status | None:
@@ -113,35 +125,42 @@ def _unflat(v: Floats, n_classes: int, fit_intercept: bool) -> tuple[Floats, Flo
     return V[:, :-1], V[:, -1] if fit_intercept else np.zeros(n_classes)
 
 
-def _with_ones(X: Array, one: float) -> Floats:
-    return np.concatenate([X, np.full((len(X), 1), one)], axis=1)
+def _with_ones(X: Array, one: float) -> Array:
+    return np.concatenate([X, np.full((len(X), 1), one, X.dtype)], axis=1)
 
 
-def _hessian(full: Objective, P: Array) -> Floats:
-    sums, blocks = full.sums, full.sums.blocks
+def hessian(objective: Objective, P: Array, real: Any = np.float64) -> Floats:
+    """H over the rows of an objective, class by class, in each the features and then the bias."""
+    sums, blocks = objective.sums, objective.sums.blocks
     K, size = sums.n_classes, blocks.n_features + 1
-    H = np.zeros((K, size, K, size))
-    one = 1.0 if full.fit_intercept else 0.0
-    for k in range(len(blocks)):
+    one = 1.0 if objective.fit_intercept else 0.0
+
+    def part(k: int) -> Floats:
         start, stop = blocks.span(k)
-        X = _with_ones(blocks.rows(slice(start, stop)), one)
+        X = _with_ones(blocks.rows(slice(start, stop)), one).astype(real, copy=False)
         c = np.broadcast_to(sums.c, blocks.n_rows)[start:stop].astype(np.float64)
+        p = (P[start:stop] * np.sqrt(c)[:, None]).astype(real)
+        T = (p[:, :, None] * X[:, None, :]).reshape(len(X), -1)  # √cᵢ (pᵢ ⊗ x̃ᵢ)
+        H = -np.dot(T.T, T).astype(np.float64).reshape(K, size, K, size)
         for i in range(K):
-            for j in range(i + 1):
-                p = P[start:stop]
-                weight = c * p[:, i] * ((i == j) - p[:, j])
-                H[i, :, j] += (X * weight[:, None]).T @ X
+            A = X * np.sqrt(c * P[start:stop, i]).astype(real)[:, None]
+            H[i, :, i] += np.dot(A.T, A)
+        return H
+
+    H = np.zeros((K, size, K, size))
+    batch = 4 * sums.crew.size  # a few at a time: each part is as large as H
+    for first in range(0, len(blocks), batch):
+        for found in sums.crew.map(part, range(first, min(first + batch, len(blocks)))):
+            H += found
+    each = np.arange(size)
     for i in range(K):
-        for j in range(i):
-            H[j, :, i] = H[i, :, j].T
-        H[i, np.arange(size - 1), i, np.arange(size - 1)] += full.ridge
-    diagonal = np.einsum("kiki->i", H) / K
-    if full.ridge.any():
-        diagonal[:-1] = 0.0
-    shared = np.arange(size)
+        H[i, each[:-1], i, each[:-1]] += objective.ridge
+    filling = np.einsum("kiki->i", H) / K**2
+    if objective.ridge.any():
+        filling[:-1] = 0.0
     for i in range(K):
         for j in range(K):
-            H[i, shared, j, shared] += diagonal / K
+            H[i, each, j, each] += filling
     return H.reshape(K * size, K * size)
 
 

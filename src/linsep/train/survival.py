@@ -136,6 +136,7 @@ class Hyperplanes:
             old = self.W[:, :planes].T if self.sparse else self.W
             self.W, self.sparse = fresh.astype(dtype), sparse
             (self.W[:, :planes].T if sparse else self.W)[...] = old
+        problem.widen(dtype)
 
 
 class Corrections(NamedTuple):

@@ -30,7 +30,8 @@ class Trace:
     updates : list of dict
         One for each correction kept: its number `n` (from 1), `epoch`, `row` (None for a batch
         step), the scores before it, what each class received of the row (`step`), and the weights
-        `w` and intercepts `b` after it; with one-vs-rest, `plane` is the class they are for.
+        `w` and intercepts `b` after it; with one-vs-rest, `plane` is the (first) class they are
+        for.
     passes : list of dict
         One for each pass: `epoch`, `mistakes`, `updates`, `loss`, `eta`, and how many corrections
         there had been `after` it.

@@ -144,7 +144,8 @@ class Frame(NamedTuple):
 
     Attributes
     ----------
-    crowd : Σ x² of each feature over all rows (estimated); empty for dense rows
+    crowd : mean x² of each feature, falling (features are numbered so); empty for dense rows
+    square : mean ‖x‖²
     centre : μ, where it is taken off on the way; empty otherwise
     pull : how hard a multiplier pulls at the intercept; zero without one
     lanes : how many lanes a long list is worth
@@ -152,6 +153,7 @@ class Frame(NamedTuple):
     """
 
     crowd: Array
+    square: float
     centre: Array
     pull: float
     lanes: int
@@ -165,8 +167,9 @@ class WorkingSet:
     ----------
     listing, places : number of each row among all rows, and in `rows`
     rows : where they lie: all rows, or copies of the listed ones
-    lanes, stretch : how many lanes walk them, and how features are stretched
-    spread : ⟨μ, μ⟩, stretched
+    lanes : how many lanes walk them
+    crowded : how many features, the first ones, a lane counts twice
+    spread : ⟨μ, μ⟩, as a lane counts it
     """
 
     def __init__(
@@ -250,21 +253,22 @@ class WorkingSet:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Decide on lanes and stretch for the list as it is, and measure its rows."""
+        """Decide on lanes for the list as it is, and measure its rows."""
         frame, listed = self._frame, len(self.listing)
         rows: Any = self._packed.rows if self._packed else self._all
         wide = listed > frame.share * len(self._points) and self.entries >= SMALL
         self.lanes = frame.lanes if wide else 1
-        self.stretch = np.ones(len(frame.crowd), np.uint8)
+        self.crowded = 0
+        self._centre = frame.centre
         if self.lanes > 1:
-            met = frame.crowd * (listed / len(self._points)) / (self.lanes * ROUNDS)
-            crowded = met > frame.crowd.sum() / len(self._points)
-            self.stretch[crowded | self.cautious] = self.lanes
-            rows = Stretched(rows.data, rows.indices, rows.indptr, self.stretch)
+            met = frame.crowd * (listed / (2 * ROUNDS))
+            self.crowded = len(met) if self.cautious else int((met > frame.square).sum())
+            rows = Stretched(rows.data, rows.indices, rows.indptr, self.crowded)
+            if len(frame.centre):
+                self._centre = frame.centre.copy()
+                self._centre[: self.crowded] *= 2.0
         self.rows = rows
-        centre = frame.centre
-        self._centre = self.stretch * centre if len(centre) else centre
-        self.spread = inner(self._centre, centre)
+        self.spread = inner(self._centre, frame.centre)
         self._measure(0)
 
     def _measure(self, first: int) -> None:
