@@ -40,6 +40,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
+	@$(PIP) --group bench
 	@$(BIN)/python -m benchmarks
 
 docs lab:

@@ -83,7 +83,7 @@ def _firthmodels(X: Any, y: Any) -> tuple[float, str] | None:
     if process.is_alive():
         process.terminate()
         return seconds, "nothing by the limit"
-    return seconds, queue.get() if not queue.empty() else "an error"
+    return seconds, queue.get() if not queue.empty() else "an error, no answer"
 
 
 def _independent(X: Any) -> Any:
