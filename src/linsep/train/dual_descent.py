@@ -22,16 +22,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep.data.chunks import threads
 from linsep.errors import ParameterError
 from linsep.train.crew import Crew
 from linsep.train.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.dual_state import DualState
+from linsep.train.ground import SMALL, Ground
 from linsep.train.lanes import CAP
 from linsep.train.loop import Status
-from linsep.train.working_set import SMALL
 
 Array = npt.NDArray[Any]
 
@@ -159,6 +158,7 @@ def solve(
     listener: Callable[[Check], Any] | None = None,
     lanes: int = 2,
     halt: Event | None = None,
+    ground: Ground | None = None,
 ) -> Solution:
     """Fit a two-class linear model to a certified relative gap.
 
@@ -181,6 +181,7 @@ def solve(
     listener : told a `Check` after each look at all rows; returns True to stop
     lanes : 1 or 2, part of the method: two suit two threads
     halt : set from another thread to end early with what there is
+    ground : X as it is shared by several problems, made with the same `fit_intercept`
 
     Returns
     -------
@@ -198,15 +199,14 @@ def solve(
         raise ParameterError(f"C is {C!r}; the dual needs a positive finite number.")
     if loss not in LOSSES:
         raise ParameterError(f"loss is {loss!r}; choose one of {', '.join(LOSSES)}.")
-    if sp.issparse(X) and 2 * X.nnz > X.shape[0] * X.shape[1]:
-        X = X.toarray()  # mostly full: centring is exact then, and the rows no larger
     n = X.shape[0]
     caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
     with Crew(n_jobs, most=lanes) as crew:
+        if ground is None:
+            ground = Ground(X, fit_intercept, crew)
         state = DualState(
-            X, signs, caps, LOSSES[loss],
-            fit_intercept=fit_intercept, lanes=lanes, seed=seed, crew=crew,
-        )  # fmt: skip
+            ground, signs, caps, LOSSES[loss], free=fit_intercept, lanes=lanes, seed=seed, crew=crew
+        )
         if start is not None:
             state.start_from(start)
         best = Best(state)
@@ -228,7 +228,7 @@ def _descend(
     halt: Event,
 ) -> Status:
     """Make passes, and look at all rows when it is due, until the gap is closed."""
-    outlook = Outlook(tol, best.primal, often=state.entries < SMALL)
+    outlook = Outlook(tol, best.primal, often=state.ground.entries < SMALL)
     while True:
         met = state.one_pass()
         over = state.n_iter >= max_iter or halt.is_set()
@@ -259,7 +259,7 @@ def _solution(best: Best, state: DualState, status: Status, tol: float) -> Solut
             "for. Raise max_iter, bring the features to one scale, or lower C."
         )
     return Solution(
-        state.features(best.w),
+        state.ground.features(best.w),
         best.b,
         best.alpha,
         best.primal,
@@ -298,9 +298,13 @@ def one_vs_rest(
     """
     halt = Event()
 
+    with Crew(n_jobs) as crew:
+        ground = Ground(X, settings.get("fit_intercept", True), crew)
+    _ = ground.lengths  # measured once, before the threads part
+
     def fit(k: int) -> Solution:
         signs = np.where(codes == k, 1.0, -1.0)
-        return solve(X, signs, n_jobs=1, lanes=1, halt=halt, **settings)
+        return solve(X, signs, n_jobs=1, lanes=1, halt=halt, ground=ground, **settings)
 
     with ThreadPoolExecutor(min(threads(n_jobs), n_classes)) as pool:
         waiting = [pool.submit(fit, k) for k in range(n_classes)]

@@ -5,20 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep.errors import OverflowedError
-from linsep.rows.rows import CSR
 from linsep.train import lanes as compiled
 from linsep.train.crew import Crew
 from linsep.train.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
-from linsep.train.lanes import ALPHA, CAP, SIGN, SQUARE, TURN, Centred, Lane
-from linsep.train.working_set import SMALL, Frame, WorkingSet
+from linsep.train.ground import SMALL, Ground
+from linsep.train.lanes import ALPHA, CAP, SIGN, SQUARE, TURN, Lane
+from linsep.train.working_set import Plan, WorkingSet
 
 Array = npt.NDArray[Any]
 
-SAMPLE = 1024  # rows from which the crowd of each feature and the centre are estimated
-MEDIAN = 255  # rows of which the median is taken
 CALL = 20_000_000  # entries read before an interrupt is looked for
 LAPS = 20  # passes made in one call when there are few entries
 EPS = float(np.finfo(np.float64).eps)
@@ -34,24 +31,16 @@ class Look(NamedTuple):
     alpha: Array
 
 
-class Sample(NamedTuple):
-    """What some of the rows tell about all of them: mean x² and mean x of each feature."""
-
-    listing: Array
-    crowd: Array
-    mean: Array
-
-
 class DualState:
     """Weights w = Σ αy(x − μ), multipliers α, and passes that move both.
 
     Parameters
     ----------
-    X : checked array or CSR matrix
+    ground : the rows, and what is known of them
     signs : −1 or +1 for each row
     caps : U = C c of each row
     loss : the loss, as the dual sees it
-    fit_intercept : whether b is free, or zero
+    free : whether b is free, or zero
     lanes : how many lanes a long list of sparse rows is walked in
     seed : the order of visits is a function of it and the number of the pass
     crew : threads that share the work
@@ -59,17 +48,18 @@ class DualState:
 
     def __init__(
         self,
-        X: Any,
+        ground: Ground,
         signs: Array,
         caps: Array,
         loss: DualLoss,
         *,
-        fit_intercept: bool,
+        free: bool,
         lanes: int,
         seed: int,
         crew: Crew,
     ) -> None:
-        n, d = X.shape
+        n, d = ground.shape
+        self.ground = ground
         self.loss = loss
         self.points = _aligned(n)
         self.points[:, SIGN] = signs
@@ -78,65 +68,25 @@ class DualState:
         self.w = np.zeros(d)
         self.n_iter = 0
         self.reach = np.inf
-        self.entries = int(X.nnz) if sp.issparse(X) else X.size
         self._crew = crew
-        self._free = fit_intercept
+        self._free = free
         self._b = 0.0
         self._level = 0.0
         self._excess = 0.0
         self._slow = 0
         self._scores = np.empty(n)
-        sample = _sample(X)
-        self._numbers: Array | None = None
-        self._rows: CSR | Centred
-        crowd = centre = np.empty(0)
-        if sp.issparse(X):
-            self._rows, crowd, centre = self._renumber(_csr(X), sample)
-            centre = centre if fit_intercept else np.empty(0)
-        else:
-            self._rows = Centred(X, sample.mean if fit_intercept else np.zeros(d))
-        lanes = lanes if len(crowd) and self.entries >= SMALL else 1
+        lanes = lanes if len(ground.crowd) and ground.entries >= SMALL else 1
         self._copies = np.zeros((2, d if lanes > 1 else 0))
         self._stale = False
-        self._centre = centre
-        self._pull = self._pull_of(sample) if fit_intercept else 0.0
+        self._pull = 0.0
+        if free:
+            # Strong enough for all caps together to move the intercept by a few units, and weak
+            # enough not to shorten the steps of single rows.
+            self._pull = 0.02 * ground.typical + (4.0 + 0.005 * n) / max(float(caps.sum()), 1e-300)
         share = 0.5 if isinstance(loss, Hinge) else 0.0
-        frame = Frame(crowd, float(crowd.sum()), centre, self._pull, lanes, share)
-        self.working = WorkingSet(self._rows, self.entries, self.points, frame, crew, seed)
+        plan = Plan(lanes, share, self._pull, seed)
+        self.working = WorkingSet(ground, self.points, plan, crew)
         self._refuse_overflow()
-
-    def _renumber(self, rows: CSR, sample: Sample) -> tuple[CSR, Array, Array]:
-        """Number the features by how crowded they are: the weights most used then lie together."""
-        if self.entries < SMALL:
-            return rows, sample.crowd, sample.mean
-        # Sixteen leading bits order well enough, and are sorted in no time.
-        order = np.argsort(
-            0xFFFF - (sample.crowd.view(np.uint64) >> 48).astype(np.uint16), kind="stable"
-        )
-        self._numbers = np.empty(len(order), np.uint32)
-        self._numbers[order] = np.arange(len(order), dtype=np.uint32)
-        indices = np.empty_like(rows.indices)
-        half = len(indices) // 2
-        known = (rows.indices, self._numbers, indices)
-        self._crew.run(compiled.renumber, [(*known, 0, half), (*known, half, len(indices))])
-        return rows._replace(indices=indices), sample.crowd[order], sample.mean[order]
-
-    def _pull_of(self, sample: Sample) -> float:
-        """How hard a multiplier pulls at the intercept.
-
-        Strong enough for all caps together to move it by a few units, and weak enough not to
-        shorten the steps of single rows.
-        """
-        rows, centre = sample.listing, self._centre
-        lane = Lane(0.0, 0.0, compiled.inner(centre, centre), 0.0, 0.0, 1)
-        compiled.measure(self._rows, self.points, rows, rows, centre, lane, 0, len(rows))
-        caps = max(float(self.points[:, CAP].sum()), 1e-300)
-        n = len(self.points)
-        return 0.02 * float(np.median(self.points[rows, SQUARE])) + (4.0 + 0.005 * n) / caps
-
-    def features(self, w: Array) -> Array:
-        """Weights in the order of the features of X."""
-        return w if self._numbers is None else w[self._numbers]
 
     def start_from(self, alpha: Array) -> None:
         """Begin at these multipliers, brought within their bounds."""
@@ -169,7 +119,7 @@ class DualState:
             spans = list(pairwise(cuts))[r * at.lanes : (r + 1) * at.lanes]
             tally = self._round([blocks[start:stop] for start, stop in spans])
             met, drift, visits = met + tally[0], drift + tally[1], visits + tally[2]
-        self.reach = (drift / max(visits, 1.0)) ** 0.5
+        self.reach = drift / max(visits, 1.0)
         return met / laps
 
     def look(self) -> Look:
@@ -187,12 +137,12 @@ class DualState:
 
     def _score(self) -> list[tuple[int, int]]:
         """Set the scores ⟨w, x − μ⟩ of all rows; returns the runs of rows they were cut into."""
-        n = len(self._scores)
-        pieces = 2 * max(1, -(-self.entries // (2 * CALL))) if self.entries >= SMALL else 1
+        n, entries = self.ground.shape[0], self.ground.entries
+        pieces = 2 * max(1, -(-entries // (2 * CALL))) if entries >= SMALL else 1
         spans = list(pairwise(n * k // pieces for k in range(pieces + 1)))
+        known = (self.ground.rows, self.w, self._level, self._scores)
         for k in range(0, pieces, 2):
-            calls = [(self._rows, self.w, self._level, self._scores, *s) for s in spans[k : k + 2]]
-            self._crew.run(compiled.score, calls)
+            self._crew.run(compiled.score, [(*known, *span) for span in spans[k : k + 2]])
         return spans
 
     def _seen(self, b: float, spans: list[tuple[int, int]]) -> Look:
@@ -200,16 +150,15 @@ class DualState:
         known = (self.loss, self.points, self._scores, b)
         parts = self._crew.run(compiled.weigh, [(*known, *span) for span in spans])
         charged, gap = (sum(column) for column in zip(*parts, strict=True))
-        centre = self._rows.centre if isinstance(self._rows, Centred) else self._centre
         alpha = self.points[:, ALPHA].copy()
         size = compiled.inner(self.w, self.w)
-        far = compiled.inner(centre, centre) if len(centre) else 0.0
         # Taking μ off costs digits of the sums that make w, giving it back those of the intercept.
-        lost = 0.0 if isinstance(self._rows, Centred) else 8.0 * EPS**2 * far * alpha.sum() ** 2
-        shaken = EPS * self.points[:, CAP].sum() * (far * size) ** 0.5
+        far = EPS * self.ground.far
+        lost = 8.0 * (far * alpha.sum()) ** 2 if len(self.ground.centre) else 0.0
+        shaken = far * self.points[:, CAP].sum() * size**0.5
         primal = 0.5 * size + charged
-        b -= compiled.inner(centre, self.w) if len(centre) else 0.0
-        return Look(primal + shaken, primal - gap - lost, self.w.copy(), float(b), alpha)
+        b = float(b - self.ground.shift(self.w))
+        return Look(primal + shaken, primal - gap - lost, self.w.copy(), b, alpha)
 
     def widen(self) -> None:
         """Bring back into play the rows that, going by the last look, may move."""
@@ -224,7 +173,8 @@ class DualState:
     def _round(self, blocks: list[Array]) -> tuple[float, ...]:
         """Each lane visits its blocks; then they are merged."""
         at = self.working
-        lane = Lane(self._level, self._b, at.spread, self._pull * at.lanes, self.reach, at.block)
+        least = np.inf if self.n_iter == 1 else 0.0  # margins are not known before the first visit
+        lane = Lane(self._level, self._b, at.spread, self._pull * at.lanes, least, at.block)
         if at.lanes > 1 and self._stale:
             self._copies[:] = self.w
         copies = self._copies if at.lanes > 1 else self.w[None]
@@ -235,7 +185,7 @@ class DualState:
         if at.lanes > 1:
             compiled.merge(self.w, copies[0], copies[1], at.crowded)
         self._recentre(total)
-        self._stale = at.lanes == 1 or len(self._centre) > 0
+        self._stale = at.lanes == 1 or len(self.ground.centre) > 0
         self._b += self._pull * total
         return tuple(tally)
 
@@ -249,13 +199,14 @@ class DualState:
 
     def _recentre(self, total: float) -> None:
         """w ← w − (Σ yδ) μ"""
-        if len(self._centre):
-            self.w -= total * self._centre
-            self._level = compiled.inner(self.w, self._centre)
+        centre = self.ground.centre
+        if len(centre):
+            self.w -= total * centre
+            self._level = compiled.inner(self.w, centre)
 
     def _add(self, listing: Array, deltas: Array) -> None:
         """w ← w + Σ δ(x − μ)"""
-        compiled.add_rows(self._rows, listing.astype(np.uint32), deltas, self.w)
+        compiled.add_rows(self.ground.rows, listing.astype(np.uint32), deltas, self.w)
         self._recentre(float(deltas.sum()))
         self._stale = True
 
@@ -310,31 +261,6 @@ class DualState:
                 f"row {int(np.argmin(finite))} of X is so long that its square overflows. Divide X "
                 "by its largest entry; linsep.Scaled does so and gives weights in original units."
             )
-
-
-def _sample(X: Any) -> Sample:
-    n, d = X.shape
-    listing = np.arange(0, n, max(1, n // SAMPLE), dtype=np.uint32)
-    crowd, mean = np.zeros(d), np.zeros(d)
-    if sp.issparse(X):
-        compiled.crowds(_csr(X), listing, crowd, mean)
-        crowd, mean = crowd / len(listing), mean / len(listing)
-    else:
-        mean = middle(X)
-    return Sample(listing, crowd, mean)
-
-
-def middle(X: Any) -> Array:
-    """A centre of the rows that no outlier moves: the median of some of them."""
-    some = X[:: max(1, X.shape[0] // MEDIAN)]
-    some = some.toarray() if sp.issparse(some) else some
-    return np.median(some.astype(np.float64), axis=0)
-
-
-def _csr(X: Any) -> CSR:
-    """Sparse rows, their pointers unsigned too: that saves a guard at each access."""
-    indptr = X.indptr.astype(np.int64, copy=False).view(np.uint64)
-    return CSR(X.data, X.indices.view(np.uint32), indptr)
 
 
 def _aligned(n: int) -> Array:

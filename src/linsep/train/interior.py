@@ -23,7 +23,8 @@ import scipy.sparse as sp
 from linsep.data.chunks import BLOCK
 from linsep.errors import OverflowedError, ParameterError
 from linsep.train.dual_descent import FINEST, Check, Solution
-from linsep.train.dual_state import EPS, middle
+from linsep.train.dual_state import EPS
+from linsep.train.ground import middle
 from linsep.train.loop import Status
 
 Array = npt.NDArray[Any]

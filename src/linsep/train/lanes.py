@@ -81,7 +81,7 @@ class Centred(NamedTuple):
 
 class Lane(NamedTuple):
     """How a lane starts: ⟨μ, w⟩, b, ⟨μ, μ⟩, how hard a multiplier pulls at b, how far margins
-    may move before the next visit, and how many neighbouring rows are visited in one go."""
+    move between visits at least, and how many neighbouring rows are visited in one go."""
 
     level: float
     b: float
@@ -95,7 +95,7 @@ class Lane(NamedTuple):
 def sweep(loss, rows, points, listing, places, blocks, w, lane):  # type: ignore[no-untyped-def]
     """Visit the listed rows block by block and move each multiplier to its best place given w.
 
-    Returns Σ yδ, the slack met, the squared change of margins since the last visits, the visits.
+    Returns Σ yδ, the slack met, the change of margins since the last visits, the visits.
     """
     level, b = lane.level, lane.b
     total = 0.0
@@ -110,12 +110,12 @@ def sweep(loss, rows, points, listing, places, blocks, w, lane):  # type: ignore
             s = dot(rows, places[k], w) - level + total * (lane.spread - p[SHIFT])
             z = y * (s + b)  # y(⟨w, x − μ⟩ + b)
             gap += promise(loss, a, turn, z, U)
-            drift += (z - p[MARGIN]) ** 2
+            drift += abs(z - p[MARGIN])
             visits += 1
             new, turn = move(loss, a, turn, z, p[SQUARE], U)
             p[TURN] = turn
             p[MARGIN] = z
-            p[IDLE] = rest(loss, new, z, U) > lane.reach
+            p[IDLE] = rest(loss, new, z, U) > max(lane.reach, drift / visits)
             if new != a:
                 p[ALPHA] = new
                 d = y * (new - a)

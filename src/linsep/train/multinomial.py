@@ -181,6 +181,8 @@ class _Run:
         real = np.float64 if self.small or self.tol < 1e-6 else X.dtype
         blocks = Blocks(X, self.columns)
         self.full = self._objective(SoftmaxSums(blocks, codes, c, K, self.crew, real))
+        if self.tol < 1e-8:
+            self.full.sums.enough = 1e-14
         self._require_classes()
         W, b = np.zeros((K, d)), np.zeros(K)
         if self.fit_intercept:
@@ -271,23 +273,18 @@ class _Run:
         rows = np.arange(_first(n, d)) * n // _first(n, d)
         sample = self._sample(rows, len(rows) / n)
         p = sample.point(W, b)
-        if self.small:
-            p = self._by_inverses(sample, p, 1e-3 * p.value)
-        else:
+        if not self.small:
             even = np.full((len(rows), self.n_classes), 1 / self.n_classes)
             inverse = self._preconditioner(sample.sums, even, shared=True)
             p = descend(sample, p, inverse, Memory(20), 12, 3e-3 * p.value)
+        for _ in range(4 if self.small else 0):
+            p = descend(sample, p, self._inverse(sample, p), Memory(6), 6, 1e-3 * p.value)
         return p.W, p.b
 
-    def _by_inverses(self, sample: Objective, p: Point, stop: float) -> Point:
-        """Minimise over few parameters: the exact Hessian, anew after every few steps."""
-        for _ in range(8):
-            sample.value(p.W, p.b)
-            inverse = Inverse(sample, sample.sums.probabilities())
-            p = descend(sample, p, inverse, Memory(4), 4, stop)
-            if float(np.vdot(p.gradient, inverse(p.gradient))) <= 2 * stop:
-                break
-        return p
+    def _inverse(self, objective: Objective, p: Point) -> Inverse:
+        """The inverse Hessian of a problem with few parameters."""
+        objective.value(p.W, p.b)
+        return Inverse(objective, objective.sums.probabilities())
 
     def _by_sample(self, p: Point, P: Array, memory: Memory) -> tuple[Point, Any]:
         """Passes that correct the solution of a sample of undecided and distant rows."""
@@ -298,46 +295,27 @@ class _Run:
         chance = c * (0.6 * doubt / float(c @ doubt) + 0.2 + 0.2 * far)
         chance = np.minimum(1.0, _second(n, d) * chance)
         rows = draw(chance, 0)
-        sample = self._sample(rows, chance[rows])
-        inverse: Any = None
-        if not self.small:
+        sample, few = self._sample(rows, chance[rows]), rows[::3]
+        if self.small:
+            fewer = self._sample(few, chance[few] / 3)  # enough for a first guess at the Hessian
+            inverse: Any = self._inverse(fewer, p)
+        else:
             inverse = self._preconditioner(sample.sums, P[rows], shared=False)
-        gap, near = math.inf, 1e-5 * p.value
-        last, q = None, sample.point(p.W, p.b)
+        gap, q = math.inf, sample.point(p.W, p.b)
         while self.gap < 0.5 * gap and self.status is None:
-            gap = self.gap
-            if self.small:
-                q = self._follow(sample, p, last, memory, near)
-            else:
-                q = sample.tilt(q, p.gradient)
-                promised = float(np.vdot(p.gradient, inverse(p.gradient)))
-                q = descend(sample, q, inverse, memory, 8, 0.01 * promised)
+            gap, promised = self.gap, float(np.vdot(p.gradient, inverse(p.gradient)))
+            if self.small and promised > 1e-5 * p.value and self.passes > 1:
+                inverse = self._inverse(fewer, p)
+                memory.clear()
+            q = sample.tilt(q, p.gradient)
+            q = descend(sample, q, inverse, memory, 12 if self.small else 8, 0.01 * promised)
             new = self.full.point(q.W, q.b)
             self.told(new)
             if new.value > p.value:
-                if not near:
-                    break
-                near, gap = 0.0, math.inf  # not as near as it looked
-                continue
-            if not self.small:
-                memory.add(new.W - p.W, new.gradient - p.gradient)
-            last, p = p, new
+                break
+            memory.add(new.W - p.W, new.gradient - p.gradient)
+            p = new
         return p, inverse
-
-    def _follow(
-        self, sample: Objective, p: Point, last: Point | None, memory: Memory, near: float
-    ) -> Point:
-        """The minimum of the sample corrected by p's gradient; near it, one corrected step."""
-        sample.shift = None
-        value, b = sample.value(p.W, p.b)
-        inverse = Inverse(sample, sample.sums.probabilities())
-        promised = float(np.vdot(p.gradient, inverse(p.gradient)))
-        if promised > near:
-            here = Point(p.W, b, value, sample.slope(p.W))
-            return self._by_inverses(sample, sample.tilt(here, p.gradient), 1e-4 * promised)
-        if last is not None and float(np.vdot(last.gradient, inverse(last.gradient))) < near:
-            memory.add(p.W - last.W, p.gradient - last.gradient)
-        return p._replace(W=p.W - memory.apply(p.gradient, inverse))
 
     def _ending(self, W: Floats, b: Floats) -> Solution:
         p, unit = self.best, self.unit

@@ -38,7 +38,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 _MANY = 32768  # rows from which a sample pays
-_WIDE = 1200  # features from which a Hessian of all rows costs too much
+_WIDE = 256  # features from which Hessians cost more than the passes they save
 _PER_FEATURE = 768  # sampled rows for each feature
 
 

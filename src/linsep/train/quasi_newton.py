@@ -36,6 +36,10 @@ class Memory:
     def __len__(self) -> int:
         return len(self._pairs)
 
+    def clear(self) -> None:
+        """Forget all pairs."""
+        self._pairs.clear()
+
     def add(self, s: Floats, y: Floats) -> None:
         """Remember a pair, unless rounding has hidden its curvature."""
         curvature = float(np.vdot(s, y))
@@ -109,6 +113,11 @@ class Preconditioner:
 
         return np.concatenate([row for part in self.crew.map(some, halves) for row in part])
 
+    def bias(self, change: Floats) -> Floats:
+        """About how the best biases follow a change of W: they keep the scores of the centres."""
+        centres = np.array([block.centre for block in self._blocks])
+        return -(centres * change).sum(axis=1)
+
 
 class _Block:
     """(R² + BᵀB)⁻¹ with R diagonal, written R⁻¹(1 + AᵀA)⁻¹R⁻¹ with A = BR⁻¹."""
@@ -124,8 +133,10 @@ class _Block:
         rows = draw(chance, seed)
         w = weights[rows] / chance[rows]
         A = X[rows]
+        self.centre = np.zeros(A.shape[1])
         if centre and len(rows):
-            A = A - ((w @ A) / w.sum()).astype(A.dtype)
+            self.centre = (w @ A) / w.sum()
+            A = A - self.centre.astype(A.dtype)
         A = (A * np.sqrt(w)[:, None].astype(A.dtype)) / root.astype(A.dtype)
         self._inverse_root = 1 / root
         self._rows = A if len(A) < A.shape[1] else None

@@ -29,15 +29,21 @@ class Inverse:
     """H⁻¹ at the biases' best, for the rows and probabilities an objective saw last."""
 
     def __init__(self, objective: Objective, P: Array) -> None:
-        # A penalty keeps the Hessian away from singular; without one every digit is needed.
-        real = objective.sums.blocks.X.dtype if objective.ridge.any() else np.dtype(np.float64)
-        self.curvature = Curvature(hessian(objective, P, real), 4 * float(np.finfo(real).eps))
+        H = hessian(objective, P)
+        self.curvature = Curvature(H)
         self._intercept = objective.fit_intercept
+        shape = P.shape[1], objective.sums.blocks.n_features + 1
+        mixed = H.reshape(shape * 2)[:, -1]  # ∂²F/∂b ∂(W, b)
+        self._follow = np.tensordot(np.linalg.pinv(mixed[:, :, -1]), mixed[:, :, :-1], 1)
 
     def __call__(self, G: Floats) -> Floats:
         """The change of W that Newton's method answers to the gradient G with."""
         step = self.curvature.solve(_flat(G, np.zeros(len(G))))
         return _unflat(step, len(G), self._intercept)[0]
+
+    def bias(self, change: Floats) -> Floats:
+        """How the best biases follow a small change of W."""
+        return -np.tensordot(self._follow, change, 2)
 
 
 def by_newton(
@@ -129,7 +135,7 @@ def _with_ones(X: Array, one: float) -> Array:
     return np.concatenate([X, np.full((len(X), 1), one, X.dtype)], axis=1)
 
 
-def hessian(objective: Objective, P: Array, real: Any = np.float64) -> Floats:
+def hessian(objective: Objective, P: Array) -> Floats:
     """H over the rows of an objective, class by class, in each the features and then the bias."""
     sums, blocks = objective.sums, objective.sums.blocks
     K, size = sums.n_classes, blocks.n_features + 1
@@ -137,13 +143,13 @@ def hessian(objective: Objective, P: Array, real: Any = np.float64) -> Floats:
 
     def part(k: int) -> Floats:
         start, stop = blocks.span(k)
-        X = _with_ones(blocks.rows(slice(start, stop)), one).astype(real, copy=False)
+        X = _with_ones(blocks.rows(slice(start, stop)), one).astype(np.float64, copy=False)
         c = np.broadcast_to(sums.c, blocks.n_rows)[start:stop].astype(np.float64)
-        p = (P[start:stop] * np.sqrt(c)[:, None]).astype(real)
+        p = P[start:stop] * np.sqrt(c)[:, None]
         T = (p[:, :, None] * X[:, None, :]).reshape(len(X), -1)  # √cᵢ (pᵢ ⊗ x̃ᵢ)
-        H = -np.dot(T.T, T).astype(np.float64).reshape(K, size, K, size)
+        H = -np.dot(T.T, T).reshape(K, size, K, size)
         for i in range(K):
-            A = X * np.sqrt(c * P[start:stop, i]).astype(real)[:, None]
+            A = X * np.sqrt(c * P[start:stop, i])[:, None]
             H[i, :, i] += np.dot(A.T, A)
         return H
 

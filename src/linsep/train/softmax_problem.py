@@ -83,7 +83,7 @@ class Objective:
 def descend(
     objective: Objective,
     p: Point,
-    inverse: Callable[[Floats], Any],
+    inverse: Any,
     memory: Memory,
     most: int,
     stop: float,
@@ -91,6 +91,7 @@ def descend(
 ) -> Point:
     """Limited-memory BFGS from p: at most `most` steps, or until a step promises less than `stop`.
 
+    `inverse` is a first guess at the inverse Hessian; its `bias` says how b will follow W.
     `told` hears of every new point and what the next step promises; True ends the run.
     """
     for _ in range(most):
@@ -101,10 +102,11 @@ def descend(
             slope = float(np.vdot(p.gradient, direction))
         if not -slope > 2 * stop:
             break
+        follow = inverse.bias(direction) if objective.fit_intercept else 0.0 * p.b
         t, noise = 1.0, 4 * float(np.finfo(objective.sums.real).eps) * abs(p.value)
         while True:
             W = p.W + t * direction
-            value, b = objective.value(W, p.b)
+            value, b = objective.value(W, p.b + t * follow)
             if value <= p.value + 1e-4 * t * slope + noise:
                 break
             t *= max(0.1, min(0.5, -0.5 * slope * t / (value - p.value - t * slope)))

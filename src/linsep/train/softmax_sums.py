@@ -32,6 +32,10 @@ class SoftmaxSums:
     c : weight of each row, or one weight for all in an array of length one
     n_classes : how many classes there are
     real : the type sums within a block are carried in
+
+    Attributes
+    ----------
+    enough : how small the gradient in b is made by `best_bias`
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class SoftmaxSums:
         each = np.broadcast_to(c, len(codes)).astype(np.float64)
         self.share = np.bincount(codes, each, minlength=n_classes)
         self._integer = np.int32 if self.real == np.float32 else np.int64
+        self.enough = 1e-7 if self.real == np.float32 else 1e-10
 
     def _part(self, k: int) -> tuple[slice, int, Array]:
         start, stop = self.blocks.span(k)
@@ -86,24 +91,24 @@ class SoftmaxSums:
         """The loss at the best b for the scores kept, that b, and what is left of its gradient."""
         if not free:
             return self.losses(b, False)[0], b, 0.0
-        enough = 1e-7 if self.real == np.float32 else 1e-13
         value, g, H = self.losses(b, True)
         for _ in range(30):
             left = float(np.abs(g).max())
-            if left <= enough:
+            if left <= self.enough:
                 break
             # b + constant is the same model: the pseudo-inverse leaves that direction alone
             step = np.linalg.pinv(H, rcond=1e-14, hermitian=True) @ g
-            for t in (1.0, 0.5, 0.25, 0.1, 0.01):
-                trial = b - t * (step - step.mean())
-                near = left < 1e-3 and float(np.abs(step).max()) < 1e-2
-                found = self.losses(trial, not near)
-                if found[0] <= value + 1e-7 * abs(value):
+            longest = float(np.abs(step).max())
+            step *= min(1.0, 4 / longest)  # Newton's method overshoots where losses are flat
+            near = left < 1e-3 and longest < 1e-2  # H is good enough to be kept
+            for t in (1.0, 0.3, 0.03):
+                found = self.losses(b - t * step, not near)
+                if found[0] <= value:
                     break
             if found[0] > value and float(np.abs(found[1]).max()) >= left:
                 self.losses(b, False)
                 break
-            b, (value, g, H) = trial, (found[0], found[1], found[2] if not near else H)
+            b, (value, g, H) = b - t * step, (found[0], found[1], H if near else found[2])
         return value, b, float(np.abs(g).max())
 
     def gradient(self) -> Floats:

@@ -16,11 +16,14 @@ from linsep._compile import kernel
 from linsep.rows.rows import CSR
 from linsep.train.crew import Crew
 from linsep.train.dual_losses import DualLoss, rest
+from linsep.train.ground import SMALL, Ground
 from linsep.train.lanes import (
     ALPHA,
     CAP,
     IDLE,
     MARGIN,
+    SHIFT,
+    SQUARE,
     Centred,
     Lane,
     Stretched,
@@ -31,7 +34,6 @@ from linsep.train.order import block_order
 
 Array = npt.NDArray[Any]
 
-SMALL = 200_000  # entries that fit near the processor: no lanes, no copies, no blocks
 BLOCK = 8  # neighbouring rows visited in one go: their memory is fetched ahead
 ROUNDS = 2  # times the lanes are merged in a pass
 NOWHERE = 0xFFFFFFFF
@@ -139,25 +141,21 @@ def share(crew: Crew, n: int, kernel: Callable[..., Any], call: Callable[[int, i
     crew.run(kernel, [call(a, e) for a, e in pairwise(cuts)])
 
 
-class Frame(NamedTuple):
-    """What holds for all rows.
+class Plan(NamedTuple):
+    """How the rows are to be walked.
 
     Attributes
     ----------
-    crowd : mean x² of each feature, falling (features are numbered so); empty for dense rows
-    square : mean ‖x‖²
-    centre : μ, where it is taken off on the way; empty otherwise
-    pull : how hard a multiplier pulls at the intercept; zero without one
     lanes : how many lanes a long list is worth
     share : the share of all rows below which one lane is enough
+    pull : how hard a multiplier pulls at the intercept; zero without one
+    seed : the order of visits is a function of it and the number of the pass
     """
 
-    crowd: Array
-    square: float
-    centre: Array
-    pull: float
     lanes: int
     share: float
+    pull: float
+    seed: int
 
 
 class WorkingSet:
@@ -172,20 +170,17 @@ class WorkingSet:
     spread : ⟨μ, μ⟩, as a lane counts it
     """
 
-    def __init__(
-        self, rows: CSR | Centred, entries: int, points: Array, frame: Frame, crew: Crew, seed: int
-    ) -> None:
-        self._all: Any = rows
+    def __init__(self, ground: Ground, points: Array, plan: Plan, crew: Crew) -> None:
+        self._ground = ground
         self._points = points
-        self._frame = frame
+        self._plan = plan
         self._crew = crew
-        self._seed = seed
-        self._density = entries / max(1, len(points))
         self._packed: Packed | None = None
-        self._copies = isinstance(rows, CSR) and entries >= SMALL
-        self.block = BLOCK if entries >= SMALL else 1
+        self._measured: tuple[int, int] | None = None  # lanes and crowd all rows are measured for
+        self._copies = isinstance(ground.rows, CSR) and ground.entries >= SMALL
+        self.block = BLOCK if ground.entries >= SMALL else 1
         self.cautious = False
-        self.rows: CSR | Centred | Stretched = rows
+        self.rows: CSR | Centred | Stretched = ground.rows
         self.listing: Array = np.flatnonzero(points[:, CAP] > 0.0).astype(np.uint32)
         self.places: Array = self.listing
         self._spread_out()
@@ -193,7 +188,7 @@ class WorkingSet:
     @property
     def entries(self) -> int:
         """How many numbers a pass over the list reads, about."""
-        return int(self._density * len(self.listing))
+        return self._ground.entries * len(self.listing) // max(1, len(self._points))
 
     @property
     def rounds(self) -> int:
@@ -203,7 +198,7 @@ class WorkingSet:
     def order(self, epoch: int) -> Array:
         """The blocks of the list in the order of this pass."""
         n_blocks = -(-len(self.listing) // self.block)
-        return block_order(n_blocks, self._seed, epoch, True).astype(np.uint32)
+        return block_order(n_blocks, self._plan.seed, epoch, True).astype(np.uint32)
 
     def narrow(self) -> None:
         """Leave out the rows that the last sweep marked idle."""
@@ -225,14 +220,15 @@ class WorkingSet:
             return
         if packed.append(self.listing[housed:]):
             self.places[housed:] = packed.homes[self.listing[housed:]]
-            self._measure(housed)
+            if self._measured != (self.lanes, self.crowded):
+                self._measure(housed)
         elif count <= len(self._points) // 2:
             self._pack()
         else:
             self._spread_out()
 
     def be_cautious(self) -> None:
-        """Stretch every feature from now on: slower, but the dual can only rise."""
+        """Count every feature twice from now on: slower, but the dual can only rise."""
         self.cautious = True
         self._lay_out()
 
@@ -242,39 +238,48 @@ class WorkingSet:
         listed = self.listing
         self.listing = self.places = np.flatnonzero(self._points[:, CAP] > 0.0).astype(np.uint32)
         self._lay_out()
+        self._measured = (self.lanes, self.crowded)
         self.listing, self.places = listed, listed.copy()
 
     def _pack(self) -> None:
         """Copy the listed rows into memory of their own."""
-        order = block_order(len(self.listing), self._seed, -1, True)
+        order = block_order(len(self.listing), self._plan.seed, -1, True)
         self.listing = self.listing[order]
-        self._packed = Packed(self._all, self.listing, len(self._points), self._crew)
+        rows: Any = self._ground.rows
+        self._packed = Packed(rows, self.listing, len(self._points), self._crew)
         self.places = np.arange(len(self.listing), dtype=np.uint32)
         self._lay_out()
 
     def _lay_out(self) -> None:
         """Decide on lanes for the list as it is, and measure its rows."""
-        frame, listed = self._frame, len(self.listing)
-        rows: Any = self._packed.rows if self._packed else self._all
-        wide = listed > frame.share * len(self._points) and self.entries >= SMALL
-        self.lanes = frame.lanes if wide else 1
+        ground, listed = self._ground, len(self.listing)
+        rows: Any = self._packed.rows if self._packed else ground.rows
+        wide = listed > self._plan.share * len(self._points) and self.entries >= SMALL
+        self.lanes = self._plan.lanes if wide else 1
         self.crowded = 0
-        self._centre = frame.centre
+        self._centre = ground.centre
         if self.lanes > 1:
-            met = frame.crowd * (listed / (2 * ROUNDS))
-            self.crowded = len(met) if self.cautious else int((met > frame.square).sum())
+            met = ground.crowd * (listed / (2 * ROUNDS))
+            self.crowded = len(met) if self.cautious else int((met > ground.square).sum())
             rows = Stretched(rows.data, rows.indices, rows.indptr, self.crowded)
-            if len(frame.centre):
-                self._centre = frame.centre.copy()
+            if len(ground.centre):
+                self._centre = ground.centre.copy()
                 self._centre[: self.crowded] *= 2.0
         self.rows = rows
-        self.spread = inner(self._centre, frame.centre)
-        self._measure(0)
+        self.spread = inner(self._centre, ground.centre)
+        if self._measured != (self.lanes, self.crowded):
+            self._measured = None
+            self._measure(0)
 
     def _measure(self, first: int) -> None:
         """Set the curvature of the listed rows from `first` on."""
-        lane = Lane(0.0, 0.0, self.spread, self._frame.pull * self.lanes, 0.0, 1)
         points, listing, places, centre = self._points, self.listing, self.places, self._centre
+        if self.lanes == self._plan.lanes == 1:
+            known = self._ground.lengths[listing[first:]]
+            points[listing[first:], SQUARE] = known[:, 0] + self._plan.pull
+            points[listing[first:], SHIFT] = known[:, 1]
+            return
+        lane = Lane(0.0, 0.0, self.spread, self._plan.pull * self.lanes, 0.0, 1)
         share(
             self._crew,
             len(listing) - first,
