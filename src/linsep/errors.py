@@ -4,6 +4,7 @@
     ├── DataError(ValueError)         rows, columns, labels or weights that cannot be used
     │   └── OverflowedError           finite data whose size no float arithmetic can carry
     ├── ParameterError(ValueError)    a parameter that no fit could honour
+    ├── StorageError(OSError)         a file that could not be written, or is not what was written
     └── NotConverged(UserWarning)     a fit ended without what was asked; its Status says why
 
 Every message names what was found, what was wanted and the next step.
@@ -25,6 +26,10 @@ class OverflowedError(DataError):
 
 class ParameterError(LinsepError, ValueError):
     """A parameter that no fit could honour."""
+
+
+class StorageError(LinsepError, OSError):
+    """A file that could not be written, or that does not hold what was once written to it."""
 
 
 class NotConverged(UserWarning):
