@@ -24,7 +24,7 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.demo
 	@echo "Setting up the tools for tests and checks (once) ..."
-	@$(PIP) --editable '.[io,plot]' --group dev
+	@$(PIP) --editable '.[io,plot,images]' --group dev
 	@touch $@
 
 demo: $(VENV)/.demo

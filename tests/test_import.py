@@ -9,13 +9,17 @@ import linsep
 
 NAMES = [
     "FisherDiscriminant",
+    "HOG",
     "KernelPerceptron",
     "LinearDiscriminantAnalysis",
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "PairProducts",
     "PassiveAggressive",
     "Perceptron",
+    "Radial",
+    "Scaled",
     "Status",
     "VotedPerceptron",
     "data",

@@ -11,13 +11,17 @@ __version__ = "0.1.0"
 
 _HOME = {
     "FisherDiscriminant": "learners.fisher",
+    "HOG": "rows.features.hog",
     "KernelPerceptron": "learners.kernel",
     "LinearDiscriminantAnalysis": "learners.discriminant",
     "LinearRegression": "learners.regression",
     "LinearSVC": "learners.svm",
     "LogisticRegression": "learners.logistic",
+    "PairProducts": "rows.features.pairs",
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
+    "Radial": "rows.features.radial",
+    "Scaled": "learners.scaled",
     "Status": "train.loop",
     "VotedPerceptron": "learners.voted",
     "data": "data",

@@ -1,0 +1,168 @@
+"""Any learner on features of one size, with its weights in the units of the data."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.data.arrays import check_rows, check_weights
+from linsep.errors import ParameterError
+from linsep.learners.base import one_of
+from linsep.model.centred import CentredModel
+from linsep.rows.scaling import Frame, measure
+
+Array = npt.NDArray[Any]
+
+
+def _can(name: str) -> Any:
+    """Offer a method only where the learner has it."""
+    return available_if(lambda self: hasattr(getattr(self, "learner_", self.learner), name))
+
+
+class Scaled(MetaEstimatorMixin, BaseEstimator):
+    """Let a learner see features of one size, and read its weights in the units of the data.
+
+    Large features dominate gradients and corrections. Inside the fit, each becomes (x − c)/s; a
+    hyperplane ⟨v, (x − c)/s⟩ + a found there is ⟨w, x⟩ + b with w = v/s and b = a − ⟨w, c⟩, and
+    these are what `coef_` and `intercept_` hold. Nothing has to be scaled before `predict`.
+
+    Sparse rows are divided by s but not shifted, so they stay sparse. For learners with a free
+    intercept that reach their optimum (`LogisticRegression`, `LinearSVC`, exact
+    `LinearRegression`) the answer is the same: the intercept makes up for c.
+
+    Parameters
+    ----------
+    learner : classifier or regressor
+        Of linsep or scikit-learn; a clone of it is fitted.
+    how : {'mean', 'min-max'}
+        Mean zero and standard deviation one, or the range 0 to 1. Both heed sample weights.
+
+    Attributes
+    ----------
+    learner_ : the fitted clone, in scaled units
+    coef_, intercept_ : in the units of the data, where the learner has them
+    centre_, scale_ : (d,) c and s
+    classes_, status_, n_iter_
+        Of the learner, where it has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linsep import LinearRegression, Scaled
+    >>> X, y = np.array([[1.0, 3e6], [2.0, 1e6], [3.0, 2e6], [4.0, 5e6]]), [1.0, 2.0, 3.0, 4.0]
+    >>> descent = LinearRegression("batch", scale=False, tol=1e-12)
+    >>> model = Scaled(descent, how="min-max").fit(X, y)
+    >>> model.coef_.round(3).tolist(), model.predict([[10.0, 0.0]]).round(2).tolist()
+    ([1.0, 0.0], [10.0])
+    """
+
+    coef_: Array
+    intercept_: Array
+
+    def __init__(self, learner: Any, *, how: str = "mean") -> None:
+        self.learner = learner
+        self.how = how
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **parameters: Any) -> Self:
+        """Measure the features, fit a clone of the learner to scaled rows, carry weights back.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame
+        y : (n,) labels or numbers
+        sample_weight : (n,) weights, optional
+        **parameters : handed on to the learner's `fit`, such as `callback`
+        """
+        one_of("how", self.how, ("mean", "min-max"))
+        if not hasattr(self.learner, "fit"):
+            raise ParameterError(
+                f"learner is {self.learner!r}; give a classifier or regressor, such as "
+                "LogisticRegression()."
+            )
+        X = check_rows(X, self)
+        weights = check_weights(sample_weight, X.shape[0])
+        self._frame = measure(X, weights, self.how, getattr(self.learner, "n_jobs", None))
+        self.centre_, self.scale_ = self._frame
+        if weights is not None:
+            parameters["sample_weight"] = weights
+        self.learner_ = clone(self.learner).fit(self._frame.apply(X), y, **parameters)
+        for name in ("coef_", "intercept_", "classes_", "status_", "n_iter_"):
+            if hasattr(self, name):
+                delattr(self, name)
+            if hasattr(self.learner_, name):
+                setattr(self, name, getattr(self.learner_, name))
+        if hasattr(self, "coef_"):
+            self.coef_, self.intercept_ = _carried(self._frame, self.learner_, X.dtype)
+        return self
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "learner_")
+        return self.learner_
+
+    def _rows(self, X: Any) -> Any:
+        return self._frame.apply(check_rows(X, self, reset=False))
+
+    @_can("predict")
+    def predict(self, X: Any) -> Array:
+        """What the learner predicts for rows in the units of the data."""
+        return self._fitted().predict(self._rows(X))
+
+    @_can("decision_function")
+    def decision_function(self, X: Any) -> Array:
+        """⟨w, x⟩ + b for each row."""
+        return self._fitted().decision_function(self._rows(X))
+
+    @_can("predict_proba")
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class."""
+        return self._fitted().predict_proba(self._rows(X))
+
+    @_can("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities."""
+        return self._fitted().predict_log_proba(self._rows(X))
+
+    @_can("rank")
+    def rank(self, X: Any) -> Array:
+        """All classes for each row, best first."""
+        return self._fitted().rank(self._rows(X))
+
+    @_can("draw")
+    def draw(self, X: Any, random_state: Any = 0) -> Array:
+        """A class for each row, drawn with its probability."""
+        return self._fitted().draw(self._rows(X), random_state)
+
+    @_can("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The learner's own score: the share of rows right, or R² for numbers."""
+        return self._fitted().score(self._rows(X), y, sample_weight)
+
+    @property
+    def _order_matters(self) -> bool:
+        return getattr(self.learner, "_order_matters", False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.learner)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        tags.regressor_tags = inner.regressor_tags
+        tags.target_tags = inner.target_tags
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.non_deterministic = inner.non_deterministic
+        return tags
+
+
+def _carried(frame: Frame, learner: Any, dtype: Any) -> tuple[Array, Array]:
+    """w = v/s and b = a − ⟨w, c⟩, in the shapes the learner gives them."""
+    v, a = np.asarray(learner.coef_), np.asarray(learner.intercept_)
+    planes = np.atleast_2d(v).astype(np.float64) / frame.scale
+    at_centre = np.broadcast_to(np.atleast_1d(a).astype(np.float64), len(planes))
+    model = CentredModel(planes, at_centre, frame.centre)
+    model.require_finite()
+    coef, intercept = model.as_type(dtype)
+    return coef.reshape(v.shape), intercept if a.ndim else intercept.dtype.type(intercept[0])
