@@ -30,6 +30,7 @@ NAMES = [
     "margin",
     "mistake_bound",
     "plot",
+    "read",
     "separability",
 ]
 

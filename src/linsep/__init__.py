@@ -32,6 +32,7 @@ _HOME = {
     "margin": "proofs.margin",
     "mistake_bound": "proofs.margin",
     "plot": "views.plots",
+    "read": "data.reading",
     "separability": "proofs.separability",
 }
 _MODULES = {"data", "errors", "logic", "plot"}

@@ -66,6 +66,11 @@ def lanes(function: F) -> F:
     return _compiled(function, {"contract", "nsz", "arcp"})
 
 
+def exact(function: F) -> F:
+    """`kernel` whose arithmetic is done as written: for code that proves its last bit right."""
+    return _compiled(function, set())
+
+
 def _compiled(function: F, fastmath: set[str]) -> F:
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
     if CACHE is None:

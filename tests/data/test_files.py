@@ -9,9 +9,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
-from linsep.data import tables
+from linsep.data.delimited import _Reader
+from linsep.data.encoding import Texts
 from linsep.data.files import load
 from linsep.data.idx import read_idx
+from linsep.data.layout import sniff
 from linsep.errors import DataError, ParameterError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -59,13 +61,17 @@ def test_csv_numbers_survive_exactly_packed_or_not(tmp_path, header, pack):
 def test_the_plain_reader_and_pyarrow_read_the_same(tmp_path, text):
     pytest.importorskip("pyarrow")
     path = write(tmp_path, text)
-    layout = tables._layout(path, None)
-    layout.numeric[-1] = False
-    fast, plain = tables._arrow_csv(path, layout), tables._plain_csv(path, layout)
+    layout = sniff(path)
+    reader = _Reader(layout)
+    piece = text.removeprefix("\ufeff").encode()
+    fast, plain = reader._fast(piece, layout.header), reader._plain(piece, layout.header)
     assert fast is not None
-    for a, b in zip(fast, plain, strict=True):
-        assert a.texts == b.texts
-        assert a.values.tolist() == b.values.tolist()
+    for name, cells in plain.columns.items():
+        if isinstance(cells, Texts):
+            assert fast.columns[name].texts == cells.texts
+            assert fast.columns[name].codes.tolist() == cells.codes.tolist()
+        else:
+            assert fast.columns[name].tolist() == cells.tolist()
 
 
 def test_text_columns_become_zeros_and_ones_in_sorted_order(tmp_path):
@@ -94,7 +100,7 @@ def test_a_header_is_seen_even_where_every_column_is_text(tmp_path):
         ("a,b,c\n1,2,0\n3,NA,1\n4,4,1\n", "line 3, column 'b'"),
         ("a,b,c\n1,2,0\n3,inf,1\n4,5,1\n", "line 3, column 'b'"),
         ("a,b,c\n1,2,0\n3,1_000,1\n4,5,1\n", "line 3, column 'b'"),
-        ("a,b,c\n1,2,0\n3,4\n4,5,1\n", "line 3 has 2 cells where 3"),
+        ("a,b,c\n1,2,0\n3,4\n4,5,1\n", "line 3: the row has 2 cells where 3"),
         ("a,b,c\n1,2,x\n\n3,4,\n5,6,y\n", "line 4, column 'c'"),
         ("a,b,c\n1,2,0\n3,4,1\n5,oops,1\n", "line 4, column 'b': 'oops'"),
         ("a,b,c\n1,x,0\n3,null,1\n4,y,1\n", "line 3, column 'b'"),

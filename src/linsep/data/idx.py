@@ -4,34 +4,19 @@ A file is four bytes - zero, zero, a type, the number of dimensions - then each 
 big-endian 32-bit integer, then the numbers, big-endian, last dimension fastest.
 """
 
-import bz2
-import gzip
+import io
 import math
-import zlib
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.packed import SUFFIXES, open_plain, unpacking
 from linsep.errors import DataError
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _PIECE = 1 << 24
-
-
-def open_plain(path: Path) -> Any:
-    """Open a file for reading bytes, unpacking gzip and bzip2 by their first bytes."""
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(3)
-    except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror}; check the path.") from None
-    if start[:2] == b"\x1f\x8b":
-        return gzip.open(path, "rb")
-    if start == b"BZh":
-        return bz2.open(path, "rb")
-    return path.open("rb")
 
 
 def read_idx(path: str | Path) -> npt.NDArray[Any]:
@@ -52,14 +37,13 @@ def read_idx(path: str | Path) -> npt.NDArray[Any]:
     [7, 2, 1]
     """
     path = Path(path)
-    try:
-        with open_plain(path) as stream:
-            return _parse(stream, path)
-    except (EOFError, OSError, zlib.error) as problem:  # a damaged or cut-off compressed file
-        raise DataError(f"{path} cannot be unpacked ({problem}); fetch it again.") from None
+    with unpacking(path), open_plain(path) as stream:
+        plain = isinstance(stream, io.BufferedReader)
+        return _parse(stream, path, path.stat().st_size if plain else None)
 
 
-def _parse(stream: IO[bytes], path: Path) -> npt.NDArray[Any]:
+def _parse(stream: IO[bytes], path: Path, size: int | None) -> npt.NDArray[Any]:
+    """The array; memory-mapped where the file is not packed and has the `size` it should."""
     magic = stream.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _TYPES:
         raise DataError(
@@ -68,6 +52,10 @@ def _parse(stream: IO[bytes], path: Path) -> npt.NDArray[Any]:
         )
     shape = np.frombuffer(_take(stream, 4 * magic[3], path), ">u4").astype(int).tolist()
     dtype = np.dtype(_TYPES[magic[2]])
+    begin = 4 + 4 * magic[3]
+    if shape and 0 not in shape and size == begin + math.prod(shape) * dtype.itemsize:
+        whole = np.memmap(path, dtype, "r", begin, tuple(shape))
+        return whole if dtype.itemsize == 1 else whole.astype(dtype.newbyteorder("="))
     values = np.frombuffer(_take(stream, math.prod(shape) * dtype.itemsize, path), dtype)
     if stream.read(1):
         raise DataError(
@@ -99,18 +87,23 @@ def load_idx(path: str | Path) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any
         The file of images, with the labels beside it under the same name but `labels` for
         `images` and `idx1` for `idx3`; or a folder that holds both (training files first).
     """
-    path = Path(path)
-    images = _images_in(path) if path.is_dir() else path
-    values, labels = read_idx(images), read_idx(_labels_beside(images))
+    values, labels = images_and_labels(Path(path))
+    return values.astype(np.float32), labels
+
+
+def images_and_labels(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """A row of numbers, as stored, for each image, and the labels."""
+    images = images_in(path) if path.is_dir() else path
+    values, labels = read_idx(images), read_idx(labels_beside(images))
     if values.ndim < 2 or labels.ndim != 1 or len(values) != len(labels):
         raise DataError(
             f"{images} has shape {values.shape} and its labels {labels.shape}; images must have "
             "two or more dimensions and as many entries as there are labels."
         )
-    return values.reshape(len(values), -1).astype(np.float32), labels
+    return values.reshape(len(values), -1), labels
 
 
-def _images_in(folder: Path) -> Path:
+def images_in(folder: Path) -> Path:
     found = sorted(folder.glob("*images*idx*"), key=lambda p: ("train" not in p.name, p.name))
     if not found:
         raise DataError(
@@ -120,10 +113,12 @@ def _images_in(folder: Path) -> Path:
     return found[0]
 
 
-def _labels_beside(images: Path) -> Path:
+def labels_beside(images: Path) -> Path:
     name = images.name.replace("images", "labels").replace("idx3", "idx1")
-    stem = name.removesuffix(".gz").removesuffix(".bz2")
-    for suffix in ("", ".gz", ".bz2"):
+    stem = name
+    for suffix in SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    for suffix in ("", *SUFFIXES):
         beside = images.with_name(stem + suffix)
         if beside.exists() and beside != images:
             return beside

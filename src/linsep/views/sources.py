@@ -20,9 +20,9 @@ EMBEDDED = {
 def open_data(name: str, target: str | None = None) -> tuple[Any, Any]:
     """Rows and labels of an embedded set or of the file `name`."""
     if Path(name).exists():
-        from linsep.data.files import load
+        from linsep.data.reading import read
 
-        return load(name, target)
+        return read(name, target).load()
     if name == "xor":
         from linsep.data import toys
 

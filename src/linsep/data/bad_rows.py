@@ -1,0 +1,94 @@
+"""Rows that cannot be read: an error at the first, or counted, told and left out."""
+
+import csv
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linsep.errors import DataError
+
+KEPT = 20  # bad rows remembered for telling; all are counted
+
+
+class BadRow(NamedTuple):
+    """A row that cannot be read: where, what was found there, and why that will not do.
+
+    `line` counts from 1; `column` is a place in the line, or the name of a column.
+    """
+
+    line: int
+    column: int | str | None
+    found: str
+    reason: str
+    text: str = ""
+
+    def moved(self, lines: int) -> "BadRow":
+        """The same row, where `lines` more lines come before it."""
+        return self._replace(line=self.line + lines)
+
+    def told(self, path: Any, unit: str = "line") -> str:
+        """One sentence: file, line, column, what was found and what is wrong with it."""
+        column = "" if self.column is None else f", column {self.column!r}"
+        found = f" {_short(self.found)!r}" if self.column is not None else ""
+        return f"{path}, {unit} {self.line}{column}:{found} {self.reason}."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+class BadRows:
+    """What to do with rows that cannot be read, and how many there were.
+
+    Parameters
+    ----------
+    how : 'fail', 'skip', or the path of a CSV file that gets a line for each of them
+    """
+
+    def __init__(self, how: str | os.PathLike[str] = "fail") -> None:
+        self.how = how
+        self.count = 0
+        self.first: list[str] = []
+        self._file: Any = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether the first bad row is an error."""
+        return self.how == "fail"
+
+    def begin(self) -> None:
+        """Start counting anew: the rows are about to be read from the first on."""
+        self.close()
+        self.count, self.first = 0, []
+
+    def take(self, path: Any, rows: Iterable[BadRow], unit: str = "line") -> None:
+        """Raise, or count and note, some bad rows of a file."""
+        for row in rows:
+            told = row.told(path, unit)
+            if self.fails:
+                raise DataError(f"{told} Mend it, or pass bad_rows='skip' to leave such rows out.")
+            self.count += 1
+            if len(self.first) < KEPT:
+                self.first.append(told)
+            if self.how != "skip":
+                self._note(path, row)
+
+    def _note(self, path: Any, row: BadRow) -> None:
+        try:
+            if self._file is None:
+                self._file = Path(self.how).open("w", newline="", encoding="utf-8")  # noqa: SIM115
+                csv.writer(self._file).writerow(["file", "line", "column", "reason", "text"])
+            reason = f"{row.found!r} {row.reason}"
+            csv.writer(self._file).writerow([path, row.line, row.column, reason, row.text])
+        except OSError as problem:
+            raise DataError(
+                f"bad_rows is {str(self.how)!r}, which cannot be written: {problem.strerror}; "
+                "choose another file, or 'skip'."
+            ) from None
+
+    def close(self) -> None:
+        """Finish the file of bad rows."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,267 @@
+"""Where rows come from: files of one format, opened the same way whatever the format.
+
+A source gives `raw` pieces in file order, each with its labels; studies them; and turns a raw piece
+into rows of numbers.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data import columnar, delimited, svmlight
+from linsep.data.bad_rows import BadRows
+from linsep.data.encoding import Column, Encoding
+from linsep.data.layout import Layout, settle_kinds, sniff
+from linsep.data.packed import Version
+from linsep.data.study import TableStudy
+from linsep.data.table_part import TablePart
+from linsep.data.target import Target, find_target
+from linsep.errors import DataError, ParameterError
+
+Array = npt.NDArray[Any]
+
+
+class Source:
+    """Files of one format. `direct`: rows can be stored before all have been seen."""
+
+    told = ""
+    target: Target | None = None
+    direct = True
+
+    def __init__(self, paths: list[Path], n_jobs: int | None = None) -> None:
+        self.paths = paths
+        self.n_jobs = n_jobs
+        self.version = Version()
+
+    def raw(self, bad: BadRows) -> Iterator[tuple[Any, Any]]:
+        """(piece, its labels or None) in file order; what cannot be read goes to `bad`."""
+        bad.begin()
+        try:
+            for path in self.paths:
+                self.version.check(path)
+                yield from self._raw(path, bad)
+                self.version.check(path)
+        finally:
+            bad.close()
+
+    def _raw(self, path: Path, bad: BadRows) -> Iterator[tuple[Any, Any]]:
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Forget what was studied."""
+
+    def note(self, piece: Any) -> None:
+        """Take in a piece for the encoding."""
+        raise NotImplementedError
+
+    def settled(self) -> Encoding:
+        """The encoding, after all pieces were noted."""
+        raise NotImplementedError
+
+    def rows(self, piece: Any, encoding: Encoding) -> Any:
+        """A piece as rows of numbers, dense or CSR."""
+        raise NotImplementedError
+
+
+class TableSource(Source):
+    """Tables of named columns: CSV, Parquet or Feather."""
+
+    def __init__(
+        self, paths: list[Path], asked: dict[str, Any], encoding: Encoding | None,
+        n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(paths, n_jobs)
+        self.csv = asked["format"] == "csv"
+        target = asked["target"] if encoding is None else encoding.target
+        self.layout = self._layout(paths[0], target, asked)
+        names = self.layout.names
+        self.header = self.layout.header
+        if encoding is None:
+            self.target = find_target(target, names)
+            kinds = settle_kinds(names, self.layout.kinds, asked["columns"])
+            self._by_kind(kinds, asked["fill"])
+        else:
+            self._by_encoding(encoding)
+        self.told = self.layout.told() if self.csv else f"Columns: {', '.join(names[:30])}."
+        self.begin()
+
+    def _layout(self, path: Path, target: Any, asked: dict[str, Any]) -> Layout:
+        if self.csv:
+            name = target.column if isinstance(target, Target) else target
+            return sniff(path, name, asked["layout"])
+        names, kinds = columnar.kinds_of(path)
+        return Layout(",", names=names, kinds=kinds)
+
+    def _by_kind(self, kinds: list[str], fill: str) -> None:
+        target, names = self.target, self.layout.names
+        assert target is not None
+        place = names.index(target.column)
+        if target.asks:
+            kinds[place] = "text" if isinstance(target.value, str) else "number"
+        elif kinds[place] == "drop":
+            raise ParameterError(f"columns drops {target.column!r}, which is the target.")
+        self.kinds = dict(zip(names, kinds, strict=True))
+        self.features = {n: k for n, k in self.kinds.items() if k != "drop" and n != target.column}
+        if not self.features:
+            raise DataError(
+                f"the only column is the target, {target.column!r}; features are wanted."
+            )
+        needed = set(self.features) if fill == "fail" else set()
+        self._read_as(frozenset(needed | {target.column}))
+
+    def _by_encoding(self, encoding: Encoding) -> None:
+        """Columns as a model knows them, found by name; the target need not be there."""
+        names = self.layout.names
+        if not encoding.header:
+            names = self._positions(encoding)
+        own = {column.name: _kind(column) for column in encoding.columns}
+        absent = [name for name in own if name not in names]
+        if absent:
+            raise DataError(
+                f"{self.paths[0]} has no column {absent[0]!r}; there are {', '.join(names[:20])}. "
+                "The model was fitted on it."
+            )
+        self.layout.names = names
+        target = encoding.target
+        self.target = target if target is not None and target.column in names else None
+        self.kinds = {name: own.get(name, "drop") for name in names}
+        if self.target is not None:
+            old = dict(zip(names, self.layout.kinds, strict=True))[self.target.column]
+            if self.target.asks:
+                old = "text" if isinstance(self.target.value, str) else "number"
+            self.kinds[self.target.column] = old
+        self.features = own
+        self._read_as(frozenset({self.target.column} if self.target else ()))
+
+    def _positions(self, encoding: Encoding) -> list[str]:
+        width = len(self.layout.names)
+        names = [str(j) for j in range(width)]
+        known = {column.name for column in encoding.columns}
+        target = encoding.target.column if encoding.target else None
+        if target is not None and str(width) in known:  # the column of labels is not there
+            names = [str(j) for j in range(width + 1) if str(j) != target]
+        return names
+
+    def _read_as(self, required: frozenset[str]) -> None:
+        self.layout.required = required
+        self.layout.kinds = [self.kinds[name] for name in self.layout.names]
+        self.direct = all(kind == "number" for kind in self.features.values())
+
+    def _raw(self, path: Path, bad: BadRows) -> Iterator[tuple[Any, Any]]:
+        for part in self._parts(path):
+            bad.take(path, part.bad, "line" if self.csv else "row")
+            if part.n:
+                label = self.target and part.columns[self.target.column]
+                yield part.columns, label
+
+    def _parts(self, path: Path) -> Iterator[TablePart]:
+        if not self.csv:
+            return columnar.parts(path, self.kinds, self.layout.required)
+        layout = self.layout
+        if path != self.paths[0] and layout.header:
+            layout = self._same_columns(path)
+        return delimited.parts(path, layout, self.n_jobs)
+
+    def _same_columns(self, path: Path) -> Layout:
+        """The layout of a further file: the same columns, perhaps in another order."""
+        first = self.layout
+        given = {"delimiter": first.delimiter, "quote": first.quote, "decimal": first.decimal,
+                 "header": True, "skip": first.skip}  # fmt: skip
+        other = sniff(path, None, given)
+        if set(other.names) != set(first.names):
+            odd = sorted(set(other.names) ^ set(first.names))
+            raise DataError(f"{path} and {self.paths[0]} differ in the column {odd[0]!r}.")
+        kinds = [self.kinds[name] for name in other.names]
+        return Layout(first.delimiter, first.quote, first.decimal, True, other.names, kinds,
+                      first.skip, other.encoding, first.missing, first.required)  # fmt: skip
+
+    def begin(self) -> None:
+        self.study = TableStudy(self.features)
+
+    def note(self, piece: Any) -> None:
+        self.study.add(piece)
+
+    def settled(self) -> Encoding:
+        return Encoding.of(self.study.finish(), self.target, self.header)
+
+    def rows(self, piece: Any, encoding: Encoding) -> Any:
+        return encoding.apply(piece)
+
+    def stacked(self, piece: Any) -> Array:
+        """Columns of numbers side by side, gaps left open."""
+        return np.column_stack([piece[name] for name in self.features])
+
+
+def _kind(column: Column) -> str:
+    return f"hash:{column.bins}" if column.kind == "hash" else column.kind
+
+
+class SvmlightSource(Source):
+    """Lines of `label index:value …`; the least index of all files tells where counting begins."""
+
+    def __init__(
+        self, paths: list[Path], base: int | None, n_features: int | None,
+        n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(paths, n_jobs)
+        self.base, self.n_features = base, n_features
+        self.told = "svmlight lines"
+        self.begin()
+
+    def begin(self) -> None:
+        self.least, self.most, self.queries, self.n = svmlight.LARGEST + 1, -1, 0, 0
+
+    def _raw(self, path: Path, bad: BadRows) -> Iterator[tuple[Any, Any]]:
+        for part in svmlight.parts(path, self.n_jobs):
+            bad.take(path, part.bad)
+            if len(part.labels):
+                yield part, part.labels
+
+    def note(self, piece: Any) -> None:
+        self.least, self.most = min(self.least, piece.least), max(self.most, piece.most)
+        self.queries += piece.queries
+        self.n += len(piece.labels)
+
+    def settled(self) -> Encoding:
+        if self.n and self.most < 0:
+            raise DataError(f"{self.paths[0]} holds no index:value pair; is it another format?")
+        base = self.base if self.base is not None else int(self.least > 0)
+        if self.least < base:
+            raise DataError(
+                f"{self.paths[0]} has the index {self.least}, but features were said to count "
+                f"from {base}; pass base=0."
+            )
+        found = self.most + 1 - base
+        width = found if self.n_features is None else self.n_features
+        if found > width:
+            raise DataError(
+                f"{self.paths[0]} has the index {self.most}, beyond the {width} features known; "
+                "fit on files that hold them all, or pass n_features= then."
+            )
+        begins = "zero" if base == 0 else "one"
+        self.told = f"svmlight, {width} features counted from {begins}"
+        self.told += f"; {self.queries} query ids were passed over." if self.queries else "."
+        return Encoding(n_features=width, base=base)
+
+    def rows(self, piece: Any, encoding: Encoding) -> Any:
+        import scipy.sparse as sp
+
+        from linsep.data.store import pointers
+
+        base = self.base if self.base is not None else encoding.base or 0
+        places, values, counts = piece.places - np.int32(base), piece.values, piece.counts
+        if piece.least < base and piece.most >= 0:
+            raise DataError(
+                f"{self.paths[0]} has the index {piece.least}, but features count from {base} "
+                "where the model was fitted; pass base=0 if they count from zero here."
+            )
+        if piece.most - base >= encoding.n_features:  # features no training row had: no weight
+            known = places < encoding.n_features
+            owner = np.repeat(np.arange(len(counts)), counts)[known]
+            counts = np.bincount(owner, minlength=len(counts))
+            places, values = places[known], values[known]
+        shape = (len(piece.labels), encoding.n_features)
+        return sp.csr_array((values, places, pointers(counts)), shape=shape)

@@ -1,0 +1,263 @@
+"""Rows gathered from a file: in memory while they are few, else in a binary copy on disk.
+
+The copy is memory-mapped, so that every learner reads it like an array, pass after pass at memory
+speed. While a fit runs, pages that were read are given back (`Gathered` is a context manager), so
+that the process stays small however large the copy is.
+"""
+
+import contextlib
+import json
+import mmap
+import shutil
+import tempfile
+import threading
+import weakref
+import zlib
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data import atomic
+from linsep.data.chunks import BLOCK
+from linsep.errors import StorageError
+
+Array = npt.NDArray[Any]
+
+MEMORY = 1 << 26
+"""Bytes of rows that are kept in memory before they go to disk."""
+
+SWEEP = 0.01  # seconds between two times that pages are given back
+
+
+class Growing:
+    """A one-dimensional array that grows: pieces in memory, or a file once told to `spill`."""
+
+    def __init__(self, name: str, dtype: Any) -> None:
+        self.name, self.dtype = name, np.dtype(dtype)
+        self.size = 0
+        self.digest = 0
+        self._pieces: list[Array] = []
+        self._file: Any = None
+
+    @property
+    def held(self) -> int:
+        """Bytes in memory."""
+        return sum(piece.nbytes for piece in self._pieces)
+
+    def add(self, values: Array) -> None:
+        values = np.ascontiguousarray(values, self.dtype).reshape(-1)
+        self.size += values.size
+        if self._file is None:
+            self._pieces.append(values)
+        else:
+            self._write(values)
+
+    def _write(self, values: Array) -> None:
+        data = values.view(np.uint8).data
+        self.digest = zlib.crc32(data, self.digest)
+        self._file.write(data)
+
+    def spill(self, folder: Path) -> None:
+        """From now on in a file of this folder."""
+        if self._file is None:
+            self._file = (folder / self.name).open("wb")
+            for piece in self._pieces:
+                self._write(piece)
+            self._pieces = []
+
+    def finish(self, folder: Path | None) -> Array:
+        """The whole array, memory-mapped and open for changes where it is a file."""
+        if self._file is None:
+            if len(self._pieces) == 1:
+                return self._pieces[0]
+            return np.concatenate([np.empty(0, self.dtype), *self._pieces])
+        assert folder is not None
+        self._file.close()
+        return mapped(folder / self.name, self.dtype, self.size)
+
+
+def mapped(path: Path, dtype: Any, size: int, mode: Any = "r+") -> Array:
+    """A file as an array."""
+    return np.memmap(path, dtype, mode, shape=(size,)) if size else np.empty(0, dtype)
+
+
+class Gathered:
+    """Rows and labels of a file, as arrays.
+
+    Attributes
+    ----------
+    X : (n, d) array or CSR matrix, in memory or memory-mapped
+    codes : place of each row's class in `classes`; None where labels are numbers to predict
+    y : labels as numbers, where there are no classes
+    classes : sorted classes, or None
+    on_disk : whether the rows are a binary copy on disk
+    """
+
+    def __init__(
+        self, X: Any, codes: Array | None, y: Array | None, classes: Array | None,
+        maps: list[Array], folder: Path | None, temporary: bool,
+    ) -> None:  # fmt: skip
+        self.X, self.codes, self.y, self.classes = X, codes, y, classes
+        self.on_disk = folder is not None
+        self._maps = [one._mmap for one in maps if isinstance(one, np.memmap)]  # type: ignore[attr-defined]
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        if temporary and folder is not None:
+            weakref.finalize(self, shutil.rmtree, folder, True)
+
+    def labels(self) -> Array:
+        """One label per row."""
+        if self.codes is None or self.classes is None:
+            assert self.y is not None
+            return self.y
+        return self.classes[self.codes]
+
+    def __enter__(self) -> Self:
+        if self._maps and hasattr(mmap, "MADV_DONTNEED"):
+            self._stop.clear()
+            self._thread = threading.Thread(target=self._sweep, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _sweep(self) -> None:
+        while not self._stop.wait(SWEEP):
+            for one in self._maps:
+                with contextlib.suppress(ValueError, OSError):
+                    one.madvise(mmap.MADV_DONTNEED)
+
+
+class Store:
+    """Takes in rows and their labels, piece by piece.
+
+    Parameters
+    ----------
+    memory : bytes kept in memory; more goes to disk
+    folder : where the copy is to stay; None for a temporary folder that goes with the arrays
+    """
+
+    def __init__(self, memory: int = MEMORY, folder: Path | None = None) -> None:
+        self.memory, self.folder, self.temporary = memory, folder, folder is None
+        self.n = 0
+        self.arrays: dict[str, Growing] = {"labels": Growing("labels", np.float64)}
+        self._spilled = False
+        if folder is not None:
+            self._spill()
+
+    def add_dense(self, X: Array, labels: Array) -> None:
+        """Take in rows of a dense array."""
+        rows = self._array("rows", X.dtype)
+        rows.add(X)
+        self._took(labels)
+
+    def add_sparse(self, values: Array, places: Array, counts: Array, labels: Array) -> None:
+        """Take in sparse rows: their entries, one after the other, and how many each has."""
+        self._array("values", np.float64).add(values)
+        self._array("places", np.int32).add(places)
+        self._array("counts", np.int32).add(counts)
+        self._took(labels)
+
+    def _array(self, name: str, dtype: Any) -> Growing:
+        if name not in self.arrays:
+            self.arrays[name] = Growing(name, dtype)
+            if self._spilled:
+                assert self.folder is not None
+                self.arrays[name].spill(self.folder)
+        return self.arrays[name]
+
+    def _took(self, labels: Array) -> None:
+        self.n += len(labels)
+        self.arrays["labels"].add(labels)
+        if not self._spilled and sum(a.held for a in self.arrays.values()) > self.memory:
+            self._spill()
+
+    def _spill(self) -> None:
+        with _disk_errors(self.folder):
+            if self.folder is None:
+                self.folder = Path(tempfile.mkdtemp(prefix="linsep-"))
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._spilled = True
+            for array in self.arrays.values():
+                array.spill(self.folder)
+
+    def close(self) -> None:
+        """Give up: remove what was written."""
+        if self.folder is not None and self.temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def finish(self) -> dict[str, Array]:
+        """All arrays; those on disk may be changed in place until `settle`."""
+        with _disk_errors(self.folder):
+            return {name: array.finish(self.folder) for name, array in self.arrays.items()}
+
+
+@contextlib.contextmanager
+def _disk_errors(folder: Path | None) -> Any:
+    try:
+        yield
+    except OSError as problem:
+        raise StorageError(
+            f"the binary copy of the rows in {folder or tempfile.gettempdir()} could not be "
+            f"written: {problem.strerror}. Free some space, or pass cache= with another folder."
+        ) from problem
+
+
+writing = _disk_errors
+
+
+def pointers(counts: Array) -> Array:
+    """Where each row begins among the entries: 0 and the running sums of `counts`."""
+    total = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=total[1:])
+    return total.astype(np.int32) if total[-1] <= np.iinfo(np.int32).max else total
+
+
+def blocks(array: Array, step: int = 64 * BLOCK) -> Any:
+    """Slices of an array, one after the other."""
+    return (slice(first, first + step) for first in range(0, len(array), step))
+
+
+def write_manifest(
+    folder: Path, about: dict[str, Any], found: dict[str, Any], arrays: dict[str, Array]
+) -> None:
+    """Say what a folder holds: last of all, so that a broken copy has none."""
+    described = {
+        name: {"dtype": array.dtype.str, "size": int(array.size), "crc32": _crc32(array)}
+        for name, array in arrays.items()
+    }
+    document = {"version": 1, "about": about, "found": found, "arrays": described}
+    atomic.replace(folder / "manifest.json", [json.dumps(document).encode()])
+
+
+def read_manifest(
+    folder: Path, about: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Array]] | None:
+    """What was found and the arrays, if the folder holds a whole copy of just this, else None."""
+    try:
+        document = json.loads((folder / "manifest.json").read_bytes())
+        if document["version"] != 1 or document["about"] != json.loads(json.dumps(about)):
+            return None
+        arrays = {}
+        for name, one in document["arrays"].items():
+            file = folder / name
+            array = mapped(file, np.dtype(one["dtype"]), one["size"], "r")
+            if _crc32(array) != one["crc32"]:
+                return None
+            arrays[name] = array
+        return document["found"], arrays
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _crc32(array: Array) -> int:
+    digest = 0
+    for part in blocks(array):
+        digest = zlib.crc32(np.ascontiguousarray(array[part]).view(np.uint8).data, digest)
+    return digest

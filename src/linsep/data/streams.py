@@ -1,0 +1,345 @@
+"""`Chunks`: the rows and labels of files, to be walked in blocks or gathered for a fit."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep.data.bad_rows import BadRows
+from linsep.data.chunks import BLOCK
+from linsep.data.encoding import Encoding
+from linsep.data.packed import Identity
+from linsep.data.sources import Source, SvmlightSource, TableSource
+from linsep.data.store import (
+    Gathered,
+    Store,
+    blocks,
+    pointers,
+    read_manifest,
+    write_manifest,
+    writing,
+)
+from linsep.data.study import Labels, LabelStudy
+from linsep.errors import DataError, ParameterError
+
+Array = npt.NDArray[Any]
+
+
+class Chunks:
+    """Rows and labels of files of any size; what `linsep.read` gives back.
+
+    Iterate to get `(X, y)` in blocks; `load()` for all rows in memory; or hand it to `fit`. How
+    columns become features (`encoding`) and which classes there are is settled by a pass over all
+    rows, made when first needed.
+
+    Attributes
+    ----------
+    notes : list of str
+        What was found: the format, its details, filled gaps, rows left out.
+    skipped : int
+        Rows that could not be read, after a pass with bad_rows='skip'; `bad_rows.first` tells some.
+    left_out : int
+        Rows whose class was not asked for.
+    """
+
+    def __init__(
+        self, source: Source, asked: dict[str, Any], encoding: Encoding | None, keep: Any,
+        bad_rows: str | os.PathLike[str], memory: int, cache: Any,
+    ) -> None:  # fmt: skip
+        self.source = source
+        self.asked = asked
+        self.bad_rows = BadRows(bad_rows)
+        self.memory = memory
+        self.cache = None if cache is None else Path(cache)
+        self._keep = keep
+        self._known = encoding
+        self._labels: Labels | None = None
+        self._study: LabelStudy | None = None
+        self._n: int | None = None
+        self._gathered: Gathered | None = None
+
+    @property
+    def encoding(self) -> Encoding:
+        """How columns become features; settled over all rows."""
+        if self._known is None:
+            self._look()
+        assert self._known is not None
+        return self._known
+
+    @property
+    def classes(self) -> Array | None:
+        """The classes, sorted; None where labels are numbers to predict, or absent."""
+        if self._labels is None:
+            self._look()
+        assert self._labels is not None
+        return self._labels.classes
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, without those skipped or left out."""
+        if self._n is None:
+            self._look()
+        assert self._n is not None
+        return self._n
+
+    @property
+    def n_features(self) -> int:
+        """How many features each row has."""
+        return self.encoding.n_features
+
+    @property
+    def skipped(self) -> int:
+        """Rows that could not be read."""
+        return self.bad_rows.count
+
+    @property
+    def left_out(self) -> int:
+        """Rows whose class was not asked for."""
+        return 0 if self._study is None else self._study.left_out
+
+    @property
+    def notes(self) -> list[str]:
+        """What was found in the files, in sentences."""
+        notes = [self.source.told] if self.source.told else []
+        if isinstance(self.source, TableSource):
+            gaps = {name: n for name, n in self.source.study.missing.items() if n}
+            if gaps:
+                some = ", ".join(f"{name} {n}" for name, n in list(gaps.items())[:10])
+                notes.append(f"Missing values filled in: {some}.")
+        if self.skipped:
+            notes.append(f"{self.skipped} rows could not be read; first: {self.bad_rows.first[0]}")
+        if self.left_out:
+            notes.append(f"{self.left_out} rows of other classes were left out.")
+        return notes
+
+    def _look(self) -> None:
+        """A pass over all rows that settles the encoding and the classes."""
+        source, study = self.source, LabelStudy(self.source.target, self._keep)
+        source.begin()
+        n = 0
+        for piece, cells in source.raw(self.bad_rows):
+            source.note(piece)
+            stored, keep = self._labelled(study, piece, cells)
+            n += len(stored) if keep is None else int(keep.sum())
+        self._settle(study, n)
+
+    def _settle(self, study: LabelStudy, n: int) -> None:
+        if n == 0:
+            raise DataError(
+                f"{self.source.paths[0]} gave no row"
+                + (f" of the classes {self._keep!r}" if self._keep is not None else "")
+                + (f"; {self.skipped} could not be read" if self.skipped else "")
+                + ". Rows are wanted."
+            )
+        if self._known is None:
+            self._known = self.source.settled()
+        self._study, self._labels, self._n = study, study.finish(), n
+
+    @staticmethod
+    def _labelled(study: LabelStudy, piece: Any, cells: Any) -> tuple[Array, Array | None]:
+        if cells is None:
+            n = _length(piece)
+            return np.zeros(n), None
+        if getattr(cells, "dtype", np.dtype(float)).kind in "UO":
+            from linsep.data.table_part import from_texts
+
+            cells = from_texts([str(one) for one in cells.tolist()])
+        return study.add(cells)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return self.blocks()
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Any, Any]]:
+        """(X, y) with `size` rows each, the last with what is left; y is None without labels."""
+        if size < 1:
+            raise ParameterError(f"size is {size!r}; a block has at least one row.")
+        encoding = self.encoding
+        labels = self._labels
+        study = LabelStudy(self.source.target, self._keep)
+        waiting: list[tuple[Any, Any]] = []
+        held = 0
+        for piece, cells in self.source.raw(self.bad_rows):
+            stored, keep = self._labelled(study, piece, cells)
+            X = self.source.rows(piece, encoding)
+            y = None if cells is None else _decoded(stored, study, labels)
+            waiting.append((X if keep is None else X[keep], y))
+            held += waiting[-1][0].shape[0]
+            if held >= size:
+                X, y = _joined(waiting)
+                full = held // size * size
+                for first in range(0, full, size):
+                    part = slice(first, first + size)
+                    yield X[part], None if y is None else y[part]
+                rest = None if y is None else y[full:]
+                waiting, held = [(X[full:], rest)], held - full
+        self._study = study
+        if held:
+            yield _joined(waiting)
+
+    def load(self) -> tuple[Any, Array]:
+        """All rows and labels in memory, as `X` and `y`."""
+        found = self._gather(Store(memory=1 << 62))
+        return found.X, found.labels()
+
+    def gather(self) -> Gathered:
+        """All rows as arrays: in memory up to `memory` bytes, else a binary copy on disk."""
+        if self._gathered is None:
+            self._gathered = self._from_cache() or self._gather(Store(self.memory, self.cache))
+        return self._gathered
+
+    def _gather(self, store: Store) -> Gathered:
+        source = self.source
+        studied = self._known is not None
+        if not (studied or source.direct):
+            self._look()
+            studied = True
+        study = LabelStudy(source.target, self._keep)
+        source.begin()
+        try:
+            with writing(store.folder):
+                for piece, cells in source.raw(self.bad_rows):
+                    source.note(piece)
+                    stored, keep = self._labelled(study, piece, cells)
+                    self._put(store, piece, stored, keep, studied)
+            arrays = store.finish()
+        except BaseException:
+            store.close()
+            raise
+        self._settle(study, store.n)
+        return self._finished(arrays, store, studied)
+
+    def _put(self, store: Store, piece: Any, stored: Array, keep: Any, studied: bool) -> None:
+        """Store a piece: encoded if the encoding is known, else as it is, to be finished later."""
+        if isinstance(self.source, SvmlightSource) and not studied and keep is None:
+            store.add_sparse(piece.values, piece.places, piece.counts, stored)
+            return
+        if isinstance(self.source, SvmlightSource) and not studied:
+            from linsep.data.svmlight import without
+
+            piece = without(piece, np.flatnonzero(~keep).tolist())
+            store.add_sparse(piece.values, piece.places, piece.counts, stored)
+            return
+        if studied:
+            X = self.source.rows(piece, self.encoding)
+        elif isinstance(self.source, TableSource):
+            X = self.source.stacked(piece)
+        else:
+            X = self.source.rows(piece, Encoding(n_features=piece.shape[1]))
+        X = X if keep is None else X[keep]
+        if sp.issparse(X):
+            store.add_sparse(X.data, X.indices, np.diff(X.indptr), stored)
+        else:
+            store.add_dense(X, stored)
+
+    def _finished(self, arrays: dict[str, Array], store: Store, studied: bool) -> Gathered:
+        """Close gaps, count from zero, number the labels; then the arrays are ready."""
+        encoding, labels = self.encoding, self._labels
+        assert labels is not None
+        if not studied and isinstance(self.source, TableSource):
+            _fill(arrays["rows"].reshape(store.n, -1), [c.mean for c in encoding.columns])
+        if not studied and isinstance(self.source, SvmlightSource) and encoding.base:
+            places = arrays["places"]
+            for part in blocks(places):
+                places[part] -= np.int32(encoding.base)
+        if labels.classes is not None:
+            arrays["codes"] = _numbered(arrays.pop("labels"), labels, store)
+        if store.folder is not None and not store.temporary:
+            write_manifest(store.folder, self._about(), self._found(), arrays)
+        return self._arranged(arrays, store.folder, store.temporary)
+
+    def _arranged(self, arrays: dict[str, Array], folder: Path | None, temporary: bool) -> Gathered:
+        encoding, labels = self.encoding, self._labels
+        assert labels is not None
+        codes, y = arrays.get("codes"), arrays.get("labels")
+        n = len(y if codes is None else codes)  # type: ignore[arg-type]
+        X: Any
+        if "values" in arrays:
+            entries = arrays["values"], arrays["places"], pointers(arrays["counts"])
+            X = sp.csr_array(entries, shape=(n, encoding.n_features), copy=False)
+        else:
+            X = arrays["rows"].reshape(n, -1)
+        return Gathered(X, codes, y, labels.classes, list(arrays.values()), folder, temporary)
+
+    def _about(self) -> dict[str, Any]:
+        """What a kept copy must agree with to be used again."""
+        asked = {k: str(v) for k, v in self.asked.items()}
+        files = [[str(p), *self.identity(p)] for p in self.source.paths]
+        return {"files": files, "asked": asked, "keep": str(self._keep), "block": BLOCK}
+
+    @staticmethod
+    def identity(path: Path) -> list[Any]:
+        """What tells one version of a file from another."""
+        return list(Identity.of(path)) if path.is_file() else [str(path)]
+
+    def _from_cache(self) -> Gathered | None:
+        """The binary copy kept by an earlier fit, if it is whole and of these very files."""
+        if self.cache is None or not (self.cache / "manifest.json").exists():
+            return None
+        kept = read_manifest(self.cache, self._about())
+        if kept is None:
+            return None
+        found, arrays = kept
+        self._known = Encoding.from_json(found["encoding"])
+        classes = found["classes"]
+        self._labels = Labels(None if classes is None else np.array(classes), None)
+        self._n = found["n_rows"]
+        return self._arranged(arrays, self.cache, False)
+
+    def _found(self) -> dict[str, Any]:
+        """What the pass over all rows has settled, as plain values."""
+        classes = self.classes
+        return {
+            "encoding": self.encoding.to_json(),
+            "classes": None if classes is None else classes.tolist(),
+            "n_rows": self.n_rows,
+        }
+
+
+def _length(piece: Any) -> int:
+    if isinstance(piece, dict):
+        first = next(iter(piece.values()))
+        return len(first.codes if hasattr(first, "codes") else first)
+    return len(piece.labels) if hasattr(piece, "labels") else int(piece.shape[0])
+
+
+def _decoded(stored: Array, study: LabelStudy, labels: Labels | None) -> Array:
+    """Labels as they were written, of one type in all blocks where the classes are known."""
+    if labels is None or labels.classes is None:
+        if study.target is not None and study.target.asks:
+            return stored.astype(bool)
+        if study.texts:
+            return np.array(list(study.texts))[stored.astype(np.int64)]
+        whole = labels is None and np.all(stored == np.floor(stored))
+        return stored.astype(np.int64) if whole else stored
+    return labels.classes[labels.codes(stored)]
+
+
+def _joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    if len(parts) == 1:
+        return parts[0]
+    rows = [X for X, _ in parts]
+    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
+    return X, None if parts[0][1] is None else np.concatenate([y for _, y in parts])
+
+
+def _fill(X: Array, means: list[float]) -> None:
+    for part in blocks(X, 4 * BLOCK):
+        gaps = np.isnan(X[part])
+        if gaps.any():
+            X[part] = np.where(gaps, means, X[part])
+
+
+def _numbered(stored: Array, labels: Labels, store: Store) -> Array:
+    """Labels as class numbers, in the place where they were stored."""
+    from linsep.data.store import Growing
+
+    codes = Growing("codes", np.int32)
+    if store.folder is not None:
+        codes.spill(store.folder)
+    for part in blocks(stored):
+        codes.add(labels.codes(np.asarray(stored[part])))
+    return codes.finish(store.folder)
