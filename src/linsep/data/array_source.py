@@ -78,6 +78,9 @@ class ArraySource(Source):
                 f"{self.paths[0]} has {piece.shape[1]} columns; the model was fitted on "
                 f"{encoding.n_features}."
             )
+        return self.provisional(piece)
+
+    def provisional(self, piece: Any) -> Any:
         if piece.dtype in (np.float32, np.float64):
             return piece if sp.issparse(piece) else np.asarray(piece)
         return piece.astype(np.float32 if self.format == "idx" else np.float64)

@@ -23,14 +23,14 @@ LONGEST = 1 << 26  # bytes a quoted cell may span before its quote counts as nev
 
 
 def parts(
-    path: Path, layout: Layout, n_jobs: int | None = None, size: int = PIECE
+    path: Path, layout: Layout, n_jobs: int | None = None, size: int | None = None
 ) -> Iterator[TablePart]:
     """The rows of a file, piece by piece; bad rows are numbered by line from 1."""
     line = 0
     with unpacking(path), open_plain(path) as raw:
         plain = layout.encoding in ("utf-8", "utf-8-sig")
         stream: Any = raw if plain else Recoded(raw, layout.encoding, path)
-        numbered = enumerate(_whole_rows(stream, layout.quote, size, path))
+        numbered = enumerate(_whole_rows(stream, layout.quote, size or PIECE, path))
         reader = _Reader(layout)
         for part in in_order(lambda job: reader.read(job[1], job[0] == 0), numbered, n_jobs):
             yield part._replace(bad=[row.moved(line) for row in part.bad])

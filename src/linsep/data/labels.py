@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import column_or_1d
 
+from linsep.data.study import Coded
 from linsep.errors import DataError
 
 Codes = npt.NDArray[np.int32]
@@ -38,6 +39,9 @@ def encode(
     >>> classes.tolist(), codes.tolist()
     (['ham', 'spam'], [1, 0, 1])
     """
+    if isinstance(y, Coded):
+        _want_two(y.classes)
+        return y.classes, y.codes
     labels = _as_array(y)
     if n_rows is not None and len(labels) != n_rows:
         raise DataError(

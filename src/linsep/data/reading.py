@@ -173,7 +173,7 @@ def _open(
             "leave target out."
         )
     if kind == "svmlight":
-        from linsep.data.sources import SvmlightSource
+        from linsep.data.svmlight_source import SvmlightSource
 
         return SvmlightSource(paths, asked["base"], asked["n_features"], n_jobs)
     from linsep.data.array_source import ArraySource

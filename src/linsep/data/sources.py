@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data import columnar, delimited, svmlight
+from linsep.data import columnar, delimited
 from linsep.data.bad_rows import BadRows
+from linsep.data.chunks import BLOCK
 from linsep.data.encoding import Column, Encoding
 from linsep.data.layout import Layout, settle_kinds, sniff
 from linsep.data.packed import Version
+from linsep.data.store import Store, blocks
 from linsep.data.study import TableStudy
 from linsep.data.table_part import TablePart
 from linsep.data.target import Target, find_target
@@ -64,6 +66,29 @@ class Source:
     def rows(self, piece: Any, encoding: Encoding) -> Any:
         """A piece as rows of numbers, dense or CSR."""
         raise NotImplementedError
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many values of each column were missing."""
+        return {}
+
+    def put(
+        self, store: Store, piece: Any, labels: Array, keep: Any, encoding: Encoding | None
+    ) -> None:
+        """Store a piece: encoded, or where that is not settled yet, as far as it can be."""
+        X = self.provisional(piece) if encoding is None else self.rows(piece, encoding)
+        X = X if keep is None else X[keep]
+        if hasattr(X, "indptr"):
+            store.add_sparse(X.data, X.indices, np.diff(X.indptr), labels)
+        else:
+            store.add_dense(X, labels)
+
+    def provisional(self, piece: Any) -> Any:
+        """A piece as rows of numbers before all rows have been seen; for `direct` sources."""
+        raise NotImplementedError
+
+    def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
+        """Bring what was stored provisionally to its final form, in place."""
 
 
 class TableSource(Source):
@@ -190,78 +215,22 @@ class TableSource(Source):
     def rows(self, piece: Any, encoding: Encoding) -> Any:
         return encoding.apply(piece)
 
-    def stacked(self, piece: Any) -> Array:
+    @property
+    def missing(self) -> dict[str, int]:
+        return self.study.missing
+
+    def provisional(self, piece: Any) -> Any:
         """Columns of numbers side by side, gaps left open."""
         return np.column_stack([piece[name] for name in self.features])
+
+    def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
+        X = arrays["rows"].reshape(n, -1)
+        means = [column.mean for column in encoding.columns]
+        for part in blocks(X, 4 * BLOCK):
+            gaps = np.isnan(X[part])
+            if gaps.any():
+                X[part] = np.where(gaps, means, X[part])
 
 
 def _kind(column: Column) -> str:
     return f"hash:{column.bins}" if column.kind == "hash" else column.kind
-
-
-class SvmlightSource(Source):
-    """Lines of `label index:value …`; the least index of all files tells where counting begins."""
-
-    def __init__(
-        self, paths: list[Path], base: int | None, n_features: int | None,
-        n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(paths, n_jobs)
-        self.base, self.n_features = base, n_features
-        self.told = "svmlight lines"
-        self.begin()
-
-    def begin(self) -> None:
-        self.least, self.most, self.queries, self.n = svmlight.LARGEST + 1, -1, 0, 0
-
-    def _raw(self, path: Path, bad: BadRows) -> Iterator[tuple[Any, Any]]:
-        for part in svmlight.parts(path, self.n_jobs):
-            bad.take(path, part.bad)
-            if len(part.labels):
-                yield part, part.labels
-
-    def note(self, piece: Any) -> None:
-        self.least, self.most = min(self.least, piece.least), max(self.most, piece.most)
-        self.queries += piece.queries
-        self.n += len(piece.labels)
-
-    def settled(self) -> Encoding:
-        if self.n and self.most < 0:
-            raise DataError(f"{self.paths[0]} holds no index:value pair; is it another format?")
-        base = self.base if self.base is not None else int(self.least > 0)
-        if self.least < base:
-            raise DataError(
-                f"{self.paths[0]} has the index {self.least}, but features were said to count "
-                f"from {base}; pass base=0."
-            )
-        found = self.most + 1 - base
-        width = found if self.n_features is None else self.n_features
-        if found > width:
-            raise DataError(
-                f"{self.paths[0]} has the index {self.most}, beyond the {width} features known; "
-                "fit on files that hold them all, or pass n_features= then."
-            )
-        begins = "zero" if base == 0 else "one"
-        self.told = f"svmlight, {width} features counted from {begins}"
-        self.told += f"; {self.queries} query ids were passed over." if self.queries else "."
-        return Encoding(n_features=width, base=base)
-
-    def rows(self, piece: Any, encoding: Encoding) -> Any:
-        import scipy.sparse as sp
-
-        from linsep.data.store import pointers
-
-        base = self.base if self.base is not None else encoding.base or 0
-        places, values, counts = piece.places - np.int32(base), piece.values, piece.counts
-        if piece.least < base and piece.most >= 0:
-            raise DataError(
-                f"{self.paths[0]} has the index {piece.least}, but features count from {base} "
-                "where the model was fitted; pass base=0 if they count from zero here."
-            )
-        if piece.most - base >= encoding.n_features:  # features no training row had: no weight
-            known = places < encoding.n_features
-            owner = np.repeat(np.arange(len(counts)), counts)[known]
-            counts = np.bincount(owner, minlength=len(counts))
-            places, values = places[known], values[known]
-        shape = (len(piece.labels), encoding.n_features)
-        return sp.csr_array((values, places, pointers(counts)), shape=shape)

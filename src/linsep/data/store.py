@@ -38,19 +38,16 @@ class Growing:
         self.name, self.dtype = name, np.dtype(dtype)
         self.size = 0
         self.digest = 0
+        self.held = 0  # bytes in memory
         self._pieces: list[Array] = []
         self._file: Any = None
-
-    @property
-    def held(self) -> int:
-        """Bytes in memory."""
-        return sum(piece.nbytes for piece in self._pieces)
 
     def add(self, values: Array) -> None:
         values = np.ascontiguousarray(values, self.dtype).reshape(-1)
         self.size += values.size
         if self._file is None:
             self._pieces.append(values)
+            self.held += values.nbytes
         else:
             self._write(values)
 
@@ -65,7 +62,7 @@ class Growing:
             self._file = (folder / self.name).open("wb")
             for piece in self._pieces:
                 self._write(piece)
-            self._pieces = []
+            self._pieces, self.held = [], 0
 
     def finish(self, folder: Path | None) -> Array:
         """The whole array, memory-mapped and open for changes where it is a file."""

@@ -1,9 +1,11 @@
 """`Chunks`: the rows and labels of files, to be walked in blocks or gathered for a fit."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ from linsep.data.bad_rows import BadRows
 from linsep.data.chunks import BLOCK
 from linsep.data.encoding import Encoding
 from linsep.data.packed import Identity
-from linsep.data.sources import Source, SvmlightSource, TableSource
+from linsep.data.sources import Source
 from linsep.data.store import (
     Gathered,
     Store,
@@ -23,10 +25,11 @@ from linsep.data.store import (
     write_manifest,
     writing,
 )
-from linsep.data.study import Labels, LabelStudy
+from linsep.data.study import Coded, Labels, LabelStudy
 from linsep.errors import DataError, ParameterError
 
 Array = npt.NDArray[Any]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Chunks:
@@ -105,11 +108,10 @@ class Chunks:
     def notes(self) -> list[str]:
         """What was found in the files, in sentences."""
         notes = [self.source.told] if self.source.told else []
-        if isinstance(self.source, TableSource):
-            gaps = {name: n for name, n in self.source.study.missing.items() if n}
-            if gaps:
-                some = ", ".join(f"{name} {n}" for name, n in list(gaps.items())[:10])
-                notes.append(f"Missing values filled in: {some}.")
+        gaps = {name: n for name, n in self.source.missing.items() if n}
+        if gaps:
+            some = ", ".join(f"{name} {n}" for name, n in list(gaps.items())[:10])
+            notes.append(f"Missing values filled in: {some}.")
         if self.skipped:
             notes.append(f"{self.skipped} rows could not be read; first: {self.bad_rows.first[0]}")
         if self.left_out:
@@ -204,7 +206,7 @@ class Chunks:
                 for piece, cells in source.raw(self.bad_rows):
                     source.note(piece)
                     stored, keep = self._labelled(study, piece, cells)
-                    self._put(store, piece, stored, keep, studied)
+                    source.put(store, piece, stored, keep, self._known if studied else None)
             arrays = store.finish()
         except BaseException:
             store.close()
@@ -212,39 +214,12 @@ class Chunks:
         self._settle(study, store.n)
         return self._finished(arrays, store, studied)
 
-    def _put(self, store: Store, piece: Any, stored: Array, keep: Any, studied: bool) -> None:
-        """Store a piece: encoded if the encoding is known, else as it is, to be finished later."""
-        if isinstance(self.source, SvmlightSource) and not studied and keep is None:
-            store.add_sparse(piece.values, piece.places, piece.counts, stored)
-            return
-        if isinstance(self.source, SvmlightSource) and not studied:
-            from linsep.data.svmlight import without
-
-            piece = without(piece, np.flatnonzero(~keep).tolist())
-            store.add_sparse(piece.values, piece.places, piece.counts, stored)
-            return
-        if studied:
-            X = self.source.rows(piece, self.encoding)
-        elif isinstance(self.source, TableSource):
-            X = self.source.stacked(piece)
-        else:
-            X = self.source.rows(piece, Encoding(n_features=piece.shape[1]))
-        X = X if keep is None else X[keep]
-        if sp.issparse(X):
-            store.add_sparse(X.data, X.indices, np.diff(X.indptr), stored)
-        else:
-            store.add_dense(X, stored)
-
     def _finished(self, arrays: dict[str, Array], store: Store, studied: bool) -> Gathered:
         """Close gaps, count from zero, number the labels; then the arrays are ready."""
         encoding, labels = self.encoding, self._labels
         assert labels is not None
-        if not studied and isinstance(self.source, TableSource):
-            _fill(arrays["rows"].reshape(store.n, -1), [c.mean for c in encoding.columns])
-        if not studied and isinstance(self.source, SvmlightSource) and encoding.base:
-            places = arrays["places"]
-            for part in blocks(places):
-                places[part] -= np.int32(encoding.base)
+        if not studied:
+            self.source.finish(arrays, store.n, encoding)
         if labels.classes is not None:
             arrays["codes"] = _numbered(arrays.pop("labels"), labels, store)
         if store.folder is not None and not store.temporary:
@@ -299,6 +274,57 @@ class Chunks:
         }
 
 
+@contextmanager
+def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
+    """Rows, labels and encoding to fit on: those of a file, or `X` and `y` as they are."""
+    if not isinstance(X, Chunks):
+        yield X, y, None
+        return
+    if y is not None:
+        raise ParameterError(
+            "y is given, but X comes from linsep.read, which brings its labels; leave y out."
+        )
+    with X.gather() as found:
+        if found.codes is None or found.classes is None:
+            yield found.X, found.y, X.encoding
+        else:
+            yield found.X, Coded(found.classes, found.codes), X.encoding
+
+
+def by_block(method: F) -> F:
+    """Let `partial_fit` take what `linsep.read` gives: block after block, in order."""
+
+    @wraps(method)
+    def partial_fit(
+        self: Any, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        if not isinstance(X, Chunks):
+            return method(self, X, y, classes, sample_weight)
+        if y is not None or sample_weight is not None:
+            raise ParameterError(
+                "X comes from linsep.read, which brings its labels; leave y and sample_weight out."
+            )
+        if classes is None and not hasattr(self, "classes_"):
+            classes = X.classes
+        for rows, labels in X:
+            method(self, rows, labels, classes, None)
+            classes = None
+        self.encoding_ = X.encoding
+        return self
+
+    return cast(F, partial_fit)
+
+
+def scores_of(X: Chunks, encoding: Encoding | None, scores: Callable[[Any], Array]) -> Array:
+    """Scores of all rows of a file, block by block; they must be encoded as in the fit."""
+    if encoding is not None and X.encoding != encoding:
+        raise ParameterError(
+            "X encodes its columns in another way than the rows this model was fitted on; open "
+            "it by linsep.read(..., like=model)."
+        )
+    return np.concatenate([scores(rows) for rows, _ in X])
+
+
 def _length(piece: Any) -> int:
     if isinstance(piece, dict):
         first = next(iter(piece.values()))
@@ -324,13 +350,6 @@ def _joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     rows = [X for X, _ in parts]
     X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
     return X, None if parts[0][1] is None else np.concatenate([y for _, y in parts])
-
-
-def _fill(X: Array, means: list[float]) -> None:
-    for part in blocks(X, 4 * BLOCK):
-        gaps = np.isnan(X[part])
-        if gaps.any():
-            X[part] = np.where(gaps, means, X[part])
 
 
 def _numbered(stored: Array, labels: Labels, store: Store) -> Array:

@@ -104,6 +104,13 @@ class TableStudy:
         )
 
 
+class Coded(NamedTuple):
+    """Labels that were numbered while a file was read: codes[i] is row i's place in `classes`."""
+
+    classes: Array
+    codes: Array
+
+
 class Labels(NamedTuple):
     """What the labels turned out to be: `classes`, or None where they are numbers to predict.
 

@@ -234,13 +234,15 @@ def _settle(
     return sorted(set(dropped))
 
 
-def parts(path: Path, n_jobs: int | None = None, size: int = PIECE) -> Iterator[Part]:
+def parts(path: Path, n_jobs: int | None = None, size: int | None = None) -> Iterator[Part]:
     """The rows of a file, piece by piece; bad lines are numbered from 1 within the file."""
     line = 0
     with unpacking(path), open_plain(path) as stream:
         if (start := stream.read(3)) == b"\xef\xbb\xbf":
             start = b""
-        for part in in_order(parse_piece, _rejoined(start, whole_lines(stream, size)), n_jobs):
+        for part in in_order(
+            parse_piece, _rejoined(start, whole_lines(stream, size or PIECE)), n_jobs
+        ):
             yield part._replace(bad=[one.moved(line) for one in part.bad])
             line += part.lines
 

@@ -11,7 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.arrays import check_rows_meanwhile, check_shape, check_weights, require_finite
+from linsep.data.encoding import Encoding
 from linsep.data.labels import agree, encode
+from linsep.data.streams import Chunks, opened, scores_of
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
 from linsep.model.linear import LinearModel
 from linsep.train.loop import Listener, Status, listeners_of
@@ -38,12 +40,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     intercept_: Array
     n_features_in_: int
     trace_: Trace
+    encoding_: Encoding | None
     _any_scale = False  # whether products of entries such as 1e300 are taken care of
 
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         callback: Any = None,
@@ -53,8 +56,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, sparse matrix or data frame
-        y : (n,) labels of any kind
+        X : (n, d) array, sparse matrix, data frame, or a file opened by `linsep.read`
+        y : (n,) labels of any kind; a file brings its own
         sample_weight : (n,) weights, optional
         callback : a callable told of every pass, or a list of them; one that returns True
             ends the fit
@@ -65,12 +68,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        problem = self._problem(X, y, sample_weight)
-        self._reset(problem)
-        with self._listening(callback, verbose) as listeners:
-            status = self._train(problem, listeners)
-            problem.settle()
-            self._end(status)
+        with opened(X, y) as (X, y, encoding):
+            problem = self._problem(X, y, sample_weight)
+            self._reset(problem)
+            with self._listening(callback, verbose) as listeners:
+                status = self._train(problem, listeners)
+                problem.settle()
+                self._end(status)
+        self.encoding_ = encoding
         return self
 
     def _check_parameters(self) -> None:
@@ -191,6 +196,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """⟨w, x⟩ + b for each row: a vector for two classes, a column per class for more."""
         check_is_fitted(self, ["coef_", "n_iter_", "status_"], all_or_any=any)
+        if isinstance(X, Chunks):
+            return scores_of(X, getattr(self, "encoding_", None), self.decision_function)
         X = check_shape(X, self, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._scores(X)
@@ -210,8 +217,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return LinearModel(*(self.classes_,) * 3).labels(scores)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right, each counted with its weight."""
+        if isinstance(X, Chunks) and y is None:
+            y = np.concatenate([labels for _, labels in X])
         right = agree(y, self.predict(X))
         return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 

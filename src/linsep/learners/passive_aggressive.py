@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Self
 
+from linsep.data.streams import by_block
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.train.ensemble import Ensemble
 from linsep.train.loop import Listener, Pass, Status, run
@@ -153,7 +154,10 @@ class PassiveAggressive(LinearClassifier):
         self.coef_, self.intercept_ = self._ensemble.kept()
         self.n_iter_ = len(self.mistakes_per_epoch_)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    @by_block
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on learning from these rows, once, in the order given.
 
         Ends where one pass over all rows so far, in the order they came, would have ended. Pass

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
+from linsep.data.streams import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import out_of_passes
@@ -274,7 +275,10 @@ class Perceptron(LinearClassifier):
         self.n_iter_ = len(self.mistakes_per_epoch_)
 
     @available_if(lambda self: self.rule != "batch")
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    @by_block
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on learning from these rows, once, in the order given.
 
         Ends where one pass over all rows so far, in the order they came, would have ended; with

@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from linsep.data.arrays import check_rows, check_shape, check_weights, require_finite
+from linsep.data.streams import Chunks, opened, scores_of
+from linsep.data.study import Coded
 from linsep.errors import DataError, NotConverged
 from linsep.learners.base import one_of, positive
 from linsep.model.centred import CentredModel, in_range
@@ -136,7 +138,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         callback: Any = None,
@@ -146,8 +148,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, sparse matrix or data frame
-        y : (n,) numbers, or (n, t) for t targets at once
+        X : (n, d) array, sparse matrix, data frame, or a file opened by `linsep.read`
+        y : (n,) numbers, or (n, t) for t targets at once; a file brings its own
         sample_weight : (n,) weights, optional
         callback : a callable told of every pass, or a list of them; one that returns True
             ends the fit
@@ -158,7 +160,18 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self
         """
         self._check_parameters()
+        with opened(X, y) as (X, y, encoding):
+            self._fit(X, y, sample_weight, callback, verbose)
+        self.encoding_ = encoding
+        if not self.status_.good:
+            message = f"{type(self).__name__}: {self.status_.value}"
+            warnings.warn(message, NotConverged, stacklevel=2)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, callback: Any, verbose: bool) -> None:
         X = check_rows(X, self)
+        if isinstance(y, Coded):
+            y = y.classes[y.codes]
         Y = _targets(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
         problem = Problem(X, np.zeros(X.shape[0], np.int32), weights, 1, self.n_jobs)
@@ -172,9 +185,6 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self.status_ = status
         if self.trace:
             self.trace_.end(status)
-        if not status.good:
-            warnings.warn(f"{type(self).__name__}: {status.value}", NotConverged, stacklevel=2)
-        return self
 
     def _recorders(self) -> list[Listener]:
         """With trace=True, a listener that notes the weights after each pass, and the trace."""
@@ -244,6 +254,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """⟨w, x⟩ + b for each row, a column for each target where there are several."""
         check_is_fitted(self)
+        if isinstance(X, Chunks):
+            return scores_of(X, getattr(self, "encoding_", None), self.predict)
         X = check_shape(X, self, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             if self._plane.far(X.dtype):

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.arrays import require_finite
+from linsep.data.streams import by_block
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.rows.kernels import Kernel, check_kernel, kernel_of
 from linsep.train.blocks import Crew
@@ -199,7 +200,10 @@ class VotedPerceptron(LinearClassifier):
         scores += self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    @by_block
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on learning from these rows, once, in the order given."""
         first = not hasattr(self, "_corrections")
         problem = self._part(X, y, classes, sample_weight, first)
