@@ -20,6 +20,18 @@ def test_the_readme_runs_as_it_is_printed():
     assert failures == 0
 
 
+def test_what_the_model_file_page_shows_happens_and_its_lists_are_whole():
+    from linsep.model.document import FIELDS, LEARNERS
+
+    page = ROOT / "docs" / "model-file.md"
+    failures, tried = doctest.testfile(str(page), module_relative=False)
+    assert tried >= 8
+    assert failures == 0
+    text = page.read_text()
+    assert {name for name in FIELDS if f"| `{name}` |" in text} == FIELDS
+    assert all(f"`{name}`" in text for name in LEARNERS)
+
+
 def test_the_readme_has_its_two_commands_and_its_picture():
     text = (ROOT / "README.md").read_text()
     targets = re.findall(r"^([a-z]+(?: [a-z]+)*):", (ROOT / "Makefile").read_text(), re.MULTILINE)

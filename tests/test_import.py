@@ -26,11 +26,13 @@ NAMES = [
     "errors",
     "fewest_mistakes",
     "gap",
+    "load",
     "logic",
     "margin",
     "mistake_bound",
     "plot",
     "read",
+    "save",
     "separability",
 ]
 
@@ -65,6 +67,7 @@ def imported_by(statement):
         "import linsep",
         "import linsep; linsep.Status; linsep.errors; linsep.data",
         "import linsep.model.linear",
+        "import linsep; linsep.load; linsep.save",
         "import linsep.train.trace",
     ],
 )

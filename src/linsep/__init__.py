@@ -28,11 +28,13 @@ _HOME = {
     "errors": "errors",
     "fewest_mistakes": "proofs.mistakes",
     "gap": "proofs.gap",
+    "load": "model.store",
     "logic": "logic",
     "margin": "proofs.margin",
     "mistake_bound": "proofs.margin",
     "plot": "views.plots",
     "read": "data.reading",
+    "save": "model.store",
     "separability": "proofs.separability",
 }
 _MODULES = {"data", "errors", "logic", "plot"}

@@ -5,6 +5,7 @@
     │   └── OverflowedError           finite data whose size no float arithmetic can carry
     ├── ParameterError(ValueError)    a parameter that no fit could honour
     ├── StorageError(OSError)         a file that could not be written, or is not what was written
+    ├── ModelFileError(ValueError)    a model file that is damaged, foreign or not valid in itself
     └── NotConverged(UserWarning)     a fit ended without what was asked; its Status says why
 
 Every message names what was found, what was wanted and the next step.
@@ -30,6 +31,10 @@ class ParameterError(LinsepError, ValueError):
 
 class StorageError(LinsepError, OSError):
     """A file that could not be written, or that does not hold what was once written to it."""
+
+
+class ModelFileError(LinsepError, ValueError):
+    """A model file that is damaged, of another format, or contradicts itself."""
 
 
 class NotConverged(UserWarning):

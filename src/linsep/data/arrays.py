@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
 from linsep._compile import kernel
+from linsep.data.plain import canonical, not_finite, where
 from linsep.errors import DataError, OverflowedError
 
 Array = npt.NDArray[Any]
@@ -93,7 +94,7 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
         raise
     except ValueError as problem:
         raise DataError(str(problem)) from None
-    return _canonical(X) if sp.issparse(X) else X
+    return canonical(X) if sp.issparse(X) else X
 
 
 def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> None:
@@ -106,14 +107,9 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
     smallest = float(np.finfo(X.dtype).tiny)
     if np.isfinite(total) and total >= smallest * values.size:
         return  # then every entry is finite, and the largest square is not below the smallest float
-    bad = ~np.isfinite(values)
-    if bad.any():
-        place = int(bad.argmax())
-        found = "NaN" if np.isnan(values[place]) else "infinity"
-        raise DataError(
-            f"X contains {found}: {_where(X, place, estimator)}. Fill it in "
-            "(scikit-learn's SimpleImputer does) or drop the row; -inf and inf count as missing."
-        )
+    bad = not_finite(X, _names(estimator))
+    if bad is not None:
+        raise bad
     if in_range and values.size:
         _require_range(X, values, estimator)
 
@@ -128,23 +124,16 @@ def _require_range(X: Any, values: Array, estimator: Any) -> None:
         return
     fate = "vanish" if largest < 1 else "overflow"
     other = " or pass float64" if X.dtype == np.float32 else ""
+    at = where(X, place, _names(estimator))
     raise OverflowedError(
-        f"X has its largest entry, {values[place]:g}, at {_where(X, place, estimator)}; products "
+        f"X has its largest entry, {values[place]:g}, at {at}; products "
         f"of such numbers {fate} in {X.dtype}. Divide X by {10.0 ** np.floor(np.log10(largest)):g}"
         f"{other}."
     )
 
 
-def _where(X: Any, place: int, estimator: Any) -> str:
-    """Row, column and the column's name if it has one, of an entry given by its place."""
-    if sp.issparse(X):
-        row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-        column = int(X.indices[place])
-    else:
-        row, column = divmod(place, X.shape[1])
-    names = getattr(estimator, "feature_names_in_", None)
-    name = "" if names is None or column >= len(names) else f" ({names[column]!r})"
-    return f"row {row}, column {column}{name}"
+def _names(estimator: Any) -> Any:
+    return getattr(estimator, "feature_names_in_", None)
 
 
 @kernel
@@ -161,39 +150,6 @@ def _from_arrow(X: Any) -> Any:
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         return X.to_pandas()
     return X
-
-
-def _canonical(X: Any) -> sp.csr_array:
-    """CSR with int32 indices, no duplicates; a copy only where the input has neither."""
-    if X.shape[1] > np.iinfo(np.int32).max:
-        raise DataError(
-            f"X has {X.shape[1]} columns; sparse data may have at most 2147483647. "
-            "Hash or renumber the features."
-        )
-    _require_format(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    if X.indices.dtype != np.int32:
-        # Row pointers too, where they fit: scipy would widen the indices again to match them.
-        pointers = X.indptr.astype(np.int32) if X.nnz <= np.iinfo(np.int32).max else X.indptr
-        X = type(X)((X.data, X.indices.astype(np.int32), pointers), shape=X.shape, copy=False)
-    return X
-
-
-def _require_format(X: Any) -> None:
-    """Refuse indices that point outside the matrix: kernels would follow them into other memory."""
-    unsigned = X.indices.view(f"u{X.indices.dtype.itemsize}")  # negative ones become the largest
-    if unsigned.size and int(unsigned.max()) >= X.shape[1]:
-        raise DataError(
-            f"X has a column index {int(X.indices[unsigned.argmax()])}, but {X.shape[1]} columns; "
-            "build the matrix again from its entries."
-        )
-    if X.indptr[0] != 0 or X.indptr[-1] > X.indices.size or (np.diff(X.indptr) < 0).any():
-        raise DataError(
-            "X.indptr does not run from 0 up to the number of entries; "
-            "build the matrix again from its entries."
-        )
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import column_or_1d
 
 from linsep.data.study import Coded
 from linsep.errors import DataError
@@ -110,6 +109,8 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
         y = _from_list(y)
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
+        from sklearn.utils.validation import column_or_1d
+
         labels = column_or_1d(y, warn=True)
     if labels.ndim != 1:
         raise DataError(

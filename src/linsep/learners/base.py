@@ -15,7 +15,8 @@ from linsep.data.encoding import Encoding
 from linsep.data.labels import agree, encode
 from linsep.data.streams import Chunks, opened, scores_of
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
-from linsep.model.linear import LinearModel
+from linsep.model.forms import Linear
+from linsep.model.linear import labels, ranked
 from linsep.train.loop import Listener, Status, listeners_of
 from linsep.train.problem import Problem
 from linsep.train.progress import Progress
@@ -70,6 +71,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         with opened(X, y) as (X, y, encoding):
             problem = self._problem(X, y, sample_weight)
+            self._from_file = False
             self._reset(problem)
             with self._listening(callback, verbose) as listeners:
                 status = self._train(problem, listeners)
@@ -101,6 +103,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _part(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Problem:
         """`_problem` for rows that come in parts; only the first part settles the classes."""
+        if getattr(self, "_from_file", False):
+            raise ParameterError(
+                "This learner comes from a model file, which holds what it predicts with but not "
+                "the state of its training; use fit, or go on from a checkpoint."
+            )
         self._check_parameters()
         if isinstance(getattr(self, "class_weight", None), str):
             raise ParameterError(
@@ -189,9 +196,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if not status.good:
             warnings.warn(f"{type(self).__name__}: {status.value}", NotConverged, stacklevel=3)
 
-    @property
-    def _model(self) -> LinearModel:
-        return LinearModel(self.coef_, self.intercept_, self.classes_)
+    def _form(self) -> Any:
+        """What training has made: all that prediction needs, and all that a file holds."""
+        return Linear(self.coef_, self.intercept_)
+
+    def _restore(self, form: Any) -> None:
+        """Take over what a file holds; learners that keep more than weights override."""
+        self.coef_, self.intercept_ = form.weights, form.intercept
 
     def decision_function(self, X: Any) -> Array:
         """⟨w, x⟩ + b for each row: a vector for two classes, a column per class for more."""
@@ -210,24 +221,24 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return scores
 
     def _scores(self, X: Any) -> Array:
-        return self._model.scores(X)
+        return np.asarray(self._form().scores(X))
 
     def predict(self, X: Any) -> Array:
         """The class of each row; a score of exactly zero is the positive class."""
         scores = self.decision_function(X)
-        return LinearModel(*(self.classes_,) * 3).labels(scores)
+        return labels(scores, self.classes_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right, each counted with its weight."""
         if isinstance(X, Chunks) and y is None:
-            y = np.concatenate([labels for _, labels in X])
+            y = np.concatenate([part for _, part in X])
         right = agree(y, self.predict(X))
         return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 
     def rank(self, X: Any) -> Array:
         """All classes for each row, best first."""
         scores = self.decision_function(X)
-        return LinearModel(*(self.classes_,) * 3).ranked(scores)
+        return ranked(scores, self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +11,8 @@ from linsep.data.arrays import check_rows
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.model.centred import CentredModel, in_range
+from linsep.model.chances import log_chances
+from linsep.model.forms import Centred
 from linsep.train.loop import Listener, Pass, Status, tell
 from linsep.train.moments import Moments, in_units, moments
 from linsep.train.problem import Problem
@@ -213,9 +214,16 @@ class LinearDiscriminantAnalysis(
             return self._axes.covariance(self._exponents)
         return in_units(self._scatter, self._exponents)
 
-    def _scores(self, X: Any) -> Array:
-        planes = self._planes
-        return planes.scores(X) if planes.far(X.dtype) else super()._scores(X)
+    def _form(self) -> Any:
+        return Centred(self.coef_, self.intercept_, self._planes, self._projection)
+
+    def _restore(self, form: Any) -> None:
+        super()._restore(form)
+        self._planes = form.planes
+        if form.axes is not None:
+            self._projection = form.axes
+            self.scalings_, self.xbar_ = form.axes.weights.T, form.axes.centre
+            self._n_features_out = len(form.axes.weights)
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class for each row."""
@@ -223,10 +231,7 @@ class LinearDiscriminantAnalysis(
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of `predict_proba`, without underflow."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.stack([log_expit(-scores), log_expit(scores)], axis=1)
-        return np.asarray(log_softmax(scores, axis=1))
+        return log_chances(self.decision_function(X))
 
     def transform(self, X: Any) -> Array:
         """Coordinates along the discriminant axes: within-class covariance one, widest first."""

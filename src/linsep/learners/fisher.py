@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.learners.base import LinearClassifier, one_of
 from linsep.model.centred import CentredModel, in_range
+from linsep.model.forms import Centred
 from linsep.train.loop import Listener, Pass, Status, tell
 from linsep.train.moments import Moments, in_units, moments
 from linsep.train.problem import Problem
@@ -157,9 +158,12 @@ class FisherDiscriminant(LinearClassifier):
             return self._total * self._axes.covariance(self._exponents)
         return self._total * in_units(self._scatter, self._exponents)
 
-    def _scores(self, X: Any) -> Array:
-        planes = self._planes
-        return planes.scores(X) if planes.far(X.dtype) else super()._scores(X)
+    def _form(self) -> Any:
+        return Centred(self.coef_, self.intercept_, self._planes)
+
+    def _restore(self, form: Any) -> None:
+        super()._restore(form)
+        self._planes = form.planes
 
 
 def _criterion(white: Whitening, total: float) -> float:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from linsep.data.arrays import require_finite
 from linsep.data.streams import by_block
 from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.model.expansion import Expansion
 from linsep.rows.kernels import check_kernel, kernel_of
 from linsep.train.blocks import Crew
 from linsep.train.gram import Dual, KernelScores, misplaced
@@ -190,9 +191,17 @@ class KernelPerceptron(LinearClassifier):
     def _scores(self, X: Any) -> Array:
         require_finite(X, self)
         with Crew(self.n_jobs) as crew:
-            scores = self._support.expand(self._kernel, X, self._coefficients, crew.map)
-        scores += self.intercept_
-        return scores.ravel() if scores.shape[1] == 1 else scores
+            return np.asarray(self._form().scores(X, crew.map))
+
+    def _form(self) -> Any:
+        return Expansion(self._support, self._coefficients, self.intercept_, self._kernel)
+
+    def _restore(self, form: Any) -> None:
+        self._support, self._coefficients = form.support, form.coefficients
+        self.intercept_, self._kernel = form.intercept, form.kernel
+        self._carrying = self._coefficients.any(axis=1)
+        self.dual_coef_ = self._coefficients[self._carrying].T.copy()
+        self.gamma_ = form.kernel.gamma
 
     @by_block
     def partial_fit(

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.special import expit, log_expit, log_softmax, softmax
 
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import separation
+from linsep.model.chances import chances, log_chances
 from linsep.train import dual_descent
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.multinomial import fit_softmax
@@ -173,17 +173,11 @@ class LogisticRegression(LinearClassifier):
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a row of numbers that sum to one."""
-        s = self.decision_function(X)
-        if s.ndim == 1:
-            return np.stack([expit(-s), expit(s)], axis=1)
-        return softmax(s, axis=1)
+        return chances(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, exact where these would round to zero or one."""
-        s = self.decision_function(X)
-        if s.ndim == 1:
-            return np.stack([log_expit(-s), log_expit(s)], axis=1)
-        return log_softmax(s, axis=1)
+        return log_chances(self.decision_function(X))
 
     def draw(self, X: Any, random_state: Any = 0) -> Array:
         """A class for each row drawn at random with its probability, instead of the likeliest."""

@@ -14,6 +14,7 @@ from linsep.data.study import Coded
 from linsep.errors import DataError, NotConverged
 from linsep.learners.base import one_of, positive
 from linsep.model.centred import CentredModel, in_range
+from linsep.model.forms import Centred
 from linsep.train.descent import Descent, descend
 from linsep.train.least_squares import Line, least_squares
 from linsep.train.loop import Listener, Pass, Status, listeners_of, tell
@@ -258,14 +259,17 @@ class LinearRegression(RegressorMixin, BaseEstimator):
             return scores_of(X, getattr(self, "encoding_", None), self.predict)
         X = check_shape(X, self, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            if self._plane.far(X.dtype):
-                values = self._plane.scores(X).reshape(X.shape[0], -1)
-                values = values[:, 0] if self.coef_.ndim == 1 else values
-            else:
-                values = np.asarray(X @ self.coef_.T) + self.intercept_
+            values = self._form().scores(X)
+        values = values if self.coef_.ndim == 1 else values.reshape(X.shape[0], -1)
         if not np.isfinite(values).all():
             require_finite(X, self)
         return in_range(values)
+
+    def _form(self) -> Centred:
+        return Centred(self.coef_, self.intercept_, self._plane)
+
+    def _restore(self, form: Centred) -> None:
+        self.coef_, self.intercept_, self._plane = form.weights, form.intercept, form.planes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

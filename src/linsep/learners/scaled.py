@@ -2,7 +2,6 @@
 
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
@@ -12,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.data.arrays import check_rows, check_weights
 from linsep.errors import ParameterError
 from linsep.learners.base import one_of
-from linsep.model.centred import CentredModel
-from linsep.rows.scaling import Frame, measure
+from linsep.model.forms import Framed, carried
+from linsep.rows.scaling import measure
 
 Array = npt.NDArray[Any]
 
@@ -96,7 +95,8 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.learner_, name):
                 setattr(self, name, getattr(self.learner_, name))
         if hasattr(self, "coef_"):
-            self.coef_, self.intercept_ = _carried(self._frame, self.learner_, X.dtype)
+            form = self.learner_.coef_, self.learner_.intercept_
+            self.coef_, self.intercept_ = carried(self._frame, *form, X.dtype)
         return self
 
     def _fitted(self) -> Any:
@@ -141,6 +141,19 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
         """The learner's own score: the share of rows right, or R² for numbers."""
         return self._fitted().score(self._rows(X), y, sample_weight)
 
+    def _form(self) -> Framed:
+        return Framed(self.learner_._form(), self._frame)
+
+    def _restore(self, form: Framed, learner: Any) -> None:
+        """Take over what a file holds, around a learner already restored."""
+        self.learner_, self._frame = learner, form.frame
+        self.centre_, self.scale_ = form.frame
+        for name in ("classes_", "n_iter_"):
+            if hasattr(learner, name):
+                setattr(self, name, getattr(learner, name))
+        if hasattr(learner, "coef_"):
+            self.coef_, self.intercept_ = form.weights, form.intercept
+
     @property
     def _order_matters(self) -> bool:
         return getattr(self.learner, "_order_matters", False)
@@ -155,14 +168,3 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.non_deterministic = inner.non_deterministic
         return tags
-
-
-def _carried(frame: Frame, learner: Any, dtype: Any) -> tuple[Array, Array]:
-    """w = v/s and b = a − ⟨w, c⟩, in the shapes the learner gives them."""
-    v, a = np.asarray(learner.coef_), np.asarray(learner.intercept_)
-    planes = np.atleast_2d(v).astype(np.float64) / frame.scale
-    at_centre = np.broadcast_to(np.atleast_1d(a).astype(np.float64), len(planes))
-    model = CentredModel(planes, at_centre, frame.centre)
-    model.require_finite()
-    coef, intercept = model.as_type(dtype)
-    return coef.reshape(v.shape), intercept if a.ndim else intercept.dtype.type(intercept[0])

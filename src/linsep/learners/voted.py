@@ -8,6 +8,7 @@ import numpy.typing as npt
 from linsep.data.arrays import require_finite
 from linsep.data.streams import by_block
 from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.model.expansion import Expansion, Votes
 from linsep.rows.kernels import Kernel, check_kernel, kernel_of
 from linsep.train.blocks import Crew
 from linsep.train.gram import KernelScores
@@ -189,16 +190,36 @@ class VotedPerceptron(LinearClassifier):
 
     def _scores(self, X: Any) -> Array:
         if self.decide != "vote" and self.kernel is None:
-            return self._model.scores(X)
+            return super()._scores(X)
         require_finite(X, self)
         with Crew(self.n_jobs) as crew:
             if self.decide == "vote":
                 bias = float(self.fit_intercept)
                 return votes(self._corrections, self._kernel, X, bias, crew.map)
-            support = self._corrections.support
-            scores = support.expand(self._kernel, X, self._coefficients, crew.map)
-        scores += self.intercept_
-        return scores.ravel() if scores.shape[1] == 1 else scores
+            return np.asarray(self._form().scores(X, crew.map))
+
+    def _form(self) -> Any:
+        if self.decide == "vote":
+            support, where, steps, survival = self._corrections
+            bias = float(self.fit_intercept)
+            return Votes(support, where, steps, survival, self._kernel, bias)
+        if self.kernel is None:
+            return super()._form()
+        support = self._corrections.support
+        return Expansion(support, self._coefficients, self.intercept_, self._kernel)
+
+    def _restore(self, form: Any) -> None:
+        if isinstance(form, Votes):
+            self._corrections = Corrections(form.support, form.where, form.steps, form.survival)
+            self._kernel = form.kernel
+            self.survival_ = form.survival
+            self.n_vectors_ = len(form.survival)
+        elif isinstance(form, Expansion):
+            self._corrections = nothing_yet(1)._replace(support=form.support)
+            self._coefficients, self.intercept_ = form.coefficients, form.intercept
+            self._kernel = form.kernel
+        else:
+            super()._restore(form)
 
     @by_block
     def partial_fit(

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep.data.chunks import spans
+from linsep.data.plain import is_sparse
 from linsep.errors import OverflowedError
 
 Array = npt.NDArray[Any]
@@ -45,7 +45,7 @@ class CentredModel(NamedTuple):
         limits = np.finfo(dtype)
         fits = ((numbers >= limits.tiny) & (numbers <= limits.max)).all()
         dtype = dtype if fits else np.float64
-        return self.weights.astype(dtype), self.intercept.astype(dtype)
+        return self.weights.astype(dtype, order="C"), self.intercept.astype(dtype)
 
     def far(self, dtype: Any) -> bool:
         """Whether ⟨w, x⟩ + b would lose half its digits around the centre in this type."""
@@ -64,8 +64,8 @@ class CentredModel(NamedTuple):
         return s.ravel() if s.shape[1] == 1 else s
 
     def _part(self, X: Any) -> Array:
-        rows = X.toarray() if sp.issparse(X) else X
-        return (rows - self.centre) @ self.weights.T
+        rows = X.toarray() if is_sparse(X) else X
+        return (rows - self.centre) @ np.ascontiguousarray(self.weights).T
 
     def require_finite(self) -> None:
         """Raise where a weight or an intercept has left the range of floats."""

@@ -3,7 +3,8 @@
 Needs neither the compiler nor scikit-learn.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,35 +12,36 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-class LinearModel(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class LinearModel:
     """One hyperplane for two classes, one per class for more.
 
     Attributes
     ----------
     weights : (K, d) array, with K = 1 for two classes
     intercept : (K,) array
-    classes : the labels, sorted; with two, the second is the positive one
     """
 
     weights: Array
     intercept: Array
-    classes: Array
 
     def scores(self, X: Any) -> Array:
         """⟨w, x⟩ + b for each row: a vector for two classes, a column per class for more."""
-        s = np.asarray(X @ self.weights.T)
+        s = np.asarray(X @ np.ascontiguousarray(self.weights).T)
         s += self.intercept.astype(s.dtype, copy=False)
         return s.ravel() if s.shape[1] == 1 else s
 
-    def labels(self, scores: Array) -> Array:
-        """The class of each row. A score of exactly zero is positive; ties go to the first."""
-        if scores.ndim == 1:
-            return self.classes[(scores >= 0).astype(np.intp)]
-        return self.classes[scores.argmax(axis=1)]
 
-    def ranked(self, scores: Array) -> Array:
-        """All classes for each row, best first."""
-        if scores.ndim == 1:
-            positive = (scores >= 0).astype(np.intp)
-            return self.classes[np.stack([positive, 1 - positive], axis=1)]
-        return self.classes[np.argsort(-scores, axis=1, kind="stable")]
+def labels(scores: Array, classes: Array) -> Array:
+    """The class of each row. A score of exactly zero is positive; ties go to the first."""
+    if scores.ndim == 1:
+        return classes[(scores >= 0).astype(np.intp)]
+    return classes[scores.argmax(axis=1)]
+
+
+def ranked(scores: Array, classes: Array) -> Array:
+    """All classes for each row, best first."""
+    if scores.ndim == 1:
+        positive = (scores >= 0).astype(np.intp)
+        return classes[np.stack([positive, 1 - positive], axis=1)]
+    return classes[np.argsort(-scores, axis=1, kind="stable")]

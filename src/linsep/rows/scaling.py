@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep.data.chunks import spans, sum_over
+from linsep.data.plain import is_sparse
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ class Frame(NamedTuple):
 
     def apply(self, X: Any) -> Any:
         """Rows in this frame, in their own layout and type; sparse rows are only divided."""
-        if sp.issparse(X):
+        if is_sparse(X):
             made = X.copy()
             made.data = (X.data / self.scale[X.indices]).astype(X.dtype)
             return made
@@ -52,7 +52,7 @@ def measure(X: Any, weights: Floats | None, how: str, n_jobs: int | None = None)
     """
     if weights is not None and not weights.all():
         X, weights = X[weights > 0], weights[weights > 0]
-    sparse = sp.issparse(X)
+    sparse = is_sparse(X)
     low = (X.min(axis=0).toarray().ravel() if sparse else X.min(axis=0)).astype(np.float64)
     high = (X.max(axis=0).toarray().ravel() if sparse else X.max(axis=0)).astype(np.float64)
     half = high / 2 - low / 2  # the range itself may be beyond the largest float
@@ -80,7 +80,7 @@ def _mean_and_deviation(
         part = X[span[0] : span[1]]
         c = np.ones(part.shape[0]) if weights is None else weights[span[0] : span[1]]
         total = float(c.sum())
-        if not sp.issparse(part):
+        if not is_sparse(part):
             u = part / half - low / half
             return total, c @ u, c @ np.square(u)
         u = part.data / half[part.indices] - (low / half)[part.indices]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
+from linsep._compile import exact, kernel
 from linsep.rows.gram import Gram, Support
 from linsep.rows.kernels import Each, Kernel
 from linsep.rows.rows import CSR, Rows, scores
@@ -194,9 +194,12 @@ def nothing_yet(planes: int) -> Corrections:
     return Corrections(Support(), np.zeros(0, np.int64), np.zeros((0, planes)), np.zeros(1))
 
 
-@kernel
+@exact
 def _count(K, where, steps, survival, bias, s, counted):  # type: ignore[no-untyped-def]
-    """Let every separator vote on every row; separator 0 has voted already."""
+    """Let every separator vote on every row; separator 0 has voted already.
+
+    `linsep.model.expansion.Votes` does the same without the compiler, bit by bit.
+    """
     for x in range(K.shape[0]):
         s[:] = 0.0
         for m in range(where.shape[0]):

@@ -1,0 +1,194 @@
+"""A model read from a file: it predicts without the compiler and without scikit-learn."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.labels import agree
+from linsep.data.plain import not_finite, plain_rows
+from linsep.errors import ParameterError
+from linsep.model.centred import in_range
+from linsep.model.chances import chances, log_chances
+from linsep.model.linear import labels, ranked
+from linsep.model.values import Unsaved
+from linsep.train.loop import Status
+
+Array = npt.NDArray[Any]
+
+LOG_ODDS = ("LogisticRegression", "LinearDiscriminantAnalysis")
+"""Learners whose scores are logarithms of odds, so that they have probabilities."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What a fitted learner predicts with. Made by `linsep.load`.
+
+    Predictions have the bytes that the learner gave which was saved.
+
+    Attributes
+    ----------
+    learner : name of the class that was fitted
+    parameters : what it was fitted with
+    classes_ : the labels, or None for a regression
+    n_features_in_, feature_names_in_ : of the training rows; names may be None
+    status_ : how training ended
+    encoding_ : how columns of a file became features, or None
+    results : numbers of the fit: n_iter, gap, objective, mistakes; None where there is none
+    certificate : what was proved of the training rows, as the text of a certificate, or None
+    data : fingerprint of the training rows, or None
+    scaled : whether rows are brought to one size first: None, "mean" or "min-max"
+    version : of the linsep that saved it
+    """
+
+    learner: str
+    parameters: dict[str, Any]
+    classes_: Any
+    n_features_in_: int
+    feature_names_in_: Any
+    status_: Status
+    form: Any = field(repr=False)
+    encoding_: Any = field(default=None, repr=False)
+    results: dict[str, Any] = field(default_factory=dict)
+    certificate: str | None = field(default=None, repr=False)
+    data: dict[str, Any] | None = None
+    scaled: str | None = None
+    version: str = ""
+
+    @property
+    def coef_(self) -> Array:
+        """(K, d) weights, where the model consists of hyperplanes."""
+        return self._linear("weights")
+
+    @property
+    def intercept_(self) -> Any:
+        """(K,) intercepts, where the model consists of hyperplanes."""
+        return self._linear("intercept")
+
+    def _linear(self, name: str) -> Any:
+        if self.form.name not in ("linear", "centred"):
+            raise AttributeError(
+                f"{self.learner} of the form {self.form.name!r} has no {name}; it scores rows by "
+                f"{self.form.carries} kept rows."
+            )
+        return getattr(self.form, name)
+
+    @property
+    def carries_rows(self) -> int:
+        """How many training rows the model holds: none, unless its kernel or vote needs them."""
+        return int(self.form.carries)
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether there is `predict_proba`."""
+        return self.learner in LOG_ODDS
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores of each row: a vector for two classes, a column per class for more."""
+        self._want_classes("decision_function")
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> Array:
+        names = self.feature_names_in_
+        X = plain_rows(X, self.n_features_in_, None if names is None else names.tolist())
+        if self.carries_rows:
+            self._require_finite(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(self.form.scores(X))
+        if not np.isfinite(scores).all():
+            self._require_finite(X)
+        return in_range(scores)
+
+    def _require_finite(self, X: Any) -> None:
+        problem = not_finite(X, self.feature_names_in_)
+        if problem is not None:
+            raise problem
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row, or for a regression its number."""
+        scores = self._scores(X)
+        if self.classes_ is not None:
+            return labels(scores, self.classes_)
+        return scores if self.form.weights.ndim == 1 else scores.reshape(len(scores), -1)
+
+    def rank(self, X: Any) -> Array:
+        """All classes for each row, best first."""
+        return ranked(self.decision_function(X), self.classes_)
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class for each row."""
+        self._want_chances()
+        if self.learner == "LinearDiscriminantAnalysis":
+            return np.exp(self.predict_log_proba(X))
+        return chances(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities."""
+        self._want_chances()
+        return log_chances(self.decision_function(X))
+
+    def transform(self, X: Any) -> Array:
+        """Coordinates along the axes of a linear discriminant analysis."""
+        axes = getattr(self.form, "axes", None)
+        if axes is None:
+            raise ParameterError(f"{self.learner} has no axes; LinearDiscriminantAnalysis does.")
+        X = plain_rows(X, self.n_features_in_)
+        self._require_finite(X)
+        along = in_range(axes.scores(X)).reshape(X.shape[0], -1)
+        return along.astype(X.dtype, copy=False)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of rows predicted right; for a regression R², one minus the share unexplained.
+
+        With several targets, the mean of R² over them.
+        """
+        if self.classes_ is not None:
+            return float(np.mean(agree(y, self.predict(X))))
+        y = np.asarray(y, np.float64)
+        left = np.square(y - self.predict(X)).sum(axis=0)
+        return float(np.mean(1.0 - left / np.square(y - y.mean(axis=0)).sum(axis=0)))
+
+    def to_estimator(self) -> Any:
+        """The scikit-learn estimator again: for pipelines, pictures and proofs.
+
+        It predicts as this model does; `fit` starts anew. Imports the compiler and scikit-learn.
+        """
+        import linsep  # the learners lie downstream: reached as a user would, by public name
+
+        kept = {k: v for k, v in self.parameters.items() if not isinstance(v, Unsaved)}
+        learner = getattr(linsep, self.learner)(**kept)
+        learner._restore(self.form if self.scaled is None else self.form.inner)
+        self._publish(learner)
+        if self.scaled is None:
+            return learner
+        around = linsep.Scaled(getattr(linsep, self.learner)(**kept), how=self.scaled)
+        around._restore(self.form, learner)
+        self._publish(around)
+        return around
+
+    def _publish(self, learner: Any) -> None:
+        """What every fitted estimator says of its training."""
+        learner.n_features_in_ = self.n_features_in_
+        learner.status_ = self.status_
+        if self.feature_names_in_ is not None:
+            learner.feature_names_in_ = self.feature_names_in_
+        if self.classes_ is not None:
+            learner.classes_ = self.classes_
+        if self.encoding_ is not None:
+            learner.encoding_ = self.encoding_
+        for name, value in self.results.items():
+            if value is not None:
+                setattr(learner, f"{name}_", value)
+        learner._from_file = True
+
+    def _want_classes(self, what: str) -> None:
+        if self.classes_ is None:
+            raise ParameterError(f"{self.learner} predicts numbers and has no {what}; use predict.")
+
+    def _want_chances(self) -> None:
+        if not self.probabilistic:
+            raise ParameterError(
+                f"{self.learner} has no probabilities; use decision_function, or fit one of "
+                f"{' or '.join(LOG_ODDS)}."
+            )
