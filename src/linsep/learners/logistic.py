@@ -1,32 +1,39 @@
 """Logistic regression, two classes or many, with a certified duality gap."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
 
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import separation
 from linsep.model.chances import chances, log_chances
 from linsep.train import dual_descent
 from linsep.train.loop import Listener, Pass, Status
+from linsep.train.losses import Logistic
 from linsep.train.multinomial import fit_softmax
 from linsep.train.newton import fit_logistic
 from linsep.train.order import seed_of
+from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
 from linsep.train.quasi_logistic import fit_any
+from linsep.train.score_losses import Planes, ScoreLoss, Softmax
 
 Array = npt.NDArray[Any]
+STEPPING = ("gradient", "minibatch", "sgd")
 DENSE = 2_000_000  # numbers up to which sparse rows may be written out for an exact method
 
 
 class LogisticRegression(LinearClassifier):
     """Probabilities of the classes, from the hyperplanes under which the labels are most likely.
 
-    Minimises ½‖w‖² + C Σ cᵢ log(1 + exp(−yᵢ(⟨w, xᵢ⟩ + b))), or with more classes
-    ½‖W‖² + C Σ cᵢ (−log softmax of the own class); intercepts are not penalised. `C=numpy.inf` is
+    Minimises Ω(w) + C Σ cᵢ log(1 + exp(−yᵢ(⟨w, xᵢ⟩ + b))), or with more classes
+    Ω(W) + C Σ cᵢ (−log softmax of the own class), with Ω(w) = (1 − ρ)/2 ‖w‖² + ρ‖w‖₁ and ρ the
+    `l1_ratio`; intercepts are not penalised. `C=numpy.inf` is
     maximum likelihood, whose answer does not depend on how the features are encoded. The fit ends
     when the duality gap, computed from the data, is at most `tol` of the objective.
 
@@ -34,14 +41,35 @@ class LogisticRegression(LinearClassifier):
     ----------
     C : float
         Weight of the losses against the penalty; a Gaussian prior of variance C on each weight.
-    solver : {'auto', 'newton', 'dual'}
+    l1_ratio : float
+        ρ between 0 and 1: the part of the penalty that is the sum of |w| instead of ½‖w‖². Any ρ
+        above 0 sets weights of features that do not help to exactly zero.
+    solver : {'auto', 'newton', 'dual', 'gradient', 'minibatch', 'sgd'}
         Newton's method on sums over rows (dense rows), or coordinate descent on the dual (two
         classes, finite C). 'auto' picks the faster; sparse rows with several classes or without a
-        penalty are left to quasi-Newton steps.
+        penalty are left to quasi-Newton steps. The lectures' ways: steps along the gradient of all
+        rows with a line search; by folds of `batch_size` rows, drawn anew in each pass; or by the
+        delta rule w ← w + η(t − σ)x, row by row. After each pass of these the gap is computed; the
+        weights kept are the best met.
     tol : float
         The relative duality gap asked for.
     max_iter : int
         The most passes over the data.
+    eta0 : 'auto' or float
+        The step size of gradient, minibatch and sgd, or its start. 'auto' suits the data, and lets
+        'gradient' search along each step.
+    schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'}
+        The step in pass t. 'auto' divides eta0 by 1 + the number of passes so far that have not
+        lowered the objective.
+    batch_size : int
+        Rows in a fold.
+    scale : bool
+        Whether gradient, minibatch and sgd step in columns brought to one scale (and carry the
+        weights back); without it steps are those of the raw features.
+    shuffle : bool
+        Present rows to minibatch and sgd in a new order each pass, or always as given.
+    trace : bool
+        Record passes, and for gradient, minibatch and sgd steps, in `trace_`.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
         As in `Perceptron`. Threads never change the result.
 
@@ -74,35 +102,57 @@ class LogisticRegression(LinearClassifier):
 
     _any_scale = True
 
+    @property
+    def _order_matters(self) -> bool:  # type: ignore[override]
+        return self.solver in ("minibatch", "sgd")
+
     def __init__(
         self,
         C: float = 1.0,
         *,
+        l1_ratio: float = 0.0,
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        eta0: Any = "auto",
+        schedule: str = "auto",
+        batch_size: int = 32,
+        scale: bool = True,
+        shuffle: bool = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
     ) -> None:
         self.C = C
+        self.l1_ratio = l1_ratio
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.eta0 = eta0
+        self.schedule = schedule
+        self.batch_size = batch_size
+        self.scale = scale
+        self.shuffle = shuffle
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.trace = trace
         self.callback = callback
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
         if not np.isposinf(self.C):
             positive("C", self.C)
-        one_of("solver", self.solver, ("auto", "newton", "dual"))
+        one_of("solver", self.solver, ("auto", "newton", "dual", *STEPPING))
+        positive("l1_ratio", self.l1_ratio, zero=True)
+        if self.l1_ratio > 1:
+            raise ParameterError(f"l1_ratio is {self.l1_ratio!r}; give a number from 0 to 1.")
+        check_steps(self)
         positive("tol", self.tol)
         positive("max_iter", self.max_iter, whole=True)
 
@@ -124,6 +174,8 @@ class LogisticRegression(LinearClassifier):
         problem.settle()
         self.solver_ = self._choose(problem)
         X, C = problem.X, float(self.C)
+        if self.solver_ in STEPPING:
+            return self._finish(problem, self._step_down(problem, listeners))
         if self.solver_ == "quasi-newton" and problem.n_rows * problem.n_features <= DENSE:
             self.solver_, X = "newton", X.toarray()
         weights = problem.weights if problem.weights.size else None
@@ -152,6 +204,31 @@ class LogisticRegression(LinearClassifier):
             else:
                 K = problem.n_classes
                 found = fit_softmax(X, problem.codes, weights, C, n_classes=K, **settings)
+        return self._finish(problem, found)
+
+    @property
+    def _penalty(self) -> Elastic:
+        return Elastic(float(self.l1_ratio), 1.0 - float(self.l1_ratio))
+
+    def _step_down(self, problem: Problem, listeners: list[Listener]) -> Any:
+        return descend_scores(self, problem, listeners, _loss(problem), self._penalty, None)
+
+    @available_if(lambda self: self.solver in ("minibatch", "sgd"))
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning from these rows, once, in the order given, in the units of the data.
+
+        Pass all labels in `classes` on the first call if these rows do not hold them all. The
+        penalty is shared out among all rows so far; how far the weights are from the optimum is
+        not known until `fit` or `linsep.gap` looks at all rows.
+        """
+        problem = self._part(X, y, classes, sample_weight, not hasattr(self, "coef_"))
+        take_in(self, problem, _loss(problem), self._penalty)
+        return self
+
+    def _reset(self, problem: Problem) -> None:
+        self._rows_seen = 0
+
+    def _finish(self, problem: Problem, found: Any) -> Status:
         self._publish(problem, found)
         self.proof_ = None
         if found.status is Status.no_optimum and self.fit_intercept:
@@ -185,6 +262,10 @@ class LogisticRegression(LinearClassifier):
         chance = np.random.default_rng(seed_of(random_state)).random(len(p))
         place = (np.cumsum(p, axis=1) < chance[:, None]).sum(axis=1)
         return self.classes_[np.minimum(place, p.shape[1] - 1)]
+
+
+def _loss(problem: Problem) -> ScoreLoss:
+    return Planes(Logistic()) if problem.binary else Softmax(problem.n_classes)
 
 
 def _all(listeners: list[Listener]) -> Listener | None:

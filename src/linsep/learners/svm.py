@@ -1,19 +1,26 @@
 """The linear support vector machine, with a certified duality gap."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
 
+from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
-from linsep.train.dual_descent import Check, Solution, one_vs_rest, solve
+from linsep.learners.descents import check_steps, descend_scores, take_in
+from linsep.train.dual_descent import Check, Solution
 from linsep.train.loop import Listener, Pass, Status
+from linsep.train.losses import Hinge, SquaredHinge
+from linsep.train.machines import Machine, one_vs_rest
 from linsep.train.order import seed_of
-from linsep.train.polish import polish
+from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
+from linsep.train.score_losses import Planes, ScoreLoss
 
 Array = npt.NDArray[Any]
-SMALL = 5000  # rows up to which the last digits are worth a linear system
+
+RIDGE = Elastic(0.0, 1.0)
 
 
 class LinearSVC(LinearClassifier):
@@ -28,12 +35,19 @@ class LinearSVC(LinearClassifier):
     C : float
         Weight of the losses against the penalty.
     loss : {'hinge', 'squared_hinge'}
-    solver : {'auto', 'dual'}
-        Coordinate descent on the dual.
+    solver : {'auto', 'dual', 'newton', 'sgd'}
+        Coordinate descent on the dual; Newton's method on the primal (squared hinge); or
+        subgradient steps row by row. 'auto' picks the fastest, which for data with one short side
+        is Newton's method or, for the hinge, an interior point method: neither minds features of
+        different scales.
     tol : float
         The relative duality gap asked for.
     max_iter : int
-        The most passes over the rows in play.
+        The most passes over the rows in play, or steps.
+    eta0, schedule, scale, shuffle, trace
+        Of solver='sgd', as in `LogisticRegression`.
+    warm_start : bool
+        Begin from the multipliers or weights of the fit before.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
         As in `Perceptron`. Threads never change the result.
 
@@ -46,9 +60,11 @@ class LinearSVC(LinearClassifier):
     gap_ : float
         How far above the optimum it can be at most, relative to it.
     support_ : array of int
-        Rows that hold the boundary in place: those with a multiplier above zero.
+        Rows that hold the boundary in place: those with a multiplier above zero. After
+        solver='sgd', which keeps no multipliers, those on or inside the margin.
     dual_coef_ : (K, n_support) array
-        Their multipliers times their signs, so that coef_ = dual_coef_ @ X[support_].
+        Their multipliers times their signs, so that coef_ = dual_coef_ @ X[support_]; not after
+        solver='sgd'.
     margin_ : float or (K,) array
         1/‖w‖: the distance from the boundary to the planes ⟨w, x⟩ + b = ±1.
 
@@ -61,6 +77,12 @@ class LinearSVC(LinearClassifier):
     (1.0, ['up'])
     """
 
+    @property
+    def _order_matters(self) -> bool:  # type: ignore[override]
+        return self.solver == "sgd"
+
+    batch_size = 1  # sgd steps row by row
+
     def __init__(
         self,
         C: float = 1.0,
@@ -69,10 +91,16 @@ class LinearSVC(LinearClassifier):
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 1000,
+        eta0: Any = "auto",
+        schedule: str = "auto",
+        scale: bool = True,
+        shuffle: bool = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -81,22 +109,40 @@ class LinearSVC(LinearClassifier):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.eta0 = eta0
+        self.schedule = schedule
+        self.scale = scale
+        self.shuffle = shuffle
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.trace = trace
         self.callback = callback
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
         positive("C", self.C)
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
-        one_of("solver", self.solver, ("auto", "dual"))
+        one_of("solver", self.solver, ("auto", "dual", "newton", "sgd"))
         positive("tol", self.tol)
         positive("max_iter", self.max_iter, whole=True)
+        check_steps(self)
+        if self.solver == "newton" and self.loss == "hinge":
+            raise ParameterError(
+                "solver='newton' needs second derivatives, and loss='hinge' has a corner instead. "
+                "Use loss='squared_hinge', or solver='auto', which is as quick for the hinge."
+            )
+
+    def _reset(self, problem: Problem) -> None:
+        self._rows_seen = 0
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
+        before = self._before(problem) if self.warm_start else None
+        if self.solver == "sgd":
+            return self._by_rows(problem, listeners, before)
         settings: dict[str, Any] = {
             "weights": problem.weights if problem.weights.size else None,
             "C": float(self.C),
@@ -107,33 +153,68 @@ class LinearSVC(LinearClassifier):
             "seed": seed_of(self.random_state),
             "n_jobs": self.n_jobs,
         }
+
+        def fit(machine: Machine, k: int) -> Solution:
+            alpha = None if before is None or before[2] is None else before[2][k]
+            if self.solver == "newton":
+                start = None if before is None else (before[0][k], float(before[1][k]))
+                found = machine.by_steps(machine.tol, self.max_iter, machine.listener, start)
+                return machine.finished(found)
+            if self.solver == "dual":
+                return machine.finished(machine.by_passes(self.max_iter, alpha))
+            return machine.auto(alpha)
+
         if problem.binary:
             signs = np.where(problem.codes == 1, 1.0, -1.0)
-            found = [solve(problem.X, signs, listener=_telling(listeners), **settings)]
+            machine = Machine(problem.X, signs, listener=_telling(listeners), **settings)
+            found = [fit(machine, 0)]
         else:
-            found = one_vs_rest(problem.X, problem.codes, problem.n_classes, **settings)
-        if problem.n_rows <= SMALL:
-            found = [self._polished(problem, k, one) for k, one in enumerate(found)]
+            found = one_vs_rest(problem.X, problem.codes, problem.n_classes, fit, **settings)
         self._publish(problem, found)
         return worst([one.status for one in found])
 
-    def _polished(self, problem: Problem, k: int, found: Solution) -> Solution:
-        """The optimum to the last digit, where a small linear system gives it."""
-        signs = np.where(problem.codes == (1 if problem.binary else k), 1.0, -1.0)
-        caps = np.full(problem.n_rows, float(self.C))
-        if problem.weights.size:
-            caps *= problem.weights
-        better = polish(
-            problem.X, signs, caps, found.alpha,
-            squared=self.loss == "squared_hinge", fit_intercept=self.fit_intercept,
-        )  # fmt: skip
-        if better is None or not better.primal <= found.primal * (1 + 1e-12):
-            return found
-        gap = max(0.0, better.primal - better.dual)
-        return found._replace(
-            w=better.w, b=better.b, alpha=better.alpha, primal=better.primal, dual=better.dual,
-            gap=gap, status=Status.converged if gap <= self.tol * better.primal else found.status,
-        )  # fmt: skip
+    def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
+        """Weights, intercepts and multipliers of the fit before, where they fit this problem."""
+        planes = 1 if problem.binary else problem.n_classes
+        if not hasattr(self, "coef_") or self.coef_.shape != (planes, problem.n_features):
+            return None
+        alpha = None
+        if hasattr(self, "dual_coef_") and self._n_rows == problem.n_rows:
+            alpha = np.zeros((planes, problem.n_rows))
+            own = np.arange(problem.n_classes)[:, None] == problem.codes
+            signs = np.where(own[1:] if problem.binary else own, 1.0, -1.0)
+            alpha[:, self.support_] = np.maximum(0.0, self.dual_coef_ * signs[:, self.support_])
+        return self.coef_, self.intercept_, alpha
+
+    def _by_rows(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
+        start = None if before is None else before[:2]
+        found = descend_scores(self, problem, listeners, self._score_loss, RIDGE, start)
+        self.coef_ = np.asarray(found.w, problem.X.dtype)
+        self.intercept_ = np.asarray(found.b, problem.X.dtype)
+        self.n_iter_ = found.n_iter
+        self.objective_, self.gap_ = found.primal, max(0.0, found.relative_gap)
+        signs = self._score_loss.signs(problem.codes, len(self.coef_))
+        z = signs * (np.asarray(problem.X @ self.coef_.T) + self.intercept_)
+        self.support_ = np.flatnonzero((z <= 1).any(axis=1))
+        if hasattr(self, "dual_coef_"):
+            del self.dual_coef_
+        self._set_margin(problem)
+        return Status.gap_left if found.status is Status.budget else found.status
+
+    @property
+    def _score_loss(self) -> Planes:
+        return Planes(Hinge() if self.loss == "hinge" else SquaredHinge())
+
+    @available_if(lambda self: self.solver == "sgd")
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning from these rows, once, in the order given, in the units of the data.
+
+        As `LogisticRegression.partial_fit`.
+        """
+        problem = self._part(X, y, classes, sample_weight, not hasattr(self, "coef_"))
+        loss: ScoreLoss = self._score_loss
+        take_in(self, problem, loss, RIDGE)
+        return self
 
     def _publish(self, problem: Problem, found: list[Solution]) -> None:
         dtype = problem.X.dtype
@@ -148,6 +229,10 @@ class LinearSVC(LinearClassifier):
         signed = alpha * np.where(own[1:] if problem.binary else own, 1.0, -1.0)
         self.support_ = np.flatnonzero(alpha.any(axis=0))
         self.dual_coef_ = signed[:, self.support_]
+        self._n_rows = problem.n_rows
+        self._set_margin(problem)
+
+    def _set_margin(self, problem: Problem) -> None:
         with np.errstate(divide="ignore"):
             margins = 1.0 / np.linalg.norm(self.coef_.astype(np.float64), axis=1)
         self.margin_ = margins[0] if problem.binary else margins

@@ -1,11 +1,10 @@
 """Linear regression by descent on ½ mean squared error: whole batches, folds, or single rows.
 
-Columns are seen as z = (x·2^-e − m)/s, with mean zero and spread one where scaling is asked for,
-so that one step size suits all of them; weights are carried back to the units of the data.
+Columns are seen through a lens (`linsep.train.lens`), so that one step size suits all of them.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,51 +13,15 @@ from linsep._compile import kernel
 from linsep.rows.rows import CSR
 from linsep.train.blocks import Crew
 from linsep.train.least_squares import Line, Targets, targets_of
+from linsep.train.lens import Lens, View, lens_of, raw_lens
 from linsep.train.loop import Listener, Pass, Status, run
-from linsep.train.moments import Floats, Frame, frame_of, power
+from linsep.train.moments import Floats, frame_of
 from linsep.train.order import Order
 from linsep.train.problem import Block, Problem
 
 EVERYTHING = 1e4  # a loss this many times the first one has left for good
 NOTHING = 1e-30  # a change of loss, for targets of at most one, that is only rounding
 CALM = 5  # passes in a row that must change little before a random order may end
-
-
-class Lens(NamedTuple):
-    """z = (x · exact − shift) · rate, column by column; `exact` are powers of two."""
-
-    exact: Floats
-    shift: Floats
-    rate: Floats
-
-    def of(self, X: Any) -> Any:
-        """Rows of z. Sparse rows are never shifted, and stay sparse."""
-        if sp.issparse(X):
-            factor = self.exact * self.rate
-            return sp.csr_array((X.data * factor[X.indices], X.indices, X.indptr), shape=X.shape)
-        Z = X * self.exact
-        Z -= self.shift
-        Z *= self.rate
-        return Z
-
-
-def lens_of(problem: Problem, frame: Frame, centre: bool) -> Lens:
-    """Mean zero (of dense rows, with `centre`) and mean square one."""
-    d = problem.n_features
-    shift = frame.means[0] if centre and not sp.issparse(problem.X) else np.zeros(d)
-    lens = Lens(power(-frame.exponents), shift, np.ones(d))
-
-    def squares(block: Block) -> Floats:
-        part = frame.part(block)
-        return _weighted_squares(lens.of(part.X), part.weights)
-
-    spread = np.sqrt(problem.sum(squares, np.add) / frame.total)
-    alive = spread > 2 * frame.rounding * frame.top
-    return lens._replace(rate=np.divide(1.0, spread, out=np.zeros(d), where=alive))
-
-
-def _weighted_squares(Z: Any, weights: Floats) -> Floats:
-    return np.asarray(weights @ (Z.power(2) if sp.issparse(Z) else np.square(Z)))
 
 
 class Descent:
@@ -74,7 +37,7 @@ class Descent:
         with np.errstate(over="ignore", invalid="ignore"):
             self.standard = lens_of(problem, self.frame, fit_intercept)
         d = problem.n_features
-        self.lens = self.standard if scale else Lens(np.ones(d), np.zeros(d), np.ones(d))
+        self.lens = self.standard if scale else raw_lens(d)
         self.a, self.b = np.zeros((Y.shape[1], d)), np.zeros(Y.shape[1])
         if start == "two-point":
             self._through_two_points()
@@ -135,53 +98,9 @@ class Descent:
             g = (g * exact - np.outer(level, shift)) * rate
         return float(np.square(np.column_stack([g, level])).max()) / 2
 
-    def steepness(self) -> float:
-        """The largest eigenvalue of the second derivative, by the power method, to some percent."""
-        d = self.problem.n_features
-        v = np.append(np.cos(np.arange(d)), 1.0 * self.free)
-        found = 0.0
-        for _ in range(30):
-            length = float(np.sqrt(np.square(v).sum()))
-            if not 0 < length < np.inf:
-                return found
-            v /= length
-            u = self._curve(v)
-            before, found = found, float(v @ u)
-            v = u
-            if abs(found - before) <= 0.01 * found:
-                break
-        return found
-
-    def _curve(self, v: Floats) -> Floats:
-        """(1/N) Σ wᵢ (zᵢ, 1)⟨(zᵢ, 1), v⟩"""
-
-        def of(block: Block) -> Floats:
-            part = self.frame.part(block)
-            Z = self.lens.of(part.X)
-            s = part.weights * (np.asarray(Z @ v[:-1]) + v[-1])
-            return np.append(np.asarray(Z.T @ s), s.sum() * self.free)
-
-        with Crew(1), np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self.problem.sum(of, np.add) / self.frame.total)
-
-    def longest(self) -> float:
-        """max wᵢ‖(zᵢ, 1)‖² / mean w"""
-
-        def of(block: Block) -> float:
-            part = self.frame.part(block)
-            Z = self.lens.of(part.X)
-            squares = np.asarray((Z.power(2) if sp.issparse(Z) else np.square(Z)).sum(axis=1))
-            return float((part.weights * (squares + self.free)).max(initial=0.0))
-
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self.problem.sum(of, max) / (self.frame.total / self.problem.n_rows)
-
     def step_size(self, batch_size: int | None) -> float:
-        """1/(λ + r²/B): safe for the mean of B rows of square length up to r²."""
-        steep = 1.05 * self.steepness()
-        if batch_size is not None:
-            steep += self.longest() / batch_size
-        return 1.0 / steep if 0 < steep < np.inf else 1.0
+        """A safe step for the mean of that many rows; None for all of them."""
+        return View(self.problem, self.frame, self.lens, self.free).step_size(batch_size)
 
     def step(self, eta: float, slope: tuple[Floats, Floats]) -> None:
         """(a, b) ← (a, b) − η ∇"""

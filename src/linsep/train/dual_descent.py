@@ -230,7 +230,7 @@ def _descend(
     """Make passes, and look at all rows when it is due, until the gap is closed."""
     outlook = Outlook(tol, best.primal, often=state.ground.entries < SMALL)
     while True:
-        met = state.one_pass()
+        met = state.one_pass(max_iter - state.n_iter)
         over = state.n_iter >= max_iter or halt.is_set()
         if not (outlook.due(met) or over):
             state.narrow()
@@ -306,6 +306,13 @@ def one_vs_rest(
         signs = np.where(codes == k, 1.0, -1.0)
         return solve(X, signs, n_jobs=1, lanes=1, halt=halt, ground=ground, **settings)
 
+    return each_class(fit, n_classes, n_jobs, halt)
+
+
+def each_class(
+    fit: Callable[[int], Solution], n_classes: int, n_jobs: int | None, halt: Event
+) -> list[Solution]:
+    """`fit` of every class, by several threads; `halt` is set after an interrupt."""
     with ThreadPoolExecutor(min(threads(n_jobs), n_classes)) as pool:
         waiting = [pool.submit(fit, k) for k in range(n_classes)]
         try:

@@ -104,10 +104,13 @@ class DualState:
         listing = np.flatnonzero(self.points[:, ALPHA])
         self._add(listing, self.points[listing, SIGN] * self.points[listing, ALPHA])
 
-    def one_pass(self) -> float:
-        """Visit every row in play; returns the sum of the slacks as they were met."""
+    def one_pass(self, most: int = LAPS) -> float:
+        """Visit every row in play; returns the sum of the slacks as they were met.
+
+        Where there are few entries, several passes are made at once, `most` at most.
+        """
         at = self.working
-        laps = max(1, min(LAPS, SMALL // (4 * max(1, at.entries)))) if at.block == 1 else 1
+        laps = max(1, min(LAPS, most, SMALL // (4 * max(1, at.entries)))) if at.block == 1 else 1
         blocks = np.concatenate([at.order(self.n_iter + k) for k in range(1, laps + 1)])
         self.n_iter += laps
         if self._free:

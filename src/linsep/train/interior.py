@@ -104,6 +104,11 @@ class Rows:
         G[-1, -1] = theta.sum()
         return G
 
+    def inside(self, w: Array, b: float) -> tuple[Array, float]:
+        """Weights and intercept for the rows z; what no row can see is left out."""
+        v = np.asarray(w, np.float64) * self.scale
+        return v if self._turn is None else self._turn.T @ v, float(b) + float(self.centre @ w)
+
     def outside(self, v: Array, b: float) -> tuple[Array, float]:
         """Weights and intercept for the rows as they were given."""
         w = (self._turn @ v if self._turn is not None else v) / self.scale

@@ -1,0 +1,57 @@
+"""Penalties of the weights: value, conjugate and shrinking step."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class Elastic(NamedTuple):
+    """Ω(w) = l1 ‖w‖₁ + ½ l2 ‖w‖²: the lasso's corner at zero, the ridge's roundness, or both.
+
+    >>> w = np.array([3.0, -4.0])
+    >>> Elastic(1.0, 0.0).value(w), Elastic(0.0, 1.0).value(w)
+    (7.0, 12.5)
+    >>> Elastic(1.0, 1.0).conjugate(np.array([0.5, 3.0]))  # ½(3 − 1)²
+    2.0
+    """
+
+    l1: float
+    l2: float
+
+    def value(self, W: Array) -> float:
+        """Ω(W)"""
+        return self.l1 * float(np.abs(W).sum()) + 0.5 * self.l2 * float(np.vdot(W, W))
+
+    def room(self, V: Array) -> float:
+        """The largest s ≤ 1 with Ω*(sV) finite."""
+        if self.l2 > 0:
+            return 1.0
+        largest = float(np.abs(V).max(initial=0.0))
+        return min(1.0, self.l1 / largest) if largest > 0 else 1.0
+
+    def conjugate(self, V: Array) -> float:
+        """Ω*(V) = max ⟨V, W⟩ − Ω(W), for V within `room`."""
+        if self.l2 == 0:
+            return 0.0
+        over = np.maximum(np.abs(V) - self.l1, 0.0)
+        return float(np.vdot(over, over)) / (2.0 * self.l2)
+
+
+def highest(terms: Any, penalty: Elastic, V: Array) -> tuple[float, float]:
+    """The s ≤ 1 with the largest of some D(s) = terms(s) − Ω*(sV), and that value.
+
+    Far from the optimum multipliers point too far, and shrinking them all gives a better bound;
+    without an l2 part nothing else is feasible.
+    """
+    most = penalty.room(V)
+    largest = float(np.abs(V).max(initial=0.0))
+    inside = min(most, penalty.l1 / largest) if largest > 0 else most
+    best = (0.0, 0.0)
+    for s in (most, inside, 0.7 * most + 0.3 * inside, 0.5 * most, 0.2 * most, 0.05 * most):
+        value = terms(s) - penalty.conjugate(s * V)
+        if value > best[1]:
+            best = (s, value)
+    return best
