@@ -17,12 +17,15 @@ from linsep.data.streams import Chunks, opened, scores_of
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
 from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
+from linsep.train.checkpoint import Checkpoint, Keeper, fingerprint
 from linsep.train.loop import Listener, Status, listeners_of
 from linsep.train.problem import Problem
 from linsep.train.progress import Progress
 from linsep.train.trace import Trace
 
 Array = npt.NDArray[Any]
+
+_FREE = {"max_iter", "n_jobs", "verbose", "warm_start"}  # may differ when a fit is resumed
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -34,6 +37,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     _order_matters = False
     """Whether rows are presented one after the other, so that shuffling them changes the answer."""
+
+    _resumable: tuple[str, ...] = ()
+    """Attributes that hold what the next pass of a run depends on."""
 
     status_: Status
     classes_: Array
@@ -52,6 +58,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         *,
         callback: Any = None,
         verbose: bool = False,
+        checkpoint: Any = None,
     ) -> Self:
         """Learn from rows `X` and labels `y`.
 
@@ -63,6 +70,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         callback : a callable told of every pass, or a list of them; one that returns True
             ends the fit
         verbose : show progress on stderr
+        checkpoint : path of a file that is written every few seconds; if the process dies, the same
+            call goes on from there and ends with the same bytes. Learners that make passes of
+            corrections go on from the last pass; solvers of few passes begin again.
 
         Returns
         -------
@@ -73,12 +83,34 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             problem = self._problem(X, y, sample_weight)
             self._from_file = False
             self._reset(problem)
+            keeper = self._keeper(problem, checkpoint)
             with self._listening(callback, verbose) as listeners:
-                status = self._train(problem, listeners)
+                status = self._train(problem, [*listeners, *keeper])
                 problem.settle()
                 self._end(status)
         self.encoding_ = encoding
         return self
+
+    def _keeper(self, problem: Problem, checkpoint: Any) -> list[Listener]:
+        """The listener that saves what the next pass depends on, if a checkpoint is asked for."""
+        if checkpoint is None:
+            return []
+        if getattr(self, "trace", False):
+            raise ParameterError(
+                "trace=True records a whole run, which a resumed one is not; leave out trace or "
+                "checkpoint."
+            )
+        if not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(checkpoint)
+        weights = problem.weights if problem.weights.size else None
+        settings = {k: v for k, v in self._settings().items() if k not in _FREE}
+        keeper = Keeper(checkpoint, self, self._resumable, {
+            "learner": type(self).__name__, "parameters": settings,
+            "classes": [str(one) for one in self.classes_.tolist()],
+            "data": list(fingerprint(problem.X, problem.codes, weights)),
+        })  # fmt: skip
+        keeper.check()
+        return [keeper]
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit could honour; learners with such parameters override."""

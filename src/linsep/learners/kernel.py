@@ -76,6 +76,7 @@ class KernelPerceptron(LinearClassifier):
     """
 
     _order_matters = True
+    _resumable = ("_walk", "_dual", "mistakes_", "mistakes_per_epoch_")
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class KernelPerceptron(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
         with Crew(self.n_jobs) as crew:
-            walk = self._begin(problem, crew)
+            walk = self._walk = self._begin(problem, crew)
             status = run(
                 lambda epoch: self._pass(problem, walk, epoch, seed, self.shuffle),
                 lambda done: self._ending(problem, done),
@@ -143,6 +144,7 @@ class KernelPerceptron(LinearClassifier):
                 F = walk.gram.combine(self._dual.index, self._dual.kept)
                 if misplaced(problem, F, self.intercept_) > 0:
                     status = Status.averaged
+            del self._walk  # it holds the rows
         return status
 
     def _begin(self, problem: Problem, crew: Crew) -> KernelScores:

@@ -58,6 +58,7 @@ class PassiveAggressive(LinearClassifier):
     """
 
     _order_matters = True
+    _resumable = ("_ensemble", "mistakes_", "mistakes_per_epoch_", "_patience")
 
     def __init__(
         self,
@@ -110,15 +111,15 @@ class PassiveAggressive(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
-        best, first, waited = float("inf"), 0.0, 0
+        self._patience = [float("inf"), 0.0, 0]
 
         def ending(done: Pass) -> Status | None:
-            nonlocal best, first, waited
+            best, first, waited = self._patience
             if done.updates == 0:
                 return Status.separated
             first = done.loss if done.epoch == 1 else first
             waited = 0 if done.loss < best - self.tol * first else waited + 1
-            best = min(best, done.loss)
+            self._patience = [min(best, done.loss), first, waited]
             return Status.converged if waited >= 5 else None
 
         status = run(

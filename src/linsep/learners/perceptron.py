@@ -98,6 +98,7 @@ class Perceptron(LinearClassifier):
     """
 
     _order_matters = True
+    _resumable = ("_ensemble", "mistakes_", "mistakes_per_epoch_")
 
     def __init__(
         self,

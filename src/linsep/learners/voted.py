@@ -66,6 +66,7 @@ class VotedPerceptron(LinearClassifier):
     """
 
     _order_matters = True
+    _resumable = ("_walk", "_survivors", "mistakes_", "mistakes_per_epoch_")
 
     def __init__(
         self,
@@ -120,9 +121,9 @@ class VotedPerceptron(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
-        survivors = Survivors(self._corrections)
+        survivors = self._survivors = Survivors(self._corrections)
         with Crew(self.n_jobs) as crew:
-            walk = self._begin(problem, crew)
+            walk = self._walk = self._begin(problem, crew)
             status = run(
                 lambda epoch: self._pass(problem, walk, survivors, epoch, seed, self.shuffle),
                 lambda done: Status.separated if done.updates == 0 else None,
@@ -134,6 +135,7 @@ class VotedPerceptron(LinearClassifier):
         if status is Status.budget or (status is Status.separated and self.decide != "last"):
             status = Status.voted
         self._publish(survivors.corrections(problem.X, walk.votes[0]))
+        del self._walk, self._survivors  # they hold the rows
         return status
 
     def _begin(self, problem: Problem, crew: Crew) -> Hyperplanes | KernelScores:

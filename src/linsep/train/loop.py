@@ -143,11 +143,20 @@ def run(
 
     Before listeners are told of a pass, `publish` makes the weights visible in the learner, so that
     they can predict with it. A listener that returns True stops the run. Ctrl-C ends it between two
-    blocks of rows: the weights are whole, and the status says so.
+    blocks of rows: the weights are whole, and the status says so. A listener with a method `resume`
+    is asked for the last pass of an earlier run whose state it has restored; passes go on from it.
     """
     listeners = list(listeners)
+    first = 1
+    for listener in listeners:
+        earlier = listener.resume() if hasattr(listener, "resume") else None
+        if earlier is not None:
+            status = decide(earlier)
+            if status is not None:
+                return status
+            first = earlier.epoch + 1
     try:
-        for epoch in range(1, max_iter + 1):
+        for epoch in range(first, max_iter + 1):
             done = one_pass(epoch)
             if listeners and publish is not None:
                 publish()

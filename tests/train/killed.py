@@ -1,0 +1,63 @@
+"""Fits that run in a process of their own, to be killed; used by test_checkpoint.py."""
+
+import os
+import signal
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from linsep import KernelPerceptron, PassiveAggressive, Perceptron, VotedPerceptron
+from linsep.data import atomic
+from linsep.errors import NotConverged
+from linsep.train.checkpoint import Checkpoint
+
+LEARNERS = {
+    "online": lambda: Perceptron(keep="average", max_iter=60, n_jobs=1),
+    "pocket": lambda: Perceptron(keep="pocket", max_iter=40, multiclass="ovr", n_jobs=1),
+    "minibatch": lambda: Perceptron("minibatch", max_iter=60, schedule="1/sqrt(t)", n_jobs=1),
+    "batch": lambda: Perceptron("batch", max_iter=60, keep="pocket", n_jobs=1),
+    "passive": lambda: PassiveAggressive(max_iter=60, tol=0.0, n_jobs=1),
+    "voted": lambda: VotedPerceptron(12, decide="average", n_jobs=1),
+    "kernel": lambda: KernelPerceptron("rbf", max_iter=12, keep="pocket", n_jobs=1),
+}
+
+
+def data(name):
+    """Overlapping classes: no run ends before its passes are made."""
+    rng = np.random.default_rng(1)
+    n = 400 if name == "kernel" else 6000
+    y = rng.integers(0, 3 if name == "pocket" else 2, n)
+    return rng.standard_normal((n, 20)) + 0.1 * y[:, None], y
+
+
+def answer(learner):
+    """The bytes of what was learned."""
+    names = ("coef_", "intercept_", "dual_coef_", "survival_", "support_")
+    parts = [np.asarray(getattr(learner, n)).tobytes() for n in names if hasattr(learner, n)]
+    return b"".join(parts) + repr((learner.n_iter_, learner.mistakes_, learner.status_)).encode()
+
+
+class Deadly(atomic.Disk):
+    """A disk on which the n-th operation is the process's last."""
+
+    def __init__(self, n):
+        self.left = n
+
+    def __getattribute__(self, name):
+        found = object.__getattribute__(self, name)
+        if not callable(found) or name.startswith("_"):
+            return found
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+
+def fit(name, checkpoint, result, die_at=None):
+    """Fit, write the answer; or die at an operation of the disk."""
+    if die_at is not None:
+        atomic.DISK = Deadly(die_at)
+    with warnings.catch_warnings(action="ignore", category=NotConverged):
+        learner = LEARNERS[name]().fit(*data(name), checkpoint=Checkpoint(checkpoint, every=0))
+    Path(result).write_bytes(answer(learner))

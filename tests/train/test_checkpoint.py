@@ -1,0 +1,178 @@
+"""A fit whose process dies goes on from its checkpoint, and ends with the same bytes."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import killed
+import numpy as np
+import pytest
+
+import linsep
+from disks import Failing
+from linsep import LinearSVC, LogisticRegression, PassiveAggressive, Perceptron
+from linsep.data import atomic
+from linsep.errors import ParameterError, StorageError
+from linsep.train.checkpoint import Checkpoint, freeze, pack, thaw, unpack
+
+pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
+
+KILLS = int(os.environ.get("LINSEP_KILLS", "20"))
+
+
+class Death(BaseException):
+    """Ends a fit as suddenly as a callback can."""
+
+
+def dying(passes):
+    def callback(done):
+        if done.epoch == passes:
+            raise Death
+
+    return callback
+
+
+def dying_at_once(done):
+    raise Death
+
+
+@pytest.mark.parametrize("name", killed.LEARNERS)
+def test_a_fit_that_ended_suddenly_goes_on_to_the_same_bytes(tmp_path, name):
+    X, y = killed.data(name)
+    whole = killed.answer(killed.LEARNERS[name]().fit(X, y))
+    checkpoint = Checkpoint(tmp_path / "run.ckpt", every=0)
+    for passes in (1, 3, 5):
+        with pytest.raises(Death):
+            killed.LEARNERS[name]().fit(X, y, checkpoint=checkpoint, callback=dying(passes))
+    told = []
+    learner = killed.LEARNERS[name]()
+    learner.fit(X, y, checkpoint=checkpoint, callback=lambda done: told.append(done.epoch))
+    assert killed.answer(learner) == whole
+    assert told[0] == 5  # passes 1 to 4 were not made again
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), LinearSVC()], ids=repr)
+def test_solvers_of_few_passes_begin_again_and_end_the_same(tmp_path, learner):
+    X, y = killed.data("kernel")
+    whole = learner.fit(X, y).coef_.tobytes()
+    with pytest.raises(Death):
+        learner.fit(X, y, checkpoint=tmp_path / "run.ckpt", callback=dying_at_once)
+    assert learner.fit(X, y, checkpoint=tmp_path / "run.ckpt").coef_.tobytes() == whole
+
+
+def test_a_streaming_fit_resumes_too(tmp_path):
+    X, y = killed.data("online")
+    np.save(tmp_path / "t.npy", np.column_stack([X, y]))
+    chunks = linsep.read(tmp_path / "t.npy", memory=0)
+    whole = killed.answer(killed.LEARNERS["online"]().fit(chunks))
+    checkpoint = Checkpoint(tmp_path / "run.ckpt", every=0)
+    with pytest.raises(Death):
+        killed.LEARNERS["online"]().fit(chunks, checkpoint=checkpoint, callback=dying(5))
+    again = linsep.read(tmp_path / "t.npy", memory=0)
+    assert killed.answer(killed.LEARNERS["online"]().fit(again, checkpoint=checkpoint)) == whole
+
+
+@pytest.fixture(scope="module")
+def forked():
+    context = multiprocessing.get_context("forkserver")
+    names = ("kernel", "passive_aggressive", "perceptron", "voted")
+    context.set_forkserver_preload([f"linsep.learners.{name}" for name in names])
+    return context
+
+
+def test_killed_at_any_moment_and_resumed_the_model_has_the_same_bytes(tmp_path, forked):
+    """LINSEP_KILLS sets the number of kills; 20 by default."""
+    names = ["online", "passive", "minibatch", "voted"]
+    rng = np.random.default_rng(0)
+    kills = 0
+    for name in names:
+        killed.fit(name, tmp_path / "whole.ckpt", tmp_path / "whole")
+        (tmp_path / "whole.ckpt").unlink()
+        (tmp_path / "whole.ckpt.previous").unlink()
+        aims = iter(range(1, 100))
+        mine, wanted = 0, -(-KILLS // len(names))
+        (tmp_path / "result").unlink(missing_ok=True)
+        while not (tmp_path / "result").exists():
+            die_at = next(aims) if mine % 2 and mine < wanted else None  # inside a save
+            child = forked.Process(
+                target=killed.fit,
+                args=(name, tmp_path / "run.ckpt", tmp_path / "result", die_at),
+            )
+            child.start()
+            if die_at is None and mine < wanted:
+                time.sleep(float(rng.uniform(0.0, 0.3)))
+                os.kill(child.pid, signal.SIGKILL)
+            child.join()
+            kills += child.exitcode == -signal.SIGKILL
+            mine += 1
+        assert (tmp_path / "result").read_bytes() == (tmp_path / "whole").read_bytes()
+        for path in tmp_path.glob("*run.ckpt*"):
+            path.unlink()
+    assert kills >= len(names)
+
+
+def test_every_operation_of_a_save_may_fail_and_a_good_generation_is_left(tmp_path, monkeypatch):
+    checkpoint = Checkpoint(tmp_path / "run.ckpt")
+    steps = 0
+    while True:
+        monkeypatch.setattr(atomic, "DISK", atomic.Disk())
+        for generation in (1, 2):
+            checkpoint.save(pack({"generation": generation}, []))
+        monkeypatch.setattr(atomic, "DISK", Failing(steps + 1))
+        try:
+            checkpoint.save(pack({"generation": 3}, []))
+            break
+        except StorageError:
+            steps += 1
+        assert checkpoint.load()[0]["generation"] in (2, 3)
+    assert steps == 7
+    assert checkpoint.load()[0]["generation"] == 3
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.ckpt")
+    old, new = (pack({"generation": k}, [np.arange(5.0)]) for k in (1, 2))
+    for cut in range(len(new)):
+        checkpoint.previous.write_bytes(old)
+        checkpoint.path.write_bytes(new[:cut])
+        assert checkpoint.load()[0]["generation"] == 1
+    for place in range(len(new)):
+        damaged = bytearray(new)
+        damaged[place] ^= 1 << (place % 8)
+        checkpoint.path.write_bytes(damaged)
+        assert checkpoint.load()[0]["generation"] == 1
+    checkpoint.previous.write_bytes(b"")
+    checkpoint.path.write_bytes(new[:-1])
+    assert checkpoint.load() is None
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
+    X, y = killed.data("kernel")
+    checkpoint = Checkpoint(tmp_path / "run.ckpt", every=0)
+    PassiveAggressive(max_iter=3).fit(X, y, checkpoint=checkpoint)
+    PassiveAggressive(max_iter=9).fit(X, y, checkpoint=checkpoint)  # more passes are welcome
+    with pytest.raises(ParameterError, match=r"another fit: its parameters is .*'C': 1.0"):
+        PassiveAggressive(C=2.0, max_iter=3).fit(X, y, checkpoint=checkpoint)
+    with pytest.raises(ParameterError, match="another fit: its data"):
+        PassiveAggressive(max_iter=3).fit(X[::-1], y, checkpoint=checkpoint)
+    with pytest.raises(ParameterError, match="another fit"):
+        Perceptron(max_iter=3).fit(X, y, checkpoint=checkpoint)
+    with pytest.raises(ParameterError, match="trace"):
+        Perceptron(max_iter=3, trace=True).fit(X, y, checkpoint=checkpoint)
+
+
+def test_more_passes_after_a_finished_fit_equal_one_longer_fit(tmp_path):
+    X, y = killed.data("online")
+    checkpoint = Checkpoint(tmp_path / "run.ckpt", every=0)
+    Perceptron(max_iter=5).fit(X, y, checkpoint=checkpoint)
+    longer = Perceptron(max_iter=12).fit(X, y, checkpoint=checkpoint)
+    assert killed.answer(longer) == killed.answer(Perceptron(max_iter=12).fit(X, y))
+
+
+def test_states_survive_being_written_down():
+    arrays = []
+    value = [1, 2.5, float("inf"), None, True, (np.arange(3), "x"), [np.float64(0.1)]]
+    header, again = unpack(pack({"state": freeze(value, arrays)}, arrays))
+    found = thaw(header["state"], None, again)
+    assert repr(found) == repr([1, 2.5, float("inf"), None, True, (np.arange(3), "x"), [0.1]])
