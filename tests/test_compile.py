@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import linsep
-from linsep._compile import by_type, kernel, lanes
+from linsep._compile import by_type, kernel, upper_half, weighted_sum
 from linsep.rows.rows import as_rows, dot
 from linsep.train.rules import Rosenblatt, wrong
 
@@ -95,13 +97,20 @@ def is_nan(values):
     return s != s
 
 
-@lanes
-def two_totals(values):
-    s = t = 0.0
-    for i in range(values.shape[0]):
-        s += values[i]
-        t -= values[i]
-    return s, t
+@kernel
+def eight_sums(data, indices, W, s):
+    weighted_sum(data, indices, 0, data.shape[0], W, 0, 4, s)
+    weighted_sum(data, indices, 0, data.shape[0], W, 4, 4, s)
+
+
+@kernel
+def twelve_sums(data, indices, W, s):
+    weighted_sum(data, indices, 0, data.shape[0], W, 0, 12, s)
+
+
+@kernel
+def halved(x):
+    return upper_half(x)
 
 
 @pytest.mark.parametrize("values", [[1.0, np.nan], [np.inf, -np.inf], [np.nan] * 99])
@@ -109,13 +118,55 @@ def test_nan_survives_sums_that_may_be_reordered(values):
     values = np.array(values)
     assert np.isnan(total(values))
     assert is_nan(values)
-    assert np.isnan(two_totals(values)).all()
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
 def test_infinity_survives_sums_that_may_be_reordered(infinity):
     assert total(np.array([1.0, infinity, 3.0] * 20)) == infinity
     assert not is_nan(np.array([1.0, infinity]))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u2"])
+@pytest.mark.parametrize("entries", [0, 1, 2, 7, 30])
+def test_weighted_sums_are_what_plain_python_makes_of_them(dtype, entries):
+    rng = np.random.default_rng(entries)
+    data = rng.integers(-9, 9, entries).astype("f8" if dtype == "f8" else "f4")
+    indices = rng.integers(0, 20, entries).astype(np.uint32)
+    W = rng.integers(-9, 9, (20, 12)).astype("f4" if dtype == "u2" else dtype)
+    if dtype == "u2":
+        W = (W.view(np.uint32) >> 16).astype(np.uint16)  # whole numbers have short upper halves
+    for sums, lanes in ((eight_sums, 8), (twelve_sums, 12)):
+        found, plain = np.zeros(12), np.zeros(12)
+        sums(data, indices, W, found)
+        sums.py_func(data, indices, W, plain)
+        assert (found[:lanes] == plain[:lanes]).all()
+
+
+def test_the_order_of_additions_does_not_depend_on_the_number_of_lanes():
+    rng = np.random.default_rng(0)
+    data, W = rng.normal(size=1001).astype("f4"), rng.normal(size=(50, 12)).astype("f4")
+    indices = rng.integers(0, 50, 1001).astype(np.uint32)
+    eight, twelve = np.zeros(12, "f4"), np.zeros(12, "f4")
+    eight_sums(data, indices, W, eight)
+    twelve_sums(data, indices, W, twelve)
+    assert (eight[:8] == twelve[:8]).all()
+
+
+def test_nan_and_infinity_survive_weighted_sums():
+    s = np.zeros(8)
+    W = np.ones((2, 8))
+    W[1] = np.nan, np.inf, -np.inf, 1, 1, 1, 1, 1
+    eight_sums(np.ones(2), np.array([0, 1], np.uint32), W, s)
+    assert np.isnan(s[0])
+    assert (s[1:] == [np.inf, -np.inf, 2, 2, 2, 2, 2]).all()
+
+
+@given(st.floats(width=32, allow_nan=False))
+def test_the_upper_half_of_a_number_is_its_first_eight_binary_digits(x):
+    found = np.uint32(int(halved(np.float32(x))) << 16).view(np.float32)
+    assert halved(np.float32(x)) == upper_half(x)
+    if 1e-37 < abs(x) < 1e38:
+        assert abs(float(found) - x) <= abs(x) * 2.0**-8
 
 
 @kernel

@@ -103,7 +103,7 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
     With `in_range`, also one that names the largest entry if products would leave the range.
     """
     values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
-    total = float(_sum_of_squares(values))
+    total = float(sum_of_squares(values))
     smallest = float(np.finfo(X.dtype).tiny)
     if np.isfinite(total) and total >= smallest * values.size:
         return  # then every entry is finite, and the largest square is not below the smallest float
@@ -137,7 +137,7 @@ def _names(estimator: Any) -> Any:
 
 
 @kernel
-def _sum_of_squares(values):  # type: ignore[no-untyped-def]
+def sum_of_squares(values):  # type: ignore[no-untyped-def]
     """Σ x² is finite only if every x is, so one vectorised pass tells."""
     s = values.dtype.type(0)
     for i in range(values.shape[0]):  # an index, not an iterator: only this form vectorises

@@ -103,6 +103,7 @@ class PassiveAggressive(LinearClassifier):
 
     def _reset(self, problem: Problem) -> None:
         bias = 1.0 if self.fit_intercept else 0.0
+        self.__dict__.pop("_ensemble", None)  # its memory serves the new one
         self._ensemble = Ensemble(
             problem, self.keep, bias, self.multiclass == "kesler", grouped=True
         )

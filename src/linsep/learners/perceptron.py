@@ -172,6 +172,7 @@ class Perceptron(LinearClassifier):
         bias = 0.0
         if self.fit_intercept:
             bias = largest_square(problem) if self.bias_step == "radius" else 1.0
+        self.__dict__.pop("_ensemble", None)  # its memory serves the new one
         self._ensemble = Ensemble(
             problem, self.keep, bias, self.multiclass == "kesler", grouped=self.rule == "online"
         )

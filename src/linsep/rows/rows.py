@@ -1,43 +1,47 @@
 """Examples as rows: the only two layouts a kernel ever sees.
 
 Dense rows keep one weight vector per class as a row of a (K, d) array. Sparse rows keep the
-weights feature-major, (d, K) with K filled up to a multiple of eight, so that one visit to a
-non-zero entry serves eight classes with one vector load. Sums are carried in the type of the
+weights feature-major, (d, K) with K filled up to a multiple of four, so that one visit to a
+non-zero entry serves all classes with a few vector loads. Sums are carried in the type of the
 weights: float32 data stay float32.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import by_type, kernel, lanes
+from linsep._compile import by_type, kernel, upper_half, weighted_sum
 from linsep.data.arrays import frozen
 
 Array = npt.NDArray[Any]
 
-LANES = 8
-_1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(k) for k in range(1, LANES + 1))
+LANES = 4
+"""The weights of a sparse feature are filled up to a multiple of this."""
+WIDEST = 24
+"""The most classes that one visit to a sparse entry serves."""
 
 
-@lanes
-def _eight(data, indices, start, stop, W, k, s):
-    """s[k..k+7] ← Σ x · W[j, k..k+7] over the entries of one row; all indices unsigned."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = W.dtype.type(0)
-    for e in range(start, stop):
-        x = data[e]
-        j = np.uint64(indices[e])
-        s0 += x * W[j, k]
-        s1 += x * W[j, k + _1]
-        s2 += x * W[j, k + _2]
-        s3 += x * W[j, k + _3]
-        s4 += x * W[j, k + _4]
-        s5 += x * W[j, k + _5]
-        s6 += x * W[j, k + _6]
-        s7 += x * W[j, k + _7]
-    s[k], s[k + _1], s[k + _2], s[k + _3] = s0, s1, s2, s3
-    s[k + _4], s[k + _5], s[k + _6], s[k + _7] = s4, s5, s6, s7
+@kernel
+def _all(data, indices, start, stop, W, s):
+    """s ← Σ x · W[j] over the entries of one row."""
+    k = 0
+    while W.shape[1] - k >= WIDEST:
+        weighted_sum(data, indices, start, stop, W, k, 24, s)
+        k += WIDEST
+    left = W.shape[1] - k
+    if left == 20:
+        weighted_sum(data, indices, start, stop, W, k, 20, s)
+    elif left == 16:
+        weighted_sum(data, indices, start, stop, W, k, 16, s)
+    elif left == 12:
+        weighted_sum(data, indices, start, stop, W, k, 12, s)
+    elif left == 8:
+        weighted_sum(data, indices, start, stop, W, k, 8, s)
+    elif left == 4:
+        weighted_sum(data, indices, start, stop, W, k, 4, s)
 
 
 @kernel
@@ -83,6 +87,12 @@ class Dense(NamedTuple):
         for j in range(W.shape[1]):
             W[k, j] += scale * self.X[i, j]
 
+    def count(self, i):
+        return self.X.shape[1]
+
+    def shorten(self, i, W, V, k):
+        pass
+
     def part(self, start: int, stop: int) -> "Dense":
         """Rows start..stop, without a copy."""
         return Dense(self.X[start:stop])
@@ -124,13 +134,19 @@ class CSR(NamedTuple):
         if W.shape[1] == 1:
             s[0] = _one(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W)
             return
-        for k in range(0, W.shape[1], LANES):
-            _eight(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W, np.uint64(k), s)
+        _all(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W, s)
 
     def add_to(self, i, a, W, k):
         scale = W.dtype.type(a)
         for e in range(self.indptr[i], self.indptr[i + 1]):
             W[self.indices[e], k] += scale * self.data[e]
+
+    def count(self, i):
+        return self.indptr[i + 1] - self.indptr[i]
+
+    def shorten(self, i, W, V, k):
+        for e in range(self.indptr[i], self.indptr[i + 1]):
+            V[self.indices[e], k] = upper_half(W[self.indices[e], k])
 
     def part(self, start: int, stop: int) -> "CSR":
         """Rows start..stop, without a copy: row pointers stay absolute."""
@@ -140,17 +156,17 @@ class CSR(NamedTuple):
         """Zero weights in this layout's own order."""
         if n_classes == 1:
             return np.zeros((n_features, 1), self.data.dtype)
-        return _aligned((n_features, -(-n_classes // LANES) * LANES), self.data.dtype)
+        return aligned((n_features, -(-n_classes // LANES) * LANES), self.data.dtype)
 
     def by_class(self, W: Array, n_classes: int) -> Array:
         """Weights as (K, d), whatever this layout's own order."""
         return W[:, :n_classes].T
 
 
-def _aligned(shape: tuple[int, int], dtype: Any) -> Array:
-    """Zeros that begin on a cache line, so that the eight numbers of a load share one."""
-    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    memory = np.zeros(size + 64, np.uint8)
+def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
+    """Zeros in cache lines of their own: loads do not straddle them, threads do not share them."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 192, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size].view(dtype).reshape(shape)
 
@@ -195,3 +211,15 @@ def scores(rows, i, W, s):
 def add_to(rows, i, a, W, k):
     """wₖ ← wₖ + a xᵢ for one class k"""
     rows.add_to(i, a, W, k)
+
+
+@by_type
+def count(rows, i):
+    """How many numbers row i holds"""
+    return rows.count(i)
+
+
+@by_type
+def shorten(rows, i, W, V, k):
+    """v ← the first digits of w, for one class k, where row i is not zero"""
+    rows.shorten(i, W, V, k)

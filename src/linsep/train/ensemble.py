@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import in_order
-from linsep.rows.rows import CSR, LANES
+from linsep.rows.rows import CSR, WIDEST
 from linsep.train.loop import Pass
 from linsep.train.online import SEEN
 from linsep.train.problem import Problem
@@ -32,10 +32,11 @@ class Ensemble:
         self.apart = not (problem.binary or kesler)
         self.grouped = self.apart and grouped and isinstance(problem.rows, CSR) and keep != "pocket"
         if self.grouped:
-            # One visit to a sparse entry serves as many classes as a vector register has lanes.
+            # One visit to a sparse entry serves many classes; each thread has its own.
+            K = problem.n_classes
+            most = min(WIDEST, -(-K // problem.n_jobs))
             self.parts = [
-                Weights(problem, keep, bias, k, min(LANES, problem.n_classes - k))
-                for k in range(0, problem.n_classes, LANES)
+                Weights(problem, keep, bias, k, min(most, K - k)) for k in range(0, K, most)
             ]
         elif self.apart:
             parts = problem.one_vs_rest()
@@ -119,6 +120,10 @@ class Ensemble:
     def kept(self) -> tuple[Array, Array]:
         """The hyperplanes to keep, as (K, d) weights and (K,) intercepts."""
         pairs = [(weights, *weights.kept()) for weights in self.parts]
-        coef = np.concatenate([weights.by_class(W) for weights, W, _ in pairs])
         intercept = np.concatenate([b for _, _, b in pairs])
-        return np.ascontiguousarray(coef), intercept.astype(coef.dtype)
+        W = pairs[0][1]
+        coef = np.empty((len(intercept), self.parts[0].by_class(W).shape[1]), W.dtype)
+        for weights, W, b in pairs:
+            first = weights.plane or 0
+            coef[first : first + len(b)] = weights.by_class(W)
+        return coef, intercept.astype(coef.dtype)

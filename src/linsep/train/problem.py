@@ -1,6 +1,7 @@
 """A training problem: rows in fixed blocks, with the class and the weight of each row."""
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from linsep.data.arrays import sum_of_squares
 from linsep.data.chunks import spans, sum_over, threads
 from linsep.errors import DataError, OverflowedError
 from linsep.rows.radius import largest_square
@@ -103,6 +105,11 @@ class Problem:
         """The total weight of all rows."""
         return float(self.weights.sum()) if self.weights.size else float(self.n_rows)
 
+    @cached_property
+    def radius(self) -> float:
+        """R = max ‖xᵢ‖"""
+        return float(np.sqrt(largest_square(self)))
+
     def one_vs_rest(self) -> list["Problem"]:
         """One two-class problem per class, over the same rows."""
         parts = [
@@ -134,12 +141,14 @@ class Problem:
 
     def require_in_range(self, W: Array, b: Array) -> None:
         """Raise where scores of these weights could leave the range of floats."""
+        limit = float(np.finfo(W.dtype).max)
+        # No BLAS here: its threads would wait for more work in a loop, and take the core of ours.
+        length = np.sqrt(max(sum_of_squares(W.reshape(-1)), sum_of_squares(b)))  # |⟨w, x⟩| ≤ ‖w‖‖x‖
+        if length < np.sqrt(limit):
+            return  # rows are shorter than that by `check_rows`
         largest = np.max([W.max(), -W.min(), b.max(), -b.min()])
         reach = float(largest) * np.sqrt(self.n_features)  # |⟨w, x⟩| ≤ max|w| √d ‖x‖
-        limit = float(np.finfo(W.dtype).max)
-        if reach < np.sqrt(limit):
-            return  # rows are shorter than that by `check_rows`
-        if not 2.0 * reach * max(1.0, np.sqrt(largest_square(self))) < limit:
+        if not 2.0 * reach * max(1.0, self.radius) < limit:
             raise OverflowedError(
                 f"The weights reached {largest:g}, where scores leave the range of {W.dtype}, "
                 "although X is finite. Divide X by abs(X).max(), or take smaller steps."

@@ -1,13 +1,13 @@
 """Weights under training, and the passes that move them."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import BLOCK
-from linsep.rows.rows import CSR
+from linsep.rows.rows import CSR, aligned
 from linsep.train import online
 from linsep.train.line_search import best_step
 from linsep.train.loop import Pass
@@ -35,6 +35,14 @@ Blocks = Iterable[tuple[Block, Order]]
 KEEPS = {"last": LAST, "average": AVERAGE, "pocket": POCKET}
 
 
+class Short(NamedTuple):
+    """The first digits V of the weights, bounds on ‖wₖ‖R, and R; see `online.follow`."""
+
+    V: Array
+    reach: Array
+    radius: float
+
+
 class Weights:
     """The hyperplanes of a run: the current ones, and the average or the best of those before.
 
@@ -60,35 +68,49 @@ class Weights:
         self.binary = problem.binary and n_planes == 1
         self.plane = plane
         self.bias = bias
-        self.total = problem.total
         self.sparse = isinstance(problem.rows, CSR)
         self.W = problem.rows.weights(n_planes, problem.n_features)
-        self.b = np.zeros(n_planes)
+        self.b = aligned((n_planes,), float)
         averaging = self.keep == AVERAGE
         self.U = np.zeros(self.W.shape if averaging else (0, 0))
         self.ub = np.zeros(n_planes if averaging else 0)
         self.best = np.zeros(self.W.size + n_planes if self.keep == POCKET else 0)
         self.pocket: tuple[float, Array, Array] | None = None
         self.life = 0.0
-        self.tally = np.zeros(TALLY)
+        self.tally = aligned((TALLY,), float)
         self.tally[BEST] = -1
         self.moved = 0.0
         self.wide = self._wide()
-        self.s = np.zeros(n_planes)
-        self.a = np.zeros(n_planes)
+        self._meet(problem)
+        self.s = aligned((n_planes,), float)
+        self.a = aligned((n_planes,), float)
+
+    def _meet(self, problem: Problem) -> None:
+        """Note what has to be known of the rows."""
+        self.total = problem.total
+        several = self.sparse and self.W.shape[1] > 1
+        worth_it = several and problem.entries > self.W.size // 8
+        self._radius = problem.radius if worth_it else 0.0
+        self._short: Short | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_short": None}
 
     def start_at(self, coef: Array, intercept: Array) -> None:
         """Begin from these (K, d) weights and (K,) intercepts instead of zero."""
         self.by_class(self.W)[...] = coef
         self.b[...] = intercept
+        self._short = None
 
     def fit_layout(self, problem: Problem) -> None:
         """Carry the weights over when later rows come in another layout."""
-        self.total = problem.total
         sparse = isinstance(problem.rows, CSR)
         dtype = np.promote_types(self.W.dtype, problem.rows.weights(1, 1).dtype)
-        if sparse == self.sparse and dtype == self.W.dtype:
-            return
+        if sparse != self.sparse or dtype != self.W.dtype:
+            self._lay_out(problem, sparse, dtype)
+        self._meet(problem)
+
+    def _lay_out(self, problem: Problem, sparse: bool, dtype: Any) -> None:
         new = problem.rows.weights(len(self.b), problem.n_features).astype(dtype, copy=False)
         n = self.W.size
         parts = [self.W, self.U, self.best[:n].reshape(self.W.shape if self.best.size else (0, 0))]
@@ -140,6 +162,8 @@ class Weights:
         limit: int,
     ) -> int:
         rows, labels = block.rows, block.codes
+        if self._short is None:
+            self._short = self._shortened()
         if self.binary:
             return online.present(
                 rule, rows, labels, scale, order, position, limit, self.bias, self.keep,
@@ -150,10 +174,12 @@ class Weights:
             return online.present_rivals(
                 rule, rows, labels, self.plane, scale, order, position, limit, self.bias,
                 self.keep, self.W, self.b, self.U, self.ub, self.tally, self.s, self.a, self.wide,
+                *self._short,
             )  # fmt: skip
         return online.present_classes(
             rule, rows, labels, scale, order, position, limit, self.bias, self.keep,
             self.W, self.b, self.U, self.ub, self.best, self.tally, self.s, self.a, self.wide,
+            *self._short,
         )  # fmt: skip
 
     def minibatch(
@@ -167,6 +193,7 @@ class Weights:
     ) -> Pass:
         """Correct after every `size` rows, by the sum or the mean of what they ask for."""
         self._open(epoch)
+        self._short = None
         A = np.zeros((min(size, BLOCK), len(self.b)))
         for block, order in blocks:
             position = 0
@@ -208,6 +235,7 @@ class Weights:
     def step(self, delta: Array, db: Array, eta: float, epoch: int, recorder: Trace | None) -> Pass:
         """Move by η times the direction, and close the pass."""
         self.moved = float(np.sqrt((delta**2).sum() + (db**2).sum()))
+        self._short = None
         self.W += (eta * delta).astype(self.W.dtype)
         self.b += eta * db
         if self.keep == AVERAGE:
@@ -277,9 +305,22 @@ class Weights:
         """Weights as (K, d)."""
         return W[:, : len(self.b)].T if self.sparse else W
 
+    def _shortened(self) -> Short:
+        """The weights that rows are scored by at first; see `online.follow`."""
+        radius = self._radius
+        if not 1e-30 < radius < 1e30:
+            return Short(self.W, NO_WEIGHTS, 0.0)
+        short = aligned(self.W.shape, np.uint16)
+        with np.errstate(over="ignore"):
+            bits = self.W.astype(np.float32).view(np.uint32)
+        short[...] = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16  # as `upper_half`
+        reach = 1.0001 * radius * np.linalg.norm(self.by_class(self.W).astype(float), axis=1)
+        reach = np.maximum(reach, 1e-30 * (1 + radius))
+        return Short(short, np.where(reach < 1e37, reach, np.inf), radius)
+
     def _wide(self) -> Array:
         """Room for the scores of a row, as wide as the layout's weights."""
-        return np.zeros(self.W.shape[1] if self.sparse else len(self.b))
+        return aligned((self.W.shape[1] if self.sparse else len(self.b),), float)
 
     def _open(self, epoch: int) -> None:
         self.tally[[UPDATES, MISTAKES, LOSS]] = 0
