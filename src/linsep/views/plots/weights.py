@@ -1,4 +1,4 @@
-"""Pictures of linear models. They read, and never compute a fit."""
+"""The weights of a model, as images or bars."""
 
 import math
 from typing import Any
