@@ -53,7 +53,7 @@ class Layer(MetaEstimatorMixin, BaseEstimator):
     coef_: Array
     intercept_: Array
 
-    def __init__(self, learner: Any = None, *, n_jobs: int | None = None) -> None:
+    def __init__(self, learner: Any = None, *, n_jobs: int | None = 1) -> None:
         self.learner = learner
         self.n_jobs = n_jobs
 

@@ -103,7 +103,7 @@ def _draw(figure: Any, found: dict[int, Any]) -> None:
     draw(found, left)
     left.set_title("mean over the points")
     right.plot(LOOK[:, 0], _sine(LOOK), color=BLACK, lw=2, label="the sine")
-    for degree, colour in ((1, BLUE), (5, GREEN), (8, ORANGE)):
+    for degree, colour in ((1, BLUE), (3, GREEN), (8, ORANGE)):
         one = found[degree]
         spread = np.sqrt(one.variances)
         right.plot(LOOK[:, 0], one.means, color=colour, ls="--", label=f"degree {degree}: E(Y)")

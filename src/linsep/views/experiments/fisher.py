@@ -72,7 +72,7 @@ def _draw(figure: Any, X: Any, y: Any, learner: Any) -> None:
     for mean in learner.means_:
         plane.scatter(*mean, marker="x", c=BLACK, s=50, zorder=4)
     plane.set(xlim=ends, ylim=ends, title="eight points, means ×, boundary", aspect="equal")
-    plane.legend(fontsize=8, loc="lower right")
+    plane.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3)
     at = learner.decision_function(X)
     for k, sign in enumerate((-1, 1)):
         line.scatter(at[y == sign], np.full(4, 0.0), c=COLOURS[k], marker=MARKS[k], s=60,

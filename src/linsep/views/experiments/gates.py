@@ -64,4 +64,7 @@ def _draw(figure: Any) -> None:
     both["XNOR = OR(AND, NOR)"] = equal
     for ax, (name, unit) in zip(figure.subplots(2, 3).ravel(), both.items(), strict=True):
         network(unit, ax)
-        ax.set_title(name)
+        ax.get_legend().remove()
+        units = unit.hidden if isinstance(unit, Network) else [unit]
+        ax.set_title("\n".join([name, *map(str, units)]), fontsize=10)
+    figure.supxlabel("squares: the gate says 0, circles: 1; ticks point to where a unit fires")

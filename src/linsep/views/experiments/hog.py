@@ -103,4 +103,4 @@ def _draw(figure: Any, errors: dict[str, dict[str, float]], image: Any, side: in
     right.set_yticks(place, names)
     right.invert_yaxis()
     right.set(xlabel="errors on new digits, %", title="reading changed digits", xlim=(0, 100))
-    right.legend(frameon=False, loc="lower right")
+    right.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)

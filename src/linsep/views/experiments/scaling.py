@@ -88,4 +88,4 @@ def _draw(figure: Any, lines: dict[str, Any], rows: list[list[Any]]) -> None:
                    label=name)  # fmt: skip
     right.set(yscale="log", xscale="log", xlabel="pass over the data", ylabel="½ MSE",
               title="batch descent to a line")  # fmt: skip
-    right.legend(frameon=False, loc="lower left")
+    right.legend(frameon=False, loc="center right")
