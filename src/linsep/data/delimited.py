@@ -191,7 +191,7 @@ class _Reader:
         """(line, stripped cells) of every row that is not blank."""
         text = io.StringIO(piece.decode("utf-8", "replace"), newline="")
         reader = csv.reader(
-            text, delimiter=self.layout.delimiter, quotechar=self.layout.quote, strict=False,
+            text, delimiter=self.layout.delimiter, quotechar=self.layout.quote, strict=True,
             skipinitialspace=True,
         )  # fmt: skip
         before = 0
@@ -201,8 +201,10 @@ class _Reader:
             except StopIteration:
                 return
             except csv.Error as problem:
-                bad.append(BadRow(before + 1, None, "", f"{problem}", ""))
-                return
+                reason = f"{problem} (a quote that is not closed, or not doubled, inside a cell?)"
+                bad.append(BadRow(before + 1, None, "", reason, ""))
+                before = reader.line_num
+                continue
             begun, before = before + 1, reader.line_num
             if cells and (len(cells) > 1 or cells[0].strip()):
                 yield begun, [cell.strip() for cell in cells]

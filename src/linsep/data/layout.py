@@ -13,6 +13,8 @@ from typing import IO, Any
 from linsep.data.packed import open_plain, unpacking
 from linsep.errors import DataError, ParameterError
 
+csv.field_size_limit(1 << 27)  # the default, 128 KB, is less than some cells have
+
 HEAD = 1 << 20  # bytes looked at
 LOOK = 1000  # rows looked at
 

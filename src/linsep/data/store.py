@@ -64,6 +64,12 @@ class Growing:
                 self._write(piece)
             self._pieces, self.held = [], 0
 
+    def close(self) -> None:
+        """Let go of the file, whatever state it is in."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+
     def finish(self, folder: Path | None) -> Array:
         """The whole array, memory-mapped and open for changes where it is a file."""
         if self._file is None:
@@ -186,6 +192,8 @@ class Store:
 
     def close(self) -> None:
         """Give up: remove what was written."""
+        for array in self.arrays.values():
+            array.close()
         if self.folder is not None and self.temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -199,6 +207,8 @@ class Store:
 def _disk_errors(folder: Path | None) -> Any:
     try:
         yield
+    except StorageError:
+        raise
     except OSError as problem:
         raise StorageError(
             f"the binary copy of the rows in {folder or tempfile.gettempdir()} could not be "

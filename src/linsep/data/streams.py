@@ -60,6 +60,7 @@ class Chunks:
         self.cache = None if cache is None else Path(cache)
         self._keep = keep
         self._known = encoding
+        self._given = encoding is not None
         self._labels: Labels | None = None
         self._study: LabelStudy | None = None
         self._n: int | None = None
@@ -137,7 +138,7 @@ class Chunks:
                 + (f"; {self.skipped} could not be read" if self.skipped else "")
                 + ". Rows are wanted."
             )
-        if self._known is None:
+        if not self._given:
             self._known = self.source.settled()
         self._study, self._labels, self._n = study, study.finish(), n
 

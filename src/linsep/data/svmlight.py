@@ -4,6 +4,7 @@ Pieces of whole lines are parsed by compiled code, several at a time. Indices mu
 a line; whether they count from zero or one is settled once for all rows, never piece by piece.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -203,7 +204,7 @@ def _bad_line(piece: bytes, state: Array, reason: str) -> BadRow:
 
 
 def _word(piece: bytes, at: int) -> str:
-    return piece[at : at + 40].split(None, 1)[0].decode("utf-8", "replace")
+    return re.split(rb"[ \t\r\n]", piece[at : at + 40], maxsplit=1)[0].decode("utf-8", "replace")
 
 
 def _settle(

@@ -1,0 +1,192 @@
+"""The svmlight parser reads what scikit-learn's does, rounds correctly, names what it cannot."""
+
+import io
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_svmlight_file
+
+import linsep
+from linsep.data import svmlight
+from linsep.data.decimals import HARD, OK, decimal
+from linsep.errors import DataError
+
+numbers = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(-(10**25), 10**25).map(str),
+    st.tuples(st.integers(0, 10**20), st.integers(-340, 300)).map(lambda p: f"{p[0]}e{p[1]}"),
+    st.tuples(st.integers(0, 99), st.integers(0, 10**18)).map(lambda p: f"+{p[0]}.{p[1]:020d}"),
+    st.sampled_from([".5", "5.", "-0", "+1", "1E5", "00012", "1e-400", "4.9e-324", "1e23",
+                     "9007199254740993", "179769313486231570000e289", "0.3e-0"]),
+)  # fmt: skip
+
+
+def one(text):
+    """(kind, where it ended, the float) of the number at the start of a text."""
+    bits = np.zeros(1, np.uint64)
+    kind, end = decimal(np.frombuffer(f"{text}\n".encode(), np.uint8), 0, bits, bits.view(float))
+    return kind, end, bits.view(float)[0]
+
+
+@given(numbers)
+def test_a_number_is_the_float_python_makes_of_it(text):
+    kind, end, value = one(text)
+    assert end == len(text)
+    if kind == OK:
+        assert struct.pack("d", value) == struct.pack("d", float(text))
+    else:
+        assert kind == HARD  # left to Python
+
+
+def test_few_numbers_are_left_to_python():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal(2000) * 10.0 ** rng.integers(-30, 15, 2000)
+    texts = [repr(value) for value in values.tolist()]
+    assert sum(one(text)[0] == HARD for text in texts) < 20
+
+
+rows = st.lists(
+    st.tuples(
+        st.integers(-3, 3),
+        st.dictionaries(st.integers(1, 400), st.floats(-1e300, 1e300), max_size=6),
+        st.sampled_from(["", " # a comment with 1:2", "#x", "  ", "\t"]),
+    ),
+    min_size=1,
+    max_size=12,
+).filter(lambda rows: any(pairs for _, pairs, _ in rows))
+
+
+@given(
+    rows,
+    st.sampled_from(["\n", "\r\n", "\r", "\n\n"]),
+    st.sampled_from([" ", "  ", "\t"]),
+    st.booleans(),
+)
+def test_valid_files_are_read_as_scikit_learn_reads_them(rows, newline, space, closed):
+    lines = [
+        space.join([str(label), *(f"{i}:{v!r}" for i, v in sorted(pairs.items()))]) + tail
+        for label, pairs, tail in rows
+    ]
+    text = newline.join(lines) + (newline if closed else "")
+    part = svmlight.parse_piece(text.encode())
+    X, y = load_svmlight_file(io.BytesIO(text.replace("\r", "\n").encode()), zero_based=False)
+    assert part.bad == []
+    assert part.labels.tolist() == y.tolist()
+    assert part.counts.tolist() == np.diff(X.indptr).tolist()
+    assert (part.places - 1).tolist() == X.indices.tolist()
+    assert part.values.tobytes() == X.data.tobytes()
+
+
+def load(tmp_path, text, **more):
+    path = tmp_path / "t.svm"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return linsep.read(path, format="svmlight", **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1 1:1\n1 2:x\n", r"line 2, column 3: '2:x' has no finite number"),
+        ("1 1:1\n\n# c\nspam 2:1\n", r"line 4, column 1: 'spam' is no label"),
+        ("1 1:1\n1 3:1 2:1\n", r"line 2, column 7: '2:1' does not have a larger index"),
+        ("1 1:1\n1 3:1 3:1\n", r"line 2, column 7: '3:1' does not have a larger index"),
+        ("1 1:1\n1 -3:1\n", r"line 2, column 3: '-3:1' has no index"),
+        ("1 1:1\n1 2147483647:1\n", r"line 2, column 3: .* has an index above"),
+        ("1 1:1\n1 99999999999999999999:1\n", r"line 2, column 3: .* has an index above"),
+        ("1 1: 2\n", r"line 1, column 3: '1:' has no finite number"),
+        ("1 1:2 trailing\n", r"line 1, column 7: 'trailing' has no index"),
+        ("1 1:2 7\n", r"line 1, column 7: '7' is no index:value pair"),
+        ("1,2 1:2\n", r"line 1, column 1: '1,2' is no label"),
+        ("1 1:nan\n", r"line 1, column 3: '1:nan' has no finite number"),
+        ("1 1:1e400\n", r"line 1, column 5: '1e400' is beyond the largest float"),
+        ("nan 1:1\n", r"line 1, column 1: 'nan' is no label"),
+        ("1 1:0x1A\n", r"line 1, column 3: '1:0x1A' has no finite number"),
+        ("1 1:1_0\n", r"line 1, column 3: '1:1_0' has no finite number"),
+        ("1 1:1:1\n", r"line 1, column 3: '1:1:1' has no finite number"),
+        ("1 1:1\n1 2:\n", r"line 2, column 3: '2:' has no finite number"),
+        (b"1 1:1\n1 2:\xff\n", r"line 2, column 3"),
+        (b"1 1:1\n\0\0\0\n", r"line 2, column 1"),
+        ("1 qid:x 1:1\n", r"line 1, column 3: 'qid:x' has no finite number"),
+        ("1\n2\n", "holds no index:value pair"),
+        ("# nothing\n\n", "gave no row"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_bad_line_is_named_by_line_and_column(tmp_path, text, told):
+    with pytest.raises(DataError, match=told):
+        load(tmp_path, text).load()
+
+
+def test_bad_lines_can_be_skipped_counted_and_listed(tmp_path):
+    text = "1 1:1\nbad\n2 2:1e999\n3 2:1 1:1\n-1 2:0.5\n"
+    skipped = load(tmp_path, text, bad_rows="skip")
+    X, y = skipped.load()
+    assert X.toarray().tolist() == [[1, 0], [0, 0.5]] and y.tolist() == [1, -1]
+    assert skipped.skipped == 3
+    listed = load(tmp_path, text, bad_rows=tmp_path / "bad.csv")
+    listed.load()
+    lines = (tmp_path / "bad.csv").read_text().splitlines()
+    assert len(lines) == 4 and [line.split(",")[1] for line in lines[1:]] == ["2", "3", "4"]
+    assert lines[1].endswith(",bad") and "t.svm" in lines[1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_where_counting_begins_is_settled_by_all_lines_not_piece_by_piece(
+    tmp_path, monkeypatch, n_jobs
+):
+    text = "1 1:1 3:1\n" * 500 + "-1 0:1\n" + "1 2:1\n" * 500
+    monkeypatch.setattr(svmlight, "PIECE", 100)
+    chunks = load(tmp_path, text, n_jobs=n_jobs)
+    X, _ = chunks.load()
+    assert X.shape == (1001, 4) and chunks.encoding.base == 0
+    assert X[[0]].toarray().tolist() == [[0, 1, 0, 1]]
+    with pytest.raises(DataError, match="has the index 0, but features were said to count from 1"):
+        load(tmp_path, text, base=1).load()
+    assert load(tmp_path, "1 1:1 3:1\n").load()[0].shape == (1, 3)
+    assert load(tmp_path, "1 1:1 3:1\n", base=0).load()[0].shape == (1, 4)
+
+
+def test_marks_query_ids_and_a_missing_last_newline_are_no_obstacle(tmp_path):
+    chunks = load(tmp_path, b"\xef\xbb\xbf+1 qid:7 1:1 # x\r\n-1 qid:8 2:.5")
+    X, y = chunks.load()
+    assert X.toarray().tolist() == [[1, 0], [0, 0.5]] and y.tolist() == [1, -1]
+    assert "2 query ids" in chunks.notes[0]
+
+
+def test_a_huge_index_costs_no_memory_for_what_is_not_there(tmp_path):
+    X, _ = load(tmp_path, "1 2000000000:1\n-1 1:1\n").load()
+    assert X.shape == (2, 2_000_000_000) and X.nnz == 2
+
+
+def test_features_that_no_training_row_had_carry_no_weight(tmp_path):
+    first = load(tmp_path, "1 1:1\n-1 2:1\n")
+    encoding = first.encoding
+    again = load(tmp_path, "1 1:3 9:7\n", like=encoding)
+    X, y = next(iter(again))
+    assert X.toarray().tolist() == [[3, 0]] and y.tolist() == [1]
+
+
+def test_a_line_longer_than_a_piece_is_read_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(svmlight, "PIECE", 1000)
+    line = " ".join(f"{i}:1" for i in range(1, 3001))
+    X, _ = load(tmp_path, f"1 {line}\n-1 1:1\n").load()
+    assert X.shape == (2, 3000) and X.nnz == 3001
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_rows_or_bad_lines_and_never_a_crash(content):
+    part = svmlight.parse_piece(content + b"\n")
+    assert part.counts.sum() == len(part.values) == len(part.places)
+    assert np.isfinite(part.values).all() and np.isfinite(part.labels).all()
+
+
+@given(st.text(alphabet="0123456789:. -+e#qid\n\r\t", max_size=60))
+def test_text_that_is_almost_right_is_rows_or_bad_lines(text):
+    part = svmlight.parse_piece(text.encode() + b"\n")
+    assert part.counts.sum() == len(part.values) == len(part.places)
+    assert np.isfinite(part.values).all()
+    for bad in part.bad:
+        assert 1 <= bad.line <= part.lines
