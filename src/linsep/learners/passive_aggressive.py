@@ -134,6 +134,7 @@ class PassiveAggressive(LinearClassifier):
             status = Status.inside
         if status is Status.separated and self._ensemble.misplaced(problem) > 0:
             status = Status.averaged
+        self._ensemble.rest()
         self._publish()
         return status
 

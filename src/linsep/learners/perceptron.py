@@ -173,9 +173,10 @@ class Perceptron(LinearClassifier):
         if self.fit_intercept:
             bias = largest_square(problem) if self.bias_step == "radius" else 1.0
         self.__dict__.pop("_ensemble", None)  # its memory serves the new one
-        self._ensemble = Ensemble(
-            problem, self.keep, bias, self.multiclass == "kesler", grouped=self.rule == "online"
-        )
+        online = self.rule == "online"
+        passes = self.max_iter if online else 0
+        kesler = self.multiclass == "kesler"
+        self._ensemble = Ensemble(problem, self.keep, bias, kesler, online, passes)
         d = problem.n_features
         if earlier is not None and earlier[0].shape == (self._ensemble.planes, d):
             self._ensemble.start_at(*earlier)
@@ -220,6 +221,7 @@ class Perceptron(LinearClassifier):
         average = self.keep == "average"
         if status is Status.separated and average and self._ensemble.misplaced(problem) > 0:
             status = Status.averaged
+        self._ensemble.rest()
         self._publish()
         return status
 

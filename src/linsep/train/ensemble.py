@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import in_order
-from linsep.rows.rows import CSR, WIDEST
+from linsep.rows.draft import draft
+from linsep.rows.rows import CSR, WIDEST, Dense
 from linsep.train.loop import Pass
 from linsep.train.online import SEEN
 from linsep.train.problem import Problem
@@ -16,6 +17,7 @@ from linsep.train.weights import Weights
 
 Array = npt.NDArray[Any]
 
+WORTH = 4  # passes that repay a draft of dense rows
 SMALL = 1 << 16  # numbers in the rows from which on hyperplanes are shared out among threads
 
 
@@ -27,8 +29,15 @@ class Ensemble:
     """
 
     def __init__(
-        self, problem: Problem, keep: str, bias: float, kesler: bool, grouped: bool = False
+        self,
+        problem: Problem,
+        keep: str,
+        bias: float,
+        kesler: bool,
+        grouped: bool = False,
+        passes: int = 1,
     ) -> None:
+        self.often = passes >= WORTH
         self.apart = not (problem.binary or kesler)
         self.grouped = self.apart and grouped and isinstance(problem.rows, CSR) and keep != "pocket"
         if self.grouped:
@@ -89,6 +98,10 @@ class Ensemble:
             )
             if not self.done[k]
         ]
+        if epoch == 1 and self.parts[0].binary and isinstance(problem.rows, Dense) and self.often:
+            made = draft(problem.rows.X, problem.n_jobs)
+            for weights in self.parts:
+                weights.draft = made
         # A recording has one order of events; and threads cost more than a short pass.
         n_jobs = problem.n_jobs if recorder is None and problem.entries >= SMALL else 1
         passes = list(in_order(lambda job: one(job[1], job[2]), active, n_jobs, problem.halt))
@@ -116,6 +129,11 @@ class Ensemble:
         """Raise where scores could leave the range of floats although the data are finite."""
         for weights in self.parts:
             problem.require_in_range(weights.W, weights.b)
+
+    def rest(self) -> None:
+        """Give back the memory of what only saves time, at the end of a fit."""
+        for weights in self.parts:
+            weights.rest()
 
     def kept(self) -> tuple[Array, Array]:
         """The hyperplanes to keep, as (K, d) weights and (K,) intercepts."""

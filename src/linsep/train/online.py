@@ -9,6 +9,7 @@ w − u/T, so that averaging costs one more addition per *mistake*, sparse where
 import numpy as np
 
 from linsep._compile import kernel
+from linsep.rows.draft import drafted, guess, off, reach
 from linsep.rows.rows import add, add_to, count, dot, scores, shorten, square
 from linsep.train.rules import loss, size, spread, wrong
 
@@ -31,19 +32,33 @@ def copy_into(best, w, b):
 
 
 @kernel
+def size_of(draft, w):
+    """`reach` as a call of its own: the compiler warns of it inlined in a branch."""
+    return reach(draft, w)
+
+
+@kernel
 def present(
-    rule, rows, codes, scale, order, start, limit, bias, keep, w, b, u, ub, best, tally, s, a
+    rule, rows, draft, codes, scale, order, start, limit, bias, keep, w, b, u, ub, best, tally, s, a
 ):
     """Correct w after each row of order[start:]; stop after `limit` corrections. Two classes.
 
-    `bias` is the square of the constant feature (0: no intercept). Returns where it stopped.
+    `bias` is the square of the constant feature (0: no intercept). A row whose draft tells that it
+    is right is not read. Returns where it stopped.
     """
     seen, run, total = tally[SEEN], tally[RUN], 0.0
     updates = mistakes = 0
     position = order.shape[0]
+    length = reach(draft, w)
     for p in range(start, order.shape[0]):
         i = order[p]
         y = 1.0 if codes[i] == 1 else -1.0
+        if drafted(draft):
+            z = y * (guess(draft, i, w) + b[0])
+            if not wrong(rule, z - off(draft, i, length) - 1e-15 * abs(b[0])):
+                run += 1.0
+                seen += 1.0
+                continue
         score = dot(rows, i, w) + b[0]
         z = y * score                                                # z = y(⟨w, x⟩ + b)
         part = scale[p] if scale.shape[0] > 0 else 1.0
@@ -58,6 +73,7 @@ def present(
             if keep == AVERAGE:
                 add(rows, i, step * seen, u)                         # u ← u + t·ηyx
                 ub[0] += step * seen * bias
+            length = size_of(draft, w)
             s[0], a[0], tally[ROW] = score, step, i
             run = 0.0
             updates += 1

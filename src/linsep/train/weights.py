@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import BLOCK
+from linsep.rows.draft import Draft, NoDraft
 from linsep.rows.rows import CSR, aligned
 from linsep.train import online
 from linsep.train.line_search import best_step
@@ -91,10 +92,12 @@ class Weights:
         several = self.sparse and self.W.shape[1] > 1
         worth_it = several and problem.entries > self.W.size // 8
         self._radius = problem.radius if worth_it else 0.0
-        self._short: Short | None = None
+        self.rest()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_short": None}
+    def rest(self) -> None:
+        """Forget what only saves time: first digits, drafts."""
+        self._short: Short | None = None
+        self.draft: Draft | NoDraft = NoDraft()
 
     def start_at(self, coef: Array, intercept: Array) -> None:
         """Begin from these (K, d) weights and (K,) intercepts instead of zero."""
@@ -165,8 +168,9 @@ class Weights:
         if self._short is None:
             self._short = self._shortened()
         if self.binary:
+            draft = self.draft.part(block.start, block.start + len(labels))
             return online.present(
-                rule, rows, labels, scale, order, position, limit, self.bias, self.keep,
+                rule, rows, draft, labels, scale, order, position, limit, self.bias, self.keep,
                 self.W.reshape(-1), self.b, self.U.reshape(-1), self.ub, self.best, self.tally,
                 self.s, self.a,
             )  # fmt: skip
