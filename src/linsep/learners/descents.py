@@ -12,6 +12,7 @@ from linsep.train.loop import Listener, Pass, Status, tell
 from linsep.train.order import seed_of
 from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
+from linsep.train.proximal_newton import ProximalNewton, suits
 from linsep.train.schedules import SCHEDULES
 from linsep.train.score_descent import ScoreDescent, Steps, descend
 from linsep.train.score_losses import ScoreLoss
@@ -50,7 +51,7 @@ def descend_scores(
     start: tuple[Array, Array] | None,
 ) -> Solution:
     """Fit by the steps that the learner's parameters ask for, showing weights as they come."""
-    size = {"gradient": None, "minibatch": learner.batch_size, "sgd": 1}[learner.solver]
+    size = {"minibatch": learner.batch_size, "sgd": 1}.get(learner.solver)
     steps = Steps(
         size,
         None if isinstance(learner.eta0, str) else float(learner.eta0),
@@ -66,7 +67,9 @@ def descend_scores(
     asked = (steps, float(learner.tol), learner.max_iter)
     with Crew(1), np.errstate(over="ignore", invalid="ignore"):
         descent = _descent(learner, problem, loss, penalty, start, learner.scale)
-        return descend(descent, *asked, listeners, learner._recorder, publish)
+        newton = learner.solver not in ("gradient", "minibatch", "sgd") and suits(descent)
+        walk = ProximalNewton(descent) if newton else None
+        return descend(descent, *asked, listeners, learner._recorder, publish, walk)
 
 
 def _descent(

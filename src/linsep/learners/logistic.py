@@ -159,6 +159,12 @@ class LogisticRegression(LinearClassifier):
     def _choose(self, problem: Problem) -> str:
         sparse = sp.issparse(problem.X)
         dual = problem.binary and np.isfinite(self.C)
+        if self._penalty.l1 > 0 and np.isfinite(self.C):
+            if self.solver == "dual":
+                raise ParameterError(
+                    f"solver='dual' is for l1_ratio=0; here it is {self.l1_ratio}. Use 'auto'."
+                )
+            return "newton" if self.solver == "auto" else self.solver
         if self.solver == "auto":
             return "newton" if not sparse else ("dual" if dual else "quasi-newton")
         if self.solver == "dual" and not dual:
@@ -174,7 +180,7 @@ class LogisticRegression(LinearClassifier):
         problem.settle()
         self.solver_ = self._choose(problem)
         X, C = problem.X, float(self.C)
-        if self.solver_ in STEPPING:
+        if self.solver_ in STEPPING or (self._penalty.l1 > 0 and np.isfinite(self.C)):
             return self._finish(problem, self._step_down(problem, listeners))
         if self.solver_ == "quasi-newton" and problem.n_rows * problem.n_features <= DENSE:
             self.solver_, X = "newton", X.toarray()

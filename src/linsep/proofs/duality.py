@@ -7,6 +7,9 @@
     squared hinge  φ = max(0, 1-z)²    -Cφ*(-α/C) = α - α²/4C      0 ≤ α
     logistic       φ = log(1 + e⁻ᶻ)    -Cφ*(-α/C) = C H(α/C)       0 ≤ α ≤ C, H the entropy in nats
 
+With the penalty Ω(w) = l1‖w‖₁ + ½ l2‖w‖² in place of ½‖w‖², ½‖v‖² becomes its conjugate
+Ω*(v) = Σ max(0, |vⱼ| - l1)²/(2 l2), which for l2 = 0 asks for |vⱼ| ≤ l1.
+
 Any feasible α gives D(α) ≤ min P: that is the proof. A good α is read off the primal point; it is
 then put on a grid so coarse that Σ αᵢ yᵢ is a sum of whole numbers and vanishes exactly, and every
 rounding error left is bounded and taken off (Boyd and Vandenberghe, *Convex Optimization*, ch. 5).
@@ -28,6 +31,35 @@ Array = npt.NDArray[Any]
 
 _BLOCK = 256  # short sums keep their error bound near 256 roundings, whatever the number of rows
 _UNIT = 2.0**-53
+
+
+class Penalty(NamedTuple):
+    """Ω(w) = l1‖w‖₁ + ½ l2‖w‖²"""
+
+    l1: float = 0.0
+    l2: float = 1.0
+
+    def above(self, W: Array) -> float:
+        """Ω(W), before rounding is allowed for."""
+        square = float(np.sum(np.square(W, dtype=np.float64)))
+        return self.l1 * float(np.abs(W).sum(dtype=np.float64)) + 0.5 * self.l2 * square
+
+    def conjugate(self, size: Array) -> float:
+        """Ω* of a vector with these sizes |v|, rounded up."""
+        over = np.maximum(0.0, size - self.l1)
+        if self.l2 == 0:
+            return 0.0 if not over.any() else math.inf
+        return float(np.sum(over**2)) / (2 * self.l2) * (1 + (size.size + 8) * 2 * _UNIT)
+
+    def room(self, size: Array) -> float:
+        """The largest s ≤ 1 with Ω*(s·v) finite, a hair less where that is not all."""
+        largest = float(size.max(initial=0.0))
+        if self.l2 > 0 or largest <= self.l1:
+            return 1.0
+        return self.l1 / largest * (1 - 1e-12)
+
+
+RIDGE = Penalty()
 
 
 class Loss(NamedTuple):
@@ -72,6 +104,7 @@ def two_class(
     C: Array,
     intercept: bool = True,
     alpha: Array | None = None,
+    penalty: Penalty = RIDGE,
 ) -> tuple[float, float]:
     """P(w, b), rounded up, and D at a feasible point made from (w, b) or `alpha`, rounded down.
 
@@ -88,6 +121,8 @@ def two_class(
         Whether b is free; False means that it is absent.
     alpha : array, optional
         A dual point the solver already has; made feasible before use, never trusted.
+    penalty : Penalty
+        Ω, in place of ½‖w‖².
 
     Examples
     --------
@@ -101,7 +136,7 @@ def two_class(
     s, e = _scores(X, w, float(b))
     z = signs * s
     losses = C * (loss.value(z) + e * loss.slope(z))
-    primal = (0.5 * float(w @ w) + _sum(losses)) * (1 + (len(w) + 200) * 2 * _UNIT)
+    primal = (penalty.above(w) + _sum(losses)) * (1 + (len(w) + 200) * 2 * _UNIT)
     if alpha is not None:
         alpha = np.clip(np.asarray(alpha, np.float64), 0, C * loss.most)
     elif loss is HINGE:
@@ -111,19 +146,21 @@ def two_class(
         alpha = C * loss.multiplier(z + signs * shift)
     if intercept:
         alpha = _balance(alpha, signs)
-    alpha = alpha * _best_scale(loss, X, signs, alpha, C)
+    alpha = alpha * _best_scale(loss, X, signs, alpha, C, penalty)
     alpha = _on_grid(alpha, signs if intercept else None)
-    return primal, _dual_below(loss, X, signs, alpha, C)
+    return primal, _dual_below(loss, X, signs, alpha, C, penalty)
 
 
-def _dual_below(loss: Loss, X: Any, signs: Array, alpha: Array, C: Array) -> float:
+def _dual_below(
+    loss: Loss, X: Any, signs: Array, alpha: Array, C: Array, penalty: Penalty = RIDGE
+) -> float:
     """D(α) less everything that rounding can have added."""
     v, error = _combination(X, alpha * signs)
-    square = float(np.sum((np.abs(v) + error) ** 2)) * (1 + (len(v) + 8) * _UNIT)
+    conjugate = penalty.conjugate(np.abs(v) + error)
     terms = C * loss.dual(np.minimum(alpha / C, loss.most))
     # u = α/C is rounded; the slope of the entropy, log((1-u)/u), stays below 40 for floats u < 1
     slack = 200 * _UNIT * _sum(np.abs(terms)) + 128 * _UNIT * _sum(alpha)
-    return max(0.0, _sum(terms) - slack - 0.5 * square)  # P ≥ 0 anyway
+    return max(0.0, _sum(terms) - slack - conjugate)  # P ≥ 0 anyway
 
 
 def _scores(X: Any, w: Array, b: float) -> tuple[Array, Array]:
@@ -208,16 +245,25 @@ def _balance(alpha: Array, signs: Array) -> Array:
     return np.where(heavier, alpha * ratio, alpha)
 
 
-def _best_scale(loss: Loss, X: Any, signs: Array, alpha: Array, C: Array) -> float:
+def _best_scale(
+    loss: Loss, X: Any, signs: Array, alpha: Array, C: Array, penalty: Penalty = RIDGE
+) -> float:
     """The s in [0, 1] with the largest D(s·α): far from the optimum, α points too far."""
-    square = float(np.sum(_combination(X, alpha * signs)[0] ** 2))
+    v, error = _combination(X, alpha * signs)
     u = alpha / C
+    return _best_part(np.abs(v) + error, lambda s: float(C @ loss.dual(s * u)), penalty)
+
+
+def _best_part(size: Array, terms: Callable[[float], float], penalty: Penalty) -> float:
+    """The s with the largest terms(s) - Ω*(s·v), for v of these sizes."""
+    most = penalty.room(size)
 
     def below(s: float) -> float:
-        return 0.5 * s * s * square - float(C @ loss.dual(s * u))
+        return penalty.conjugate(s * size) - terms(s)
 
-    found = minimize_scalar(below, bounds=(0, 1), method="bounded", options={"xatol": 1e-9})
-    return 1.0 if below(1.0) <= found.fun else float(found.x)
+    asked = {"bounds": (0, most), "method": "bounded", "options": {"xatol": 1e-9 * most}}
+    found = minimize_scalar(below, **asked)
+    return most if below(most) <= found.fun else float(found.x)
 
 
 def _on_grid(alpha: Array, signs: Array | None) -> Array:
@@ -245,7 +291,13 @@ def _take(counts: Array, places: Array, amount: int) -> None:
 
 
 def many_class(
-    X: Any, codes: Array, W: Array, b: Array, C: Array, intercept: bool = True
+    X: Any,
+    codes: Array,
+    W: Array,
+    b: Array,
+    C: Array,
+    intercept: bool = True,
+    penalty: Penalty = RIDGE,
 ) -> tuple[float, float]:
     """Bounds for multinomial logistic regression: ½‖W‖² + Σ Cᵢ(log Σₖ exp sᵢₖ - sᵢ,yᵢ).
 
@@ -265,7 +317,7 @@ def many_class(
     error = np.max([e for _, e in brackets], axis=0)
     own = np.arange(n), codes
     losses = C * (-log_softmax(S, axis=1)[own] * (1 + 16 * K * _UNIT) + 2 * error)
-    primal = 0.5 * float(np.sum(np.square(W, dtype=np.float64))) + _sum(losses)
+    primal = penalty.above(W) + _sum(losses)
     primal *= 1 + (np.size(W) + 200) * 2 * _UNIT
     if intercept:
         S = S + _rebalance_many(S, codes, C)
@@ -274,9 +326,9 @@ def many_class(
     )  # aᵢₖ = Cᵢpᵢₖ, the part of row i that leaves for class k
     leave[own] = 0
     # a hair less, so that no rounding lets more than Cᵢ leave a row
-    leave *= _best_scale_many(X, codes, leave, C) * (1 - 16 * K * _UNIT)
+    leave *= _best_scale_many(X, codes, leave, C, penalty) * (1 - 16 * K * _UNIT)
     leave = _flow_on_grid(leave, codes, C, intercept)
-    return primal, _dual_below_many(X, codes, leave, C)
+    return primal, _dual_below_many(X, codes, leave, C, penalty)
 
 
 def _moves(leave: Array, codes: Array) -> Array:
@@ -293,12 +345,12 @@ def _entropy(leave: Array, codes: Array, C: Array) -> Array:
     return C * (-xlogy(p, p).sum(axis=1) - xlogy(stay, stay))
 
 
-def _dual_below_many(X: Any, codes: Array, leave: Array, C: Array) -> float:
+def _dual_below_many(X: Any, codes: Array, leave: Array, C: Array, penalty: Penalty) -> float:
     v, error = _combination(X, _moves(leave, codes))
-    square = float(np.sum((np.abs(v) + error) ** 2)) * (1 + (v.size + 8) * _UNIT)
+    conjugate = penalty.conjugate(np.abs(v) + error)
     terms = _entropy(leave, codes, C)
     slack = 64 * leave.shape[1] * _UNIT * (_sum(terms) + _sum(C))
-    return max(0.0, _sum(terms) - slack - 0.5 * square)  # P ≥ 0 anyway
+    return max(0.0, _sum(terms) - slack - conjugate)  # P ≥ 0 anyway
 
 
 def _rebalance_many(S: Array, codes: Array, C: Array) -> Array:
@@ -326,14 +378,11 @@ def _rebalance_many(S: Array, codes: Array, C: Array) -> Array:
     return shift
 
 
-def _best_scale_many(X: Any, codes: Array, leave: Array, C: Array) -> float:
-    square = float(np.sum(_combination(X, _moves(leave, codes))[0] ** 2))
-
-    def below(s: float) -> float:
-        return 0.5 * s * s * square - float(_entropy(s * leave, codes, C).sum())
-
-    found = minimize_scalar(below, bounds=(0, 1), method="bounded", options={"xatol": 1e-9})
-    return 1.0 if below(1.0) <= found.fun else float(found.x)
+def _best_scale_many(X: Any, codes: Array, leave: Array, C: Array, penalty: Penalty) -> float:
+    v, error = _combination(X, _moves(leave, codes))
+    return _best_part(
+        np.abs(v) + error, lambda s: float(_entropy(s * leave, codes, C).sum()), penalty
+    )
 
 
 def _flow_on_grid(leave: Array, codes: Array, C: Array, intercept: bool) -> Array:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from linsep.data.arrays import check_rows, check_weights
 from linsep.data.labels import encode
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.duality import HINGE, LOGISTIC, SQUARED_HINGE, many_class, two_class
+from linsep.proofs.duality import HINGE, LOGISTIC, SQUARED_HINGE, Penalty, many_class, two_class
 
 Array = npt.NDArray[Any]
 
@@ -134,16 +134,13 @@ def _plane(model: Any, k: int) -> tuple[Array, float]:
 
 @objective("LogisticRegression")
 def _logistic(model: Any, X: Any, codes: Array, C: Array) -> tuple[float, float]:
-    if getattr(model, "l1_ratio", None) not in (None, 0, 0.0):
-        raise ParameterError(
-            f"model has l1_ratio={model.l1_ratio!r}; the gap is known for l1_ratio=0 (the squared "
-            "norm) only."
-        )
+    ratio = float(getattr(model, "l1_ratio", None) or 0.0)
+    free, penalty = model.fit_intercept, Penalty(ratio, 1.0 - ratio)
     if len(model.coef_) == 1:
         w, b = _plane(model, 0)
-        return two_class(LOGISTIC, X, 2 * codes - 1, w, b, C, model.fit_intercept)
+        return two_class(LOGISTIC, X, 2 * codes - 1, w, b, C, free, penalty=penalty)
     biases = np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(model.coef_),))
-    return many_class(X, codes, np.asarray(model.coef_), biases, C, model.fit_intercept)
+    return many_class(X, codes, np.asarray(model.coef_), biases, C, free, penalty)
 
 
 @objective("LinearSVC")

@@ -24,6 +24,10 @@ class Lens(NamedTuple):
     shift: Floats
     rate: Floats
 
+    def part(self, chosen: Any) -> "Lens":
+        """The lens of some of the columns."""
+        return Lens(self.exact[chosen], self.shift[chosen], self.rate[chosen])
+
     def of(self, X: Any) -> Any:
         """Rows of z. Sparse rows are never shifted, and stay sparse."""
         if sp.issparse(X):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from linsep.errors import OverflowedError
 from linsep.train.delta_rule import Decay, folds, seen_through
 from linsep.train.lens import View, lens_of, raw_lens
 from linsep.train.loop import Listener, Pass, Status, run
@@ -31,6 +32,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 EVERYTHING = 1e4  # an objective this many times the first one has left for good
+ROUNDING = 1e-11  # a relative gap this small is as good as any, once no step succeeds
 LARGEST = 1e150  # of f², so that products with it stay finite
 
 
@@ -108,7 +110,17 @@ class ScoreDescent:
     def outside(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
         """Weights and intercepts in the units of the data."""
         lens = self.view.lens
-        return a * self.f, b - a @ (lens.shift * lens.rate)
+        W = np.zeros_like(a)
+        np.multiply(a, self.f, out=W, where=a != 0)
+        level = np.zeros_like(a)
+        np.multiply(a, lens.shift * lens.rate, out=level, where=a != 0)
+        b = b - level.sum(axis=1)
+        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+            raise OverflowedError(
+                "X has columns so small that their weights leave the range of floats. Multiply X "
+                "by a constant."
+            )
+        return W, b
 
     def scores(self, a: Floats) -> Floats:
         """⟨a, z⟩ of every row."""
@@ -238,12 +250,20 @@ class Progressing:
     def note(self, seen: Look) -> None:
         """Keep what is better, and tell of it. Slopes give each point a bound of its own; where
         the loss has a corner, bounds come from the multipliers of all passes."""
-        if self.best is None or seen.value <= self.best.value:
-            self.best = seen
-            self.dual = seen.dual if not self.descent.loss.corner else self.dual
+        best, same = self.best, 1e-13 * seen.value  # values this close are told apart by bounds
+        corner = self.descent.loss.corner
+        if best is None or self._better(seen, best, 0.0 if corner else same):
+            self.best = best = seen
+            self.dual = self.dual if corner else seen.dual
         if self.descent.loss.corner:
             self.dual = max(self.dual, seen.dual)
-        self._tell(self.best)
+        self._tell(best)
+
+    @staticmethod
+    def _better(seen: Look, best: Look, same: float) -> bool:
+        if abs(seen.value - best.value) <= same:
+            return seen.dual > best.dual
+        return seen.value <= best.value
 
     @property
     def gap(self) -> float:
@@ -279,8 +299,11 @@ def descend(
     listeners: list[Listener],
     trace: Trace | None,
     publish: Callable[[Floats, Floats], None],
+    walk: Any = None,
 ) -> Solution:
     """Make passes until the relative gap is at most `tol`.
+
+    A `walk` of another kind has `seen`, where it is, and `go(epoch)`, which makes a pass.
 
     Whole batches with no step size given search along each step; with one, and in folds, steps are
     as long as the schedule says, or are divided by 1 + the number of passes so far that have not
@@ -288,10 +311,11 @@ def descend(
     pass: both belong to the whole run.
     """
     size, bend = steps.batch_size, descent.loss.bend
-    eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
     known = Progressing(descent, tol, lambda seen: publish(*descent.outside(seen.a, seen.b)))
-    searching = steps.batch_size is None and steps.eta0 is None
-    walk = _Search(descent, eta) if searching else _Walk(descent, steps, eta, trace)
+    if walk is None:
+        eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
+        searching = size is None and steps.eta0 is None
+        walk = _Search(descent, eta) if searching else _Walk(descent, steps, eta, trace)
     known.note(walk.seen)
     start, count = walk.seen.value, 0
 
@@ -312,7 +336,10 @@ def descend(
             return Status.diverged
         if not descent.lam:
             return _without_penalty(descent, walk.seen, known, tol)
-        return Status.converged if known.gap <= tol * best.value else None
+        stuck = getattr(walk, "stalled", 0) >= 8
+        if known.gap <= (max(tol, ROUNDING) if stuck else tol) * best.value:
+            return Status.converged
+        return Status.budget if stuck else None
 
     if descent.lam and known.gap <= tol * walk.seen.value:  # where a warm start began
         return known.solution(Status.converged, 0)
