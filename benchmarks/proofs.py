@@ -8,6 +8,7 @@ from scipy.linalg import qr
 from scipy.optimize import linprog
 
 from benchmarks.sources import covtype, mnist
+from benchmarks.stopwatch import race
 from linsep import separability
 from linsep.data import toys
 
@@ -16,23 +17,31 @@ LIMIT = 60.0  # seconds given to a peer; a ratio with "at least" means it was no
 
 def rows() -> list[dict[str, Any]]:
     """One line per problem and peer."""
+    toy = _toy()
     X, y, name = mnist()
     two = y < 2
     lines = _decide(f"{name} 0/1", np.ascontiguousarray(X[two]), y[two])
     X, y, name = covtype()
     lines += _decide(f"{name} 2 against rest", X, y == 2)
-    return [*lines, _toy()]
+    return [toy, *lines]
 
 
 def _decide(name: str, X: Any, y: Any) -> list[dict[str, Any]]:
-    separability(X[:200], y[:200])  # compiles
-    start = time.perf_counter()
-    found = separability(X, y)
-    ours = time.perf_counter() - start
+    separability(X, y, gap=np.inf)  # compiles
+    # The peers decide and say nothing of margins: so do we. The default is timed beside.
+    times = race(
+        {
+            "decide": lambda: separability(X, y, gap=np.inf),
+            "default": lambda: separability(X, y),
+        },
+        5,
+    )
+    found, ours = times["decide"].result, times["decide"].best
     start = time.perf_counter()
     holds = found.verify(X, y)
     checking = time.perf_counter() - start
-    note = f"{found.kind}, verified {holds} in {checking:.1f} s"
+    note = f"{found.kind}, verified {holds} in {checking:.2f} s"
+    note += f"; with the margin {times['default'].best:.2f} s"
     lines = [_line(f"{name}, scipy linprog", ours, *_linprog(X, y), note)]
     peer = _firthmodels(X, y)
     if peer is not None:
@@ -87,14 +96,13 @@ def _firthmodels(X: Any, y: Any) -> tuple[float, str] | None:
 
 
 def _independent(X: Any) -> Any:
-    """Columns that add something to the ones before and to a constant."""
-    A = np.column_stack([np.ones(len(X)), X]).astype(np.float64)
+    """Columns that add something to the others and to a constant, zeros left zero."""
+    A = np.asarray(X, np.float64) - np.mean(X, axis=0, dtype=np.float64)
     A /= np.maximum(np.linalg.norm(A, axis=0), 1e-300)
-    R = np.linalg.qr(A, mode="r")
-    _, triangle, order = qr(R, mode="economic", pivoting=True)
+    _, triangle, order = qr(np.linalg.qr(A, mode="r"), mode="economic", pivoting=True)
     size = np.abs(np.diag(triangle))
-    kept = order[: int((size > 1e-6 * size[0]).sum())]
-    return np.ascontiguousarray(X[:, np.sort(kept[kept > 0] - 1)], np.float64)
+    kept = np.sort(order[: int((size > 1e-6 * size[0]).sum())])
+    return np.ascontiguousarray(X[:, kept], np.float64)
 
 
 def _detect(X: Any, y: Any, queue: Any) -> None:
@@ -107,7 +115,7 @@ def _detect(X: Any, y: Any, queue: Any) -> None:
 def _toy() -> dict[str, Any]:
     X, y, _ = toys.separated(n=100, d=5, margin=0.1, seed=0)
     separability(X, y)
-    best = min(_seconds(X, y) for _ in range(20))
+    best = min(_seconds(X, y) for _ in range(200))
     return {
         "workload": "toy, 100 rows in 5 dimensions", "linsep": best, "peer": 0.005,
         "ratio": 0.005 / best, "wanted": 1.0, "note": "limit 5 ms",

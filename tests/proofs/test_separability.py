@@ -364,3 +364,24 @@ def test_phishing_sites_contradict_each_other(shared_data):
     assert found.kind == "quasi-separable"
     assert len(found.rows) == 2
     assert found.verify(X, y)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_without_a_care_for_margins_the_verdict_is_the_same_and_proved(seed):
+    X, y = small_problem(np.random.default_rng(seed))
+    careful, careless = separability(X, y), separability(X, y, gap=np.inf)
+    assert careless.kind == careful.kind
+    assert careless.verify(X, y)
+    if careful.separable:
+        assert 0 < careless.margin <= careful.margin_upper
+        assert careless.margin_upper is None or careless.margin_upper >= careful.margin
+
+
+def test_many_rows_are_decided_from_few_and_proved_on_all():
+    X, y, _ = toys.separated(n=20_000, d=6, margin=0.05, seed=1)
+    found = separability(X, y, gap=np.inf)
+    assert found.separable
+    assert found.verify(X, y)
+    flipped = y.copy()
+    flipped[[5, 77, 1234]] *= -1
+    assert separability(X, flipped, gap=np.inf).verify(X, flipped)

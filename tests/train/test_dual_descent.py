@@ -173,7 +173,7 @@ def test_a_row_of_weight_k_counts_as_k_copies(loss):
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_one_thread_and_two_give_the_same_bytes(loss, fit_intercept):
+def testone_thread_and_two_give_the_same_bytes(loss, fit_intercept):
     X, y = text_like()
     runs = [
         solve(X, y, loss=loss, fit_intercept=fit_intercept, tol=1e-5, n_jobs=n) for n in (1, 2, 2)

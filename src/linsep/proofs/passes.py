@@ -13,6 +13,8 @@ from linsep.rows.rows import add, add_to, as_rows, dot, scores
 Floats = npt.NDArray[np.float64]
 
 _TRIAL = 20_000  # rows visited first: where many of them are mistaken, the rest need not be seen
+_FEW = 8  # many rows are begun with one in so many: they are near, and go most of the way
+_AGAIN = 20  # passes over the rows once corrected, for each pass over all of many rows
 
 
 @kernel
@@ -101,6 +103,11 @@ def passes(
     order = shuffle.permutation(problem.n_rows)
     trial = order[:_TRIAL]
     done, portion, hopeless = 0, 3, False
+    many = K == 1 and problem.n_rows > 1000 * _FEW
+    if many:
+        few = order[: min(problem.n_rows, _TRIAL) // _FEW]
+        b, _ = _passes(rows, signs, few, w, b, constant, touched, 0, 4 * portion)
+        portion = 1
     while done < most and not out_of_time():
         visited = trial if done == 0 else order
         if K == 1:
@@ -116,8 +123,11 @@ def passes(
         hopeless = mistakes > 0.1 * len(visited) and problem.n_rows > max(100, d)
         if hopeless and not patient:
             break
+        if many:  # rows once corrected are the likeliest to be so again
+            once = shuffle.permutation(np.flatnonzero(touched))
+            b, _ = _passes(rows, signs, once, w, b, constant, touched, done, _AGAIN)
         order = shuffle.permutation(problem.n_rows)
-        portion = int(max(1, min(most - done, 4 * portion, 1e8 // cost)))
+        portion = 1 if many else int(max(1, min(most - done, 4 * portion, 1e8 // cost)))
     recent = np.flatnonzero(touched > done // 2)
     latest = recent[np.argsort(-touched[recent], kind="stable")]
     return Passes(None, latest, hopeless=hopeless)

@@ -107,10 +107,12 @@ class Prover:
     def _separated(self, v: Array) -> Separability | None:
         """The certificate of v or of a wider one; None if v separates in floats only."""
         problem = self.problem
-        width = self._width(v)
-        first = [] if width is None else [width.v]
-        for candidate in [*first, centred(problem, v), v]:
-            separator = certify(problem, candidate)
+        width = self._nearest(v) if self.gap == np.inf else self._width(v)
+        candidates = [lambda: centred(problem, v), lambda: v]
+        if width is not None:
+            candidates.insert(0, lambda: width.v)
+        for candidate in candidates:
+            separator = certify(problem, candidate())
             if separator is not None:
                 return self._closed(separator, self._upper(width))
         return None
@@ -126,6 +128,15 @@ class Prover:
                 separator = better
             upper = exact_bound(self.problem, found.ids, found.multipliers)
         return self._certificate(separator, upper)
+
+    def _nearest(self, v: Array) -> Width | None:
+        """The plane half-way between the classes; its two nearest rows bound every margin."""
+        if self.n_classes > 2:
+            return None
+        v = centred(self.problem, v)
+        z = self.problem.values(v)
+        ids = [int(np.where(self.codes == k, z, np.inf).argmin()) for k in (0, 1)]
+        return Width(v, np.array(ids), np.ones(2))
 
     def _width(self, v: Array) -> Width | None:
         problem = self.problem

@@ -12,7 +12,7 @@ from linsep.data.labels import encode
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.certificate import Separability, fingerprint
 from linsep.proofs.prover import Prover
-from linsep.train.blocks import _one_thread
+from linsep.train.blocks import one_thread
 
 __all__ = ["Separability", "separability"]
 
@@ -39,7 +39,8 @@ def separability(
         Seconds after which the answer may be "undecided", with the bounds known by then.
     gap : float, optional
         How near, relatively, `margin` and `margin_upper` should come; 1e-6 is within reach. By
-        default small problems are closed to 1e-6 and large ones to about a tenth.
+        default small problems are closed to 1e-6 and large ones to about a tenth. With
+        `numpy.inf` the verdict is proved and no time is spent on the margin.
 
     Returns
     -------
@@ -64,15 +65,18 @@ def separability(
     classes, codes = encode(y, X.shape[0])
     start = Separability(None, None, classes, X.shape, fingerprint=fingerprint(X, codes))
     # floating point only proposes: where it overflows, whole numbers take over
-    with _one_thread, np.errstate(all="ignore"):
+    with one_thread, np.errstate(all="ignore"):
         return Prover(X, codes, start, late, gap).run()
 
 
 def _check_parameters(time_limit: float | None, gap: float | None) -> None:
     if time_limit is not None and not time_limit >= 0:
         raise ParameterError(f"time_limit is {time_limit!r}; give seconds, 0 or more, or None.")
-    if gap is not None and not 0 < gap < 1:
-        raise ParameterError(f"gap is {gap!r}; give a relative distance between 0 and 1, or None.")
+    if gap is not None and not (0 < gap < 1 or gap == np.inf):
+        raise ParameterError(
+            f"gap is {gap!r}; give a relative distance between 0 and 1, numpy.inf if any margin "
+            "will do, or None."
+        )
 
 
 def _clock(time_limit: float | None) -> Callable[[], bool]:

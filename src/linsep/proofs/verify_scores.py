@@ -120,7 +120,8 @@ class Plane:
 
         A sum of d+1 products rounded in any order is off by at most (d+2)u Σ|wⱼxⱼ| and by half
         the smallest float for each product that underflows. Where every number is a multiple of
-        one power of two and all sums stay below 2^53 of it, nothing is rounded at all.
+        one power of two and all sums stay below 2^53 of it, nothing is rounded at all: that is
+        looked into where errors leave several rows in doubt.
         """
         if self.floats is None:
             return np.zeros(data.n), np.full(data.n, np.inf)
@@ -131,7 +132,8 @@ class Plane:
                 scores[start:stop] = part @ w + b
                 size = abs(part) @ np.abs(w) + abs(b)
                 error = (len(w) + 4) * (size * 2.0**-51 + 2.0**-1073)
-                if size.max(initial=0) < 2.0**53 * _grain(part, w, b):
+                doubtful = np.count_nonzero(~(np.abs(scores[start:stop]) > error)) > 4
+                if doubtful and size.max(initial=0) < 2.0**53 * _grain(part, w, b):
                     error[:] = 0
                 errors[start:stop] = error
         unsure = ~(np.isfinite(scores) & np.isfinite(errors))

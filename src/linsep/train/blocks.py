@@ -60,7 +60,7 @@ class _OneThread:
                 self._limiter.restore_original_limits()
 
 
-_one_thread = _OneThread()
+one_thread = _OneThread()
 
 
 class Crew:
@@ -76,7 +76,7 @@ class Crew:
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
-        _one_thread.__enter__()
+        one_thread.__enter__()
         if self.size > 1:
             self._pool = ThreadPoolExecutor(self.size)
         return self
@@ -87,7 +87,7 @@ class Crew:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        _one_thread.__exit__()
+        one_thread.__exit__()
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
 
