@@ -120,8 +120,9 @@ class Prover:
     def _closed(self, separator: Separator, upper: Bound | None) -> Separability:
         """The certificate, its bounds brought together in whole numbers if floats left a gap."""
         gap = self.gap or _TIGHT
-        open_gap = upper is None or upper.upper > separator.margin * (1 + gap)
-        found = closest(self.problem, Fraction(gap) / 2, self.late) if open_gap else None
+        near = upper is not None and upper.upper <= separator.margin * (1 + gap)
+        enough = near or gap == np.inf
+        found = None if enough else closest(self.problem, Fraction(gap) / 2, self.late)
         if found is not None:
             better = certify_rounded(self.problem, found.plane)
             if better is not None and better.square > separator.square:
