@@ -68,6 +68,8 @@ class LogisticRegression(LinearClassifier):
         weights back); without it steps are those of the raw features.
     shuffle : bool
         Present rows to minibatch and sgd in a new order each pass, or always as given.
+    warm_start : bool
+        Begin from the weights of the fit before, where classes and features are the same.
     trace : bool
         Record passes, and for gradient, minibatch and sgd steps, in `trace_`.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
@@ -121,6 +123,7 @@ class LogisticRegression(LinearClassifier):
         shuffle: bool = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
         trace: bool = False,
@@ -139,6 +142,7 @@ class LogisticRegression(LinearClassifier):
         self.shuffle = shuffle
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.trace = trace
@@ -181,7 +185,11 @@ class LogisticRegression(LinearClassifier):
         self.solver_ = self._choose(problem)
         X, C = problem.X, float(self.C)
         if self.solver_ in STEPPING or (self._penalty.l1 > 0 and np.isfinite(self.C)):
-            return self._finish(problem, self._step_down(problem, listeners))
+            start = self._before(problem)
+            found: Any = descend_scores(
+                self, problem, listeners, _loss(problem), self._penalty, start
+            )
+            return self._finish(problem, found)
         if self.solver_ == "quasi-newton" and problem.n_rows * problem.n_features <= DENSE:
             self.solver_, X = "newton", X.toarray()
         weights = problem.weights if problem.weights.size else None
@@ -190,34 +198,45 @@ class LogisticRegression(LinearClassifier):
             "tol": float(self.tol),
             "max_iter": self.max_iter,
         }
-        signs = np.where(problem.codes == 1, 1.0, -1.0)
-        found: Any
+        signs, start = np.where(problem.codes == 1, 1.0, -1.0), self._before(problem)
         if self.solver_ == "dual":
+            alpha = None if start is None else self._multipliers(problem, signs, *start)
             found = dual_descent.solve(
                 X, signs, weights, C, loss="logistic", seed=seed_of(self.random_state),
-                n_jobs=self.n_jobs, listener=_telling(listeners), **settings,
+                n_jobs=self.n_jobs, listener=_telling(listeners), start=alpha, **settings,
             )  # fmt: skip
         elif self.solver_ == "quasi-newton":
             K = problem.n_classes
             found = fit_any(
                 X, problem.codes, weights, 0.5 * C if K == 2 else C, n_classes=K,
-                listeners=listeners, **settings,
+                start=start, listeners=listeners, **settings,
             )  # fmt: skip
         else:
             settings |= {"n_jobs": self.n_jobs, "listener": _all(listeners)}
             if problem.binary:
-                found = fit_logistic(X, signs, weights, C, **settings)
+                plane = None if start is None else (start[0][0], float(start[1][0]))
+                found = fit_logistic(X, signs, weights, C, start=plane, **settings)
             else:
-                K = problem.n_classes
-                found = fit_softmax(X, problem.codes, weights, C, n_classes=K, **settings)
+                settings |= {"n_classes": problem.n_classes, "start": start}
+                found = fit_softmax(X, problem.codes, weights, C, **settings)
         return self._finish(problem, found)
 
     @property
     def _penalty(self) -> Elastic:
         return Elastic(float(self.l1_ratio), 1.0 - float(self.l1_ratio))
 
-    def _step_down(self, problem: Problem, listeners: list[Listener]) -> Any:
-        return descend_scores(self, problem, listeners, _loss(problem), self._penalty, None)
+    def _before(self, problem: Problem) -> tuple[Array, Array] | None:
+        """Weights and intercepts of the fit before, where they fit this problem and are wanted."""
+        shape = (1 if problem.binary else problem.n_classes, problem.n_features)
+        if not self.warm_start or getattr(self, "_learned", None) != self.classes_.tolist():
+            return None
+        return (self.coef_, self.intercept_) if self.coef_.shape == shape else None
+
+    def _multipliers(self, problem: Problem, signs: Array, W: Array, b: Array) -> Array:
+        """αᵢ = C cᵢ σ(−zᵢ), those that belong to weights."""
+        z = signs * (np.asarray(problem.X @ W[0], np.float64) + float(b[0]))
+        caps = float(self.C) * (problem.weights if problem.weights.size else 1.0)
+        return caps * chances(z)[:, 0]
 
     @available_if(lambda self: self.solver in ("minibatch", "sgd"))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -251,6 +270,7 @@ class LogisticRegression(LinearClassifier):
         self.coef_ = np.ascontiguousarray(W, dtype=problem.X.dtype)
         self.intercept_ = b.astype(problem.X.dtype)
         self.n_iter_ = found.n_iter
+        self._learned = self.classes_.tolist()
         self.objective_ = float(primal)
         self.gap_ = float(found.gap / found.primal) if found.primal > 0 else 0.0
 

@@ -29,7 +29,7 @@ from linsep.train.crew import Crew
 from linsep.train.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.dual_state import DualState
 from linsep.train.ground import SMALL, Ground
-from linsep.train.lanes import CAP
+from linsep.train.lanes import ALPHA, CAP
 from linsep.train.loop import Status
 
 Array = npt.NDArray[Any]
@@ -229,6 +229,10 @@ def _descend(
 ) -> Status:
     """Make passes, and look at all rows when it is due, until the gap is closed."""
     outlook = Outlook(tol, best.primal, often=state.ground.entries < SMALL)
+    if state.points[:, ALPHA].any():  # a warm start may already be there
+        best.look(state)
+        if best.within(tol):
+            return Status.converged
     while True:
         met = state.one_pass(max_iter - state.n_iter)
         over = state.n_iter >= max_iter or halt.is_set()

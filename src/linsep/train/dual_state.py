@@ -97,6 +97,9 @@ class DualState:
             p[:, ALPHA] = np.clip(p[:, ALPHA], 1e-12 * p[:, CAP], (1.0 - 1e-12) * p[:, CAP])
             _turn(p, np.flatnonzero(p[:, CAP] > 0.0))
         self.rebuild()
+        if self._free:
+            self._score()
+            self._b = self._best_intercept()
 
     def rebuild(self) -> None:
         """Compute the weights from the multipliers, as after an interrupt amid a pass."""

@@ -39,6 +39,13 @@ class _Objective:
         b = u[self.K * d :] if self.fit_intercept else np.zeros(self.K)
         return V / self.scale, b
 
+    def pack(self, W: Floats, b: Floats) -> Floats:
+        """The opposite of `unpack`; a single hyperplane w stands for (−w/2, w/2)."""
+        if len(W) == 1:
+            W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
+        u = (W * self.scale).ravel()
+        return np.append(u, b) if self.fit_intercept else u
+
     def at(self, W: Floats, b: Floats) -> tuple[float, Floats, Floats]:
         """P, its gradient in W and its gradient in b."""
         self.looks += 1
@@ -88,14 +95,18 @@ def fit_any(
     tol: float,
     max_iter: int,
     listeners: list[Listener],
+    start: tuple[Any, Any] | None = None,
 ) -> Solution:
     """Minimise ½‖W‖² + C Σ cᵢ × softmax loss over any rows; C may be infinite.
 
-    Two classes are treated as K = 2 and folded to one hyperplane at the end by the caller.
+    Two classes are treated as K = 2 and folded to one hyperplane at the end by the caller; `start`
+    may be the one hyperplane, or all.
     """
     c = np.ones(X.shape[0]) if weights is None else np.asarray(weights, np.float64)
     P = _Objective(X, codes, c, C, n_classes, fit_intercept)
     u = np.zeros(n_classes * (X.shape[1] + fit_intercept))
+    if start is not None:
+        u = P.pack(*(np.asarray(part, np.float64) for part in start))
     status, gap, value = Status.budget, np.inf, np.inf
     W, b = P.unpack(u)
     while P.looks < max_iter:

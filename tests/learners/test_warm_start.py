@@ -1,0 +1,62 @@
+"""warm_start=True: the same answer from nearer by."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.preprocessing import StandardScaler
+
+from linsep import LinearSVC, LogisticRegression
+
+
+def rows(classes, layout):
+    X, y = (load_iris if classes == 3 else load_breast_cancer)(return_X_y=True)
+    return layout(StandardScaler().fit_transform(X)), y
+
+
+CASES = [
+    (LogisticRegression(solver="newton", tol=1e-9), 2, np.asarray),
+    (LogisticRegression(solver="newton", tol=1e-9), 3, np.asarray),
+    (LogisticRegression(solver="dual", tol=1e-7), 2, np.asarray),
+    (LogisticRegression(solver="gradient", tol=1e-6), 2, np.asarray),
+    (LogisticRegression(l1_ratio=0.5, tol=1e-9), 2, np.asarray),
+    (LogisticRegression(l1_ratio=1.0, tol=1e-9), 3, sp.csr_array),
+    (LinearSVC(), 2, np.asarray),
+    (LinearSVC(), 3, np.asarray),
+    (LinearSVC(solver="dual"), 2, np.asarray),
+    (LinearSVC(loss="squared_hinge", solver="newton"), 2, np.asarray),
+]
+
+
+@pytest.mark.parametrize(("learner", "classes", "layout"), CASES, ids=str)
+def test_a_warm_start_ends_at_the_same_optimum_with_less_work(learner, classes, layout):
+    X, y = rows(classes, layout)
+    learner = type(learner)(**(learner.get_params() | {"warm_start": True}))
+    cold = learner.fit(X, y).n_iter_
+    weights = learner.coef_.copy()
+    again = learner.fit(X, y).n_iter_
+    assert again <= max(2, cold // 2)
+    np.testing.assert_allclose(learner.coef_, weights, atol=1e-2)
+    learner.set_params(C=1.1)
+    near = learner.fit(X, y)
+    fresh = type(learner)(**(learner.get_params() | {"warm_start": False})).fit(X, y)
+    assert near.objective_ == pytest.approx(fresh.objective_, rel=2 * learner.tol)
+    assert near.n_iter_ <= fresh.n_iter_ + 1
+
+
+def test_a_start_that_does_not_fit_is_left_aside():
+    X, y = rows(3, np.asarray)
+    for learner in (LogisticRegression(warm_start=True), LinearSVC(warm_start=True)):
+        learner.fit(X, y)
+        cold = type(learner)().fit(X[:, :2], y == 1)
+        np.testing.assert_allclose(learner.fit(X[:, :2], y == 1).coef_, cold.coef_, atol=1e-6)
+
+
+def test_sparse_rows_without_a_penalty_start_warm_too():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((1500, 1500), density=0.003, rng=rng, format="csr")
+    y = rng.integers(0, 3, 1500)
+    learner = LogisticRegression(0.1, warm_start=True).fit(X, y)
+    cold = learner.n_iter_
+    assert learner.solver_ == "quasi-newton"
+    assert learner.fit(X, y).n_iter_ < cold
