@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-NAMES = ["starting", "perceptrons", "proofs"]
+NAMES = ["starting", "perceptrons", "proofs", "reading"]
 
 
 def main(names: list[str]) -> None:

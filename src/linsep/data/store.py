@@ -13,6 +13,7 @@ import tempfile
 import threading
 import weakref
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,7 +38,6 @@ class Growing:
     def __init__(self, name: str, dtype: Any) -> None:
         self.name, self.dtype = name, np.dtype(dtype)
         self.size = 0
-        self.digest = 0
         self.held = 0  # bytes in memory
         self._pieces: list[Array] = []
         self._file: Any = None
@@ -52,9 +52,7 @@ class Growing:
             self._write(values)
 
     def _write(self, values: Array) -> None:
-        data = values.view(np.uint8).data
-        self.digest = zlib.crc32(data, self.digest)
-        self._file.write(data)
+        self._file.write(values.view(np.uint8).data)
 
     def spill(self, folder: Path) -> None:
         """From now on in a file of this folder."""
@@ -104,7 +102,7 @@ class Gathered:
     ) -> None:  # fmt: skip
         self.X, self.codes, self.y, self.classes = X, codes, y, classes
         self.on_disk = folder is not None
-        self._maps = [one._mmap for one in maps if isinstance(one, np.memmap)]  # type: ignore[attr-defined]
+        self._maps = [one for one in maps if isinstance(one, np.memmap)]
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         if temporary and folder is not None:
@@ -133,8 +131,7 @@ class Gathered:
     def _sweep(self) -> None:
         while not self._stop.wait(SWEEP):
             for one in self._maps:
-                with contextlib.suppress(ValueError, OSError):
-                    one.madvise(mmap.MADV_DONTNEED)
+                release(one)
 
 
 class Store:
@@ -226,9 +223,22 @@ def pointers(counts: Array) -> Array:
     return total.astype(np.int32) if total[-1] <= np.iinfo(np.int32).max else total
 
 
-def blocks(array: Array, step: int = 64 * BLOCK) -> Any:
-    """Slices of an array, one after the other."""
-    return (slice(first, first + step) for first in range(0, len(array), step))
+def blocks(array: Array, step: int = 64 * BLOCK) -> Iterator[slice]:
+    """Slices of an array, one after the other; pages of a file are given back behind them."""
+    whole = array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    for first in range(0, len(array), step):
+        yield slice(first, first + step)
+        release(whole)
+
+
+def release(array: Any) -> None:
+    """Give the pages of a memory-mapped array back; they are read again when they are needed."""
+    file = getattr(array, "_mmap", None)
+    if file is not None and hasattr(mmap, "MADV_DONTNEED"):
+        with contextlib.suppress(ValueError, OSError):
+            file.madvise(mmap.MADV_DONTNEED)
 
 
 def write_manifest(

@@ -1,0 +1,135 @@
+"""Reading files: svmlight beside scikit-learn's loader, CSV and Parquet beside pyarrow's readers;
+and the memory of a streaming pass and of a fit, for a file and for one eight times as large."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.stopwatch import race
+from linsep import read
+
+ROWS, WIDTH = 20_000, 30
+
+MEMORY = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from pathlib import Path
+import linsep
+chunks = linsep.read(sys.argv[2])
+if sys.argv[1] == "pass":
+    for X, y in chunks:
+        pass
+else:
+    linsep.Perceptron(max_iter=2).fit(chunks)
+status = Path("/proc/self/status").read_text().split("VmHWM:")[1]
+print(int(status.split()[0]) / 1024)
+"""
+
+
+def _table() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((ROWS, WIDTH))
+    return X, X[:, 0] + X[:, 1] + rng.standard_normal(ROWS) > 0
+
+
+def _write(path: Path, head: str, body: str, times: int) -> float:
+    """Write `body` again and again; returns the size in MB."""
+    with path.open("w") as file:
+        file.write(head)
+        for _ in range(times):
+            file.write(body)
+    return path.stat().st_size / 1e6
+
+
+def _line(workload: str, ours: float, peer: float, wanted: float, note: str) -> dict[str, Any]:
+    return {"workload": workload, "linsep": ours, "peer": peer, "ratio": peer / ours,
+            "wanted": wanted, "note": note}  # fmt: skip
+
+
+def _svmlight(folder: Path) -> list[dict[str, Any]]:
+    from sklearn.datasets import load_svmlight_file
+
+    X, y = _table()
+    lines = (
+        f"{int(k)} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(x) if abs(v) > 0.5)
+        for x, k in zip(X.tolist(), y, strict=True)
+    )
+    path = folder / "t.svm"
+    size = _write(path, "", "\n".join(lines) + "\n", 12)
+    read(path).load()
+    found = race(
+        {"ours": lambda: read(path).load(), "peer": lambda: load_svmlight_file(str(path))}, 3
+    )
+    ours, peer = found["ours"].best, found["peer"].best
+    note = f"{size / ours:.0f} MB/s against {size / peer:.0f}; goal 400 MB/s"
+    return [_line("svmlight file, scikit-learn's loader", ours, peer, 10.0, note)]
+
+
+def _csv(folder: Path) -> list[dict[str, Any]]:
+    from pyarrow import csv, parquet
+
+    X, y = _table()
+    head = ",".join([*(f"f{j}" for j in range(WIDTH)), "y"]) + "\n"
+    pairs = zip(X.tolist(), y, strict=True)
+    body = "".join(
+        ",".join([*(f"{v:.6f}" for v in x), "yes" if k else "no"]) + "\n" for x, k in pairs
+    )
+    path = folder / "t.csv"
+    size = _write(path, head, body, 15)
+    columns = folder / "t.parquet"
+    parquet.write_table(csv.read_csv(path), columns)
+
+    def gathered(path: Path) -> None:
+        read(path).gather()
+
+    def streamed() -> None:
+        for _ in csv.open_csv(path):
+            pass
+
+    found = race({"ours": lambda: gathered(path), "streamed": streamed,
+                  "whole": lambda: csv.read_csv(path)}, 3)  # fmt: skip
+    ours = found["ours"].best
+    lines = [
+        _line(f"CSV {size:.0f} MB, pyarrow {name}", ours, found[key].best, 1 / 1.3,
+              f"{size / ours:.0f} MB/s; to rows of numbers, bounded memory")
+        for key, name in (("streamed", "open_csv"), ("whole", "read_csv, all in memory"))
+    ]  # fmt: skip
+    file = parquet.ParquetFile
+    found = race(
+        {"ours": lambda: gathered(columns), "peer": lambda: list(file(columns).iter_batches())}, 3
+    )
+    note = "to rows of numbers, against columns as they lie"
+    lines.append(_line("Parquet, pyarrow iter_batches", found["ours"].best, found["peer"].best,
+                       1 / 1.3, note))  # fmt: skip
+    small, large = folder / "small.csv", folder / "large.csv"
+    _write(small, head, body, 10)
+    _write(large, head, body, 80)
+    return [*lines, *_memory(small, large)]
+
+
+def _memory(small: Path, large: Path) -> list[dict[str, Any]]:
+    """Peak memory, in the place of seconds: a larger file must not need more."""
+    lines = []
+    for what in ("pass", "fit"):
+        peaks = []
+        for path in (small, large):
+            done = subprocess.run(
+                [sys.executable, "-c", MEMORY, what, str(path)],
+                capture_output=True, text=True, check=True, env=dict(os.environ),
+            )  # fmt: skip
+            peaks.append(float(done.stdout))
+        note = f"peak MB for {large.stat().st_size >> 20} MB and for {small.stat().st_size >> 20}"
+        lines.append(_line(f"memory of a {what} over a CSV file", peaks[1], peaks[0], 0.8, note))
+    return lines
+
+
+def rows() -> list[dict[str, Any]]:
+    """Speed of reading, and memory."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        return [*_svmlight(folder), *_csv(folder)]
