@@ -11,6 +11,7 @@ help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
 	@echo "make test    run all tests"
 	@echo "make check   lint, format, types, import contracts"
+	@echo "make docs    build the pages, every warning an error"
 	@echo "make bench   speed and memory, side by side with peers"
 
 $(BIN)/python:
@@ -43,7 +44,12 @@ bench: $(VENV)/.dev
 	@$(PIP) --group bench
 	@$(BIN)/python -m benchmarks
 
-docs lab:
+docs: $(VENV)/.dev
+	@$(PIP) --group docs
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "The pages are in docs/_build/html/index.html"
+
+lab:
 	@echo "make $@: not part of this version yet; see CHANGELOG.md" >&2; exit 1
 
 clean:

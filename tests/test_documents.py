@@ -12,6 +12,96 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 ROOT = Path(__file__).parents[1]
+MADE = {"_build", "_generated", "gallery"}
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "docs").rglob("*.md")
+    if not MADE & set(path.relative_to(ROOT / "docs").parts)
+)
+RUNNABLE = [page for page in PAGES if ">>>" in (ROOT / page).read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", RUNNABLE)
+def test_the_code_of_the_page_runs_as_it_is_printed(page):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    failures, tried = doctest.testfile(
+        str(ROOT / page), module_relative=False, optionflags=flags, encoding="utf-8"
+    )
+    assert tried >= 2
+    assert failures == 0
+
+
+def test_no_page_shows_python_that_does_not_run():
+    for page in PAGES:
+        blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+        assert all(block.startswith(">>> ") for block in blocks), page
+
+
+def anchors(page):
+    """The names of the headings of a page, as links know them."""
+    headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def test_every_row_of_the_lectures_has_a_place_and_tests_that_exist():
+    table = (ROOT / "docs/lectures/index.md").read_text("utf-8").split("| lecture |")[1]
+    rows = [line for line in table.splitlines() if line.startswith("| ") and "](" in line]
+    assert len(rows) == 37
+    for row in rows:
+        page, anchor = re.search(r"\]\(([^)#]+)#([^)]+)\)", row).groups()
+        assert anchor in anchors(f"docs/lectures/{page}"), row
+        tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row)
+        assert tests, row
+        for file, name in tests:
+            assert f"def {name}(" in (ROOT / file).read_text("utf-8"), (file, name)
+
+
+def test_every_heading_of_a_lecture_is_in_the_table():
+    table = (ROOT / "docs/lectures/index.md").read_text("utf-8")
+    for page in PAGES:
+        if re.match(r"docs/lectures/\d", page):
+            text = (ROOT / page).read_text("utf-8")
+            for heading in re.findall(r"^## (.+)$", text, re.MULTILINE):
+                anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+                assert f"({Path(page).name}#{anchor})" in table, heading
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+\.md)[)#]", (ROOT / page).read_text("utf-8")):
+            assert ((ROOT / page).parent / target).exists(), (page, target)
+
+
+def test_every_experiment_has_a_page_of_the_gallery_and_its_picture_a_place_in_a_lecture():
+    from linsep.views.experiments import names
+
+    text = "".join((ROOT / page).read_text("utf-8") for page in PAGES)
+    for name in names():
+        script = (ROOT / "examples" / f"plot_{name.replace('-', '_')}.py").read_text("utf-8")
+        assert f'find("{name}")' in script
+        assert f"sphx_glr_plot_{name.replace('-', '_')}_001.png" in text
+
+
+def test_every_public_name_is_in_the_python_reference():
+    import linsep
+
+    text = (ROOT / "docs/api.md").read_text("utf-8")
+    for name in linsep.__all__:
+        assert f"linsep.{name}" in text, name
+
+
+def test_the_command_line_reference_has_every_option_of_every_command(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    from command_reference import command_line
+
+    from linsep.views.cli import Commands
+
+    text = command_line()
+    for name in Commands().list_commands(None):
+        assert f"## `linsep {name}`" in text
+        for parameter in Commands().get_command(None, name).params:
+            if parameter.param_type_name == "option":
+                assert parameter.opts[0] in text
 
 
 def test_the_readme_runs_as_it_is_printed():

@@ -52,7 +52,7 @@ def find(data: Path | None = None) -> Findings:
             Claim("AND(NAND, OR) computes XOR.", bool((XOR(X) == xor).all())),
         ],
         _draw,
-        (9.6, 7.4),
+        (9.6, 8.6),
     )  # fmt: skip
 
 

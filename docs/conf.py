@@ -1,0 +1,86 @@
+"""How the pages are built: `make docs`, offline, every warning an error."""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import linsep  # noqa: E402
+
+warnings.filterwarnings("ignore", category=UserWarning, module="sphinx_gallery")
+
+project = "linsep"
+author = "the linsep authors"
+copyright = "the linsep authors"
+version = release = linsep.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx_gallery.gen_gallery",
+]
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+numpydoc_show_class_members = False
+autodoc_default_options = {"members": True, "inherited-members": False}
+autodoc_member_order = "bysource"
+suppress_warnings = ["config.cache"]
+exclude_patterns = ["_build", "_generated", "pictures", "gallery/*.py", "gallery/**/*.ipynb"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "min_reported_time": 3600,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "linsep"
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "use_edit_page_button": False,
+}
+html_static_path: list[str] = []
+html_show_sourcelink = False
+
+
+def plain(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]
+    """Let docstrings be read as they are written: coef_ is no link, |w| no substitution."""
+    code = False
+    for number, line in enumerate(lines):
+        code = line.lstrip().startswith(">>>") or (code and line.strip() != "")
+        if code:
+            continue
+        parts = re.split(r"(`+[^`]+`+)", line)  # what stands in backticks is left alone
+        for k in range(0, len(parts), 2):
+            parts[k] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", parts[k])
+            parts[k] = re.sub(r"\|", r"\\|", parts[k])
+            parts[k] = re.sub(r"\*(?=\.\w)", r"\\*", parts[k])
+        lines[number] = "".join(parts)
+
+
+def skip(app, what, name, obj, skipped, options):  # type: ignore[no-untyped-def]
+    """Leave out what scikit-learn adds for its metadata routing."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def setup(app):  # type: ignore[no-untyped-def]
+    """Write the pages that are made from the code before the others are read."""
+    from command_reference import write_command_line
+
+    app.connect("builder-inited", lambda _: write_command_line(HERE / "_generated"))
+    app.connect("autodoc-process-docstring", plain, priority=900)
+    app.connect("autodoc-skip-member", skip)

@@ -1,0 +1,21 @@
+"""
+A line by four roads
+====================
+
+Weight from height by the exact solution, and by batch, minibatch and single-row descent, all
+reported in kilograms and centimetres.
+On the command line: ``linsep experiment regression``.
+"""
+
+from linsep.views.experiments import find
+
+found = find("regression")
+print(found)
+
+# %%
+# Every claim above was tested on the numbers just measured. The picture:
+
+import matplotlib.pyplot as plt
+
+found.draw(plt.figure(figsize=found.size, layout="constrained"))
+plt.show()
