@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 MEMORY = 1 << 26
 """Bytes of rows that are kept in memory before they go to disk."""
 
-SWEEP = 0.01  # seconds between two times that pages are given back
+SWEEP = 0.003  # seconds between two times that pages are given back
 
 
 class Growing:
