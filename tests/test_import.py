@@ -26,6 +26,7 @@ NAMES = [
     "bias_variance",
     "data",
     "errors",
+    "export",
     "fewest_mistakes",
     "gap",
     "load",

@@ -28,6 +28,7 @@ _HOME = {
     "bias_variance": "learners.bias_variance",
     "data": "data",
     "errors": "errors",
+    "export": "model.export",
     "fewest_mistakes": "proofs.mistakes",
     "gap": "proofs.gap",
     "load": "model.store",

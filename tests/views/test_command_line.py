@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import linsep as linsep_package
 from linsep.views.cli import Commands, group
 from linsep.views.cli.compare import LEARNERS
 
@@ -81,6 +82,10 @@ def test_demo_prints_the_lecture_table_and_reads_new_digits(tmp_path):
     assert sum(map(sum, counts)) == 597
     assert sum(counts[k][k] for k in range(10)) / 597 == pytest.approx(share / 100, abs=1e-3)
     assert (tmp_path / "weights.png").read_bytes().startswith(b"\x89PNG")
+    assert "scores the new images with the same bytes" in done.stdout
+    assert linsep_package.load(tmp_path / "digits.linsep").learner == "Perceptron"
+    assert "SQLite agrees on 40 sample rows" in done.stdout
+    assert (tmp_path / "digits.sql").read_text().startswith("-- Perceptron")
 
 
 def test_a_closed_pipe_ends_the_demo_quietly(tmp_path):

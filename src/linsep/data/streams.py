@@ -9,12 +9,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep.data.bad_rows import BadRows
 from linsep.data.chunks import BLOCK
 from linsep.data.encoding import Encoding
 from linsep.data.packed import Identity
+from linsep.data.plain import is_sparse
 from linsep.data.sources import Source
 from linsep.data.store import (
     Gathered,
@@ -235,6 +235,8 @@ class Chunks:
         X: Any
         if "values" in arrays:
             entries = arrays["values"], arrays["places"], pointers(arrays["counts"])
+            import scipy.sparse as sp  # slow to import, and not needed to predict from tables
+
             X = sp.csr_array(entries, shape=(n, encoding.n_features), copy=False)
         else:
             X = arrays["rows"].reshape(n, -1)
@@ -349,7 +351,12 @@ def _joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     if len(parts) == 1:
         return parts[0]
     rows = [X for X, _ in parts]
-    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
+    if is_sparse(rows[0]):
+        import scipy.sparse as sp
+
+        X = sp.vstack(rows, format="csr")
+    else:
+        X = np.concatenate(rows)
     return X, None if parts[0][1] is None else np.concatenate([y for _, y in parts])
 
 

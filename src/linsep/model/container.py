@@ -78,6 +78,20 @@ def unseal(data: bytes, name: str) -> tuple[str, dict[str, Array]]:
     }
 
 
+def ranges(data: bytes) -> list[tuple[int, int, str]]:
+    """Every byte of a sound file: where it begins, where it ends, what it is."""
+    length = int.from_bytes(data[:8], "little")
+    start = 8 + length
+    header = json.loads(data[8:start])
+    header.pop("__metadata__")
+    found = [(0, 8, "length of the header"), (8, start, "header: document, digest, tensor list")]
+    for name, entry in header.items():
+        first, last = entry["data_offsets"]
+        what = f"{name}: {entry['dtype']} {'×'.join(map(str, entry['shape'])) or 'one number'}"
+        found.append((start + first, start + last, what))
+    return found
+
+
 def parse(text: bytes | str, name: str) -> Any:
     """JSON without duplicate keys, NaN or infinity."""
     try:

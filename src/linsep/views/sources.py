@@ -1,11 +1,14 @@
-"""Data for the command line: an embedded set by its name, or a file."""
+"""Data for the command line: an embedded set by its name, or files of any format and size."""
 
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 
 EMBEDDED = {
     "digits": "8x8 images of handwritten digits, ten classes",
@@ -17,19 +20,99 @@ EMBEDDED = {
 }
 
 
-def open_data(name: str, target: str | None = None) -> tuple[Any, Any]:
-    """Rows and labels of an embedded set or of the file `name`."""
-    if Path(name).exists():
+class Rows:
+    """Rows in memory, with the face of `linsep.read`'s Chunks."""
+
+    encoding = None
+    skipped = 0
+    left_out = 0
+
+    def __init__(self, name: str, X: Any, y: Any) -> None:
+        self.X, self.y = X, y
+        self.notes = [f"{name}: {EMBEDDED[name]}; embedded, {len(y)} rows, {X.shape[1]} features."]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.y)
+
+    @property
+    def n_features(self) -> int:
+        """How many features each row has."""
+        return int(self.X.shape[1])
+
+    @property
+    def classes(self) -> Any:
+        """The classes, sorted."""
+        return np.unique(self.y)
+
+    def load(self) -> tuple[Any, Any]:
+        """All rows and labels."""
+        return self.X, self.y
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        yield self.X, self.y
+
+
+def open_source(
+    name: str,
+    target: str | None = None,
+    classes: list[str] | None = None,
+    bad_rows: str = "fail",
+    columns: dict[str, str] | None = None,
+    like: Any = None,
+    base: str | None = None,
+) -> Any:
+    """An embedded set, or the rows of files, ready to be walked or fitted."""
+    if name == "-" or Path(name).exists() or any(sign in name for sign in "*?["):
         from linsep.data.reading import read
 
-        return read(name, target).load()
+        known = _encoding(like, target)
+        wanted = None if known is not None else target
+        return read(
+            name,
+            target=wanted,
+            classes=classes,
+            bad_rows=bad_rows,
+            columns=columns,
+            like=known,
+            base=None if base is None else int(base),
+        )
+    if name not in EMBEDDED:
+        known_sets = ", ".join(EMBEDDED)
+        raise DataError(f"DATA is {name!r}: no such file, nor an embedded set ({known_sets}).")
+    if target is not None or columns is not None:
+        raise ParameterError(f"{name} is an embedded set, whose labels have a fixed place.")
+    return Rows(name, *_kept(*_embedded(name), classes))
+
+
+def _encoding(model: Any, target: str | None) -> Any:
+    """The encoding of a model, asking another question of the labels if there is one."""
+    found = getattr(model, "encoding_", None)
+    if found is None or target is None:
+        return found
+    from dataclasses import replace
+
+    from linsep.data.target import find_target
+
+    names = [column.name for column in found.columns]
+    names += [] if found.target is None else [found.target.column]
+    return replace(found, target=find_target(target, names))
+
+
+def open_data(
+    name: str, target: str | None = None, classes: list[str] | None = None, bad_rows: str = "fail"
+) -> tuple[Any, Any]:
+    """Rows and labels of an embedded set or of the file `name`, in memory."""
+    X, y = open_source(name, target, classes, bad_rows).load()
+    return X, y
+
+
+def _embedded(name: str) -> tuple[Any, Any]:
     if name == "xor":
         from linsep.data import toys
 
         return toys.xor()
-    if name not in EMBEDDED:
-        known = ", ".join(EMBEDDED)
-        raise DataError(f"DATA is {name!r}: no such file, nor an embedded set ({known}).")
     from sklearn import datasets
 
     loader = {"cancer": "breast_cancer", "digits01": "digits"}.get(name, name)
@@ -37,3 +120,40 @@ def open_data(name: str, target: str | None = None) -> tuple[Any, Any]:
     if name == "digits01":
         X, y = X[y < 2], y[y < 2]
     return np.ascontiguousarray(X, float), y
+
+
+def _kept(X: Any, y: Any, classes: list[str] | None) -> tuple[Any, Any]:
+    if classes is None:
+        return X, y
+    keep = np.isin(y.astype(str), classes)
+    return X[keep], y[keep]
+
+
+class Rate:
+    """Rows per second on stderr: one moving line on a terminal, else at rows 2ⁿ · 65,536."""
+
+    def __init__(self, doing: str, quiet: bool = False) -> None:
+        self.doing, self.quiet = doing, quiet
+        self.rows, self._next, self._start = 0, 1 << 16, time.perf_counter()
+        self._moving = sys.stderr.isatty()
+        self._shown = 0.0
+
+    def add(self, rows: int) -> None:
+        """Some rows more are done."""
+        self.rows += rows
+        now = time.perf_counter()
+        if self.quiet or (self._moving and now - self._shown < 0.2):
+            return
+        if self._moving or self.rows >= self._next:
+            while self._next <= self.rows:
+                self._next *= 2
+            self._shown = now
+            speed = self.rows / max(now - self._start, 1e-9)
+            end = "\r" if self._moving else "\n"
+            print(f"{self.doing}: {self.rows:,} rows, {speed:,.0f} rows/s", end=end,
+                  file=sys.stderr, flush=True)  # fmt: skip
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._moving and self._shown:
+            print(" " * 60, end="\r", file=sys.stderr)

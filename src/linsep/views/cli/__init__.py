@@ -4,6 +4,7 @@ Data go to stdout, everything else to stderr. Commands load on first use, and wh
 inside them, so that `linsep --help` brings in neither the compiler nor scikit-learn.
 """
 
+import os
 import sys
 from importlib import import_module
 from pkgutil import iter_modules
@@ -11,9 +12,9 @@ from pkgutil import iter_modules
 import click
 
 from linsep import __version__
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, LinsepError, ModelFileError, ParameterError
 
-FAILURE, USAGE, BAD_DATA, INTERRUPTED = 1, 2, 3, 130
+FAILURE, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 class Commands(click.Group):
@@ -43,7 +44,7 @@ def main() -> None:
     """Run the command line and end the process with its exit code."""
     try:
         group(standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as problem:
@@ -52,9 +53,15 @@ def main() -> None:
     except DataError as problem:
         click.echo(f"Error: {problem}", err=True)
         sys.exit(BAD_DATA)
+    except ModelFileError as problem:
+        click.echo(f"Error: {problem}", err=True)
+        sys.exit(BAD_MODEL)
+    except ParameterError as problem:
+        click.echo(f"Error: {problem}", err=True)
+        sys.exit(USAGE)
     except LinsepError as problem:
         click.echo(f"Error: {problem}", err=True)
         sys.exit(FAILURE)
     except BrokenPipeError:
         sys.stderr.close()  # the reader left; there is nobody to tell
-        sys.exit(0)
+        os._exit(0)  # closing stdout at exit would complain once more

@@ -7,16 +7,19 @@ from typing import Any
 
 import click
 
+from linsep import __version__
+from linsep.views import arguments
+
 
 @click.command("certify")
 @click.argument("data", default="digits01")
-@click.option("--target", help="Name or number of the column with the labels; the last by default.")
+@arguments.target
+@arguments.classes
+@arguments.bad_rows
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("certificate.json"),
-    show_default=True,
-    help="Where to write the certificate.",
+    help="Where to write the certificate; without it none is kept.",
 )
 @click.option(
     "--verify",
@@ -25,11 +28,13 @@ import click
     help="Check this certificate against DATA instead of making one.",
 )
 @click.option("--time-limit", type=float, help="Seconds after which the answer may be undecided.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of sentences.")
+@arguments.as_json
 def command(
     data: str,
     target: str | None,
-    out: Path,
+    classes: str | None,
+    bad_rows: str,
+    out: Path | None,
     certificate: Path | None,
     time_limit: float | None,
     as_json: bool,
@@ -39,11 +44,16 @@ def command(
     DATA is a file (CSV, svmlight, NPY/NPZ, IDX, Parquet) or one of the embedded sets digits01,
     digits, iris, cancer, wine, xor. The certificate holds the separator, or the rows and exact
     multipliers that rule every separator out; --verify checks it by code that shares nothing with
-    the search.
+    the search. More than two classes are separated by a linear machine (Kesler's construct).
+
+    \b
+    Examples:
+      linsep certify mnist/ --classes 0,1 --out zero-one.json
+      linsep certify covtype.csv.gz --target "Cover_Type == 2"
     """
     from linsep.views.sources import open_data
 
-    X, y = open_data(data, target)
+    X, y = open_data(data, target, arguments.split_classes(classes), bad_rows)
     if certificate is not None:
         _check(X, y, data, certificate, as_json)
         return
@@ -58,19 +68,29 @@ def command(
             f"{report['radius']:.6g}, margin {report['augmented_margin']:.6g}, both with the "
             "constant feature of the intercept."
         )
-    click.echo(
-        f"Certificate in {out}; check it with: linsep certify {data} --verify {out}", err=True
-    )
+    if out is None:
+        click.echo("Keep the certificate with --out FILE.", err=True)
+    else:
+        how = "".join(f" {name} '{text}'" for name, text in
+                      (("--target", target), ("--classes", classes)) if text)  # fmt: skip
+        click.echo(
+            f"Certificate in {out}; check it with: linsep certify {data}{how} --verify {out}",
+            err=True,
+        )
 
 
-def _prove(X: Any, y: Any, time_limit: float | None, out: Path) -> dict[str, Any]:
+def _prove(X: Any, y: Any, time_limit: float | None, out: Path | None) -> dict[str, Any]:
     from linsep import mistake_bound, separability
+    from linsep.data.atomic import replace
 
     found = separability(X, y, time_limit=time_limit)
     text = found.to_json()
-    out.write_text(text, encoding="utf-8")
+    if out is not None:
+        replace(out, [text.encode()])
     bound = mistake_bound(X, y, found) if found.separable else None
     return {
+        "command": "certify",
+        "linsep": __version__,
         "separable": found.separable,
         "kind": found.kind,
         "verdict": found.verdict,
@@ -81,7 +101,7 @@ def _prove(X: Any, y: Any, time_limit: float | None, out: Path) -> dict[str, Any
         "radius": None if bound is None else bound.radius,
         "augmented_margin": None if bound is None else bound.margin,
         "bound": None if bound is None else bound.bound,
-        "certificate": str(out),
+        "certificate": None if out is None else str(out),
     }
 
 
@@ -93,7 +113,14 @@ def _check(X: Any, y: Any, data: str, path: Path, as_json: bool) -> None:
     why = check(found, X, y)
     holds = why == ""
     if as_json:
-        report = {"holds": holds, "why": why, "kind": found.kind, "verdict": found.verdict}
+        report = {
+            "command": "certify",
+            "linsep": __version__,
+            "holds": holds,
+            "why": why,
+            "kind": found.kind,
+            "verdict": found.verdict,
+        }
         click.echo(json.dumps(report))
     elif holds:
         click.echo(f"The certificate holds for {data}, in exact arithmetic. {found.verdict}")

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from linsep.views import arguments
+
 LEARNERS = [
     "Perceptron",
     "VotedPerceptron",
@@ -19,7 +21,9 @@ LEARNERS = [
 
 @click.command("compare")
 @click.argument("data", default="cancer")
-@click.option("--target", help="Name or number of the column with the labels; the last by default.")
+@arguments.target
+@arguments.classes
+@arguments.bad_rows
 @click.option(
     "--test-share",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -27,8 +31,15 @@ LEARNERS = [
     show_default=True,
     help="Share of the rows kept for testing.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per learner instead.")
-def command(data: str, target: str | None, test_share: float, as_json: bool) -> None:
+@arguments.as_json
+def command(
+    data: str,
+    target: str | None,
+    classes: str | None,
+    bad_rows: str,
+    test_share: float,
+    as_json: bool,
+) -> None:
     """Fit every learner to DATA, a file or an embedded set, and compare.
 
     Features are brought to mean zero and spread one first. The last rows, after shuffling, are kept
@@ -37,7 +48,8 @@ def command(data: str, target: str | None, test_share: float, as_json: bool) -> 
     """
     from linsep.views.sources import open_data
 
-    rows = list(_rows(*open_data(data, target), test_share))
+    X, y = open_data(data, target, arguments.split_classes(classes), bad_rows)
+    rows = list(_rows(X, y, test_share))
     if as_json:
         for row in rows:
             click.echo(json.dumps(row))
@@ -82,6 +94,8 @@ def _rows(X: Any, y: Any, test_share: float) -> Iterator[dict[str, Any]]:
         linear = hasattr(learner, "coef_")
         gap = getattr(learner, "gap_", None)
         yield {
+            "command": "compare",
+            "linsep": linsep.__version__,
             "learner": name,
             "train_error": 1 - float(learner.score(X, y)),
             "test_error": 1 - float(learner.score(X_test, y_test)),

@@ -12,13 +12,13 @@ import click
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("out"),
     show_default=True,
-    help="Folder for the picture.",
+    help="Folder for the picture and the model.",
 )
 def command(out: Path) -> None:
     """Learn to read handwritten digits, and show the work.
 
     Zeros against ones with the perceptron, pass by pass, then all ten digits by Kesler's construct,
-    on the data set that comes with scikit-learn.
+    on the data set that comes with scikit-learn. The model is saved, read back and exported.
     """
     from sklearn.datasets import load_digits
 
@@ -30,6 +30,7 @@ def command(out: Path) -> None:
     zeros_and_ones = _two_digits(*some, X[cut:][two[cut:]], y[cut:][two[cut:]])
     learner = _ten_digits(X[:cut], y[:cut], X[cut:], y[cut:])
     _picture(learner, out)
+    _files(learner, X[cut:], out)
     _proof(zeros_and_ones, *some)
 
 
@@ -79,6 +80,27 @@ def _proof(learner: Any, X: Any, y: Any) -> None:
         f"= (R/margin)², with R = {bound.radius:.3f} and margin {bound.margin:.3f} once the "
         "constant feature of the intercept is counted in."
     )
+
+
+def _files(learner: Any, X: Any, out: Path) -> None:
+    """Save the model, read it back, compare, and write it for other programs."""
+    import linsep
+
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "digits.linsep"
+    linsep.save(learner, path)
+    same = (
+        linsep.load(path).decision_function(X).tobytes() == learner.decision_function(X).tobytes()
+    )
+    said = "the same bytes" if same else "OTHER BYTES"
+    click.echo(f"\nThe model is in {path}; read back, it scores the new images with {said}.")
+    made = linsep.export(learner, out / "digits.sql")
+    click.echo(
+        f"As an SQL query it is in {made.path}; SQLite agrees on {made.rows} sample rows to "
+        f"{made.difference:.0e}. Try: linsep inspect {path}"
+    )
+    if not same:
+        raise SystemExit(1)
 
 
 def _picture(learner: Any, out: Path) -> None:

@@ -1,0 +1,173 @@
+"""A model as an ONNX graph, node by node: from features to scores, label and probabilities."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import ParameterError
+from linsep.model.export import planes_of
+from linsep.model.forms import Framed
+from linsep.model.predictor import Model
+
+Array = npt.NDArray[Any]
+
+OPSET, IR = 17, 9
+
+
+class Graph:
+    """Nodes and constants, in the order they are made."""
+
+    def __init__(self) -> None:
+        from onnx import helper, numpy_helper
+
+        self._helper, self._numpy = helper, numpy_helper
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, name: str, value: Any) -> str:
+        """A tensor that is part of the graph."""
+        array = np.asarray(value)
+        if array.dtype.kind == "U":
+            texts = [one.encode() for one in array.ravel().tolist()]
+            tensor = self._helper.make_tensor(name, 8, list(array.shape), texts)
+        else:
+            tensor = self._numpy.from_array(array, name)
+        self.constants.append(tensor)
+        return name
+
+    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        """An operation; returns the name of its result."""
+        self.nodes.append(self._helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+
+def graph_of(model: Model) -> bytes:
+    """The bytes of an .onnx file; double precision throughout."""
+    try:
+        from onnx import TensorProto, checker, helper
+    except ImportError:
+        raise ParameterError(
+            "exporting to .onnx needs the package onnx; install it with pip install linsep[onnx]."
+        ) from None
+    graph = Graph()
+    if model.form.name == "kernel":
+        scores = _kernel(graph, model)
+    else:
+        scores = _planes(graph, model)
+    outputs = [helper.make_tensor_value_info(scores, TensorProto.DOUBLE, ["rows", None])]
+    if model.classes_ is not None:
+        kind = _label(graph, scores, model.classes_)
+        outputs.insert(0, helper.make_tensor_value_info("label", kind, ["rows"]))
+        if model.probabilistic:
+            _chances(graph, scores, len(model.classes_))
+            found = helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE,
+                                                  ["rows", len(model.classes_)])  # fmt: skip
+            outputs.append(found)
+    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["rows", model.n_features_in_])
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, f"linsep_{model.learner}", [X], outputs, graph.constants),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR,
+        producer_name="linsep",
+    )
+    checker.check_model(made, full_check=True)
+    return bytes(made.SerializeToString(deterministic=True))
+
+
+def _planes(graph: Graph, model: Model) -> str:
+    """⟨w, x − c⟩ + b."""
+    planes = planes_of(model, "this graph")
+    rows = "X"
+    if planes.centre.any():
+        rows = graph.node("Sub", [rows, graph.constant("centre", planes.centre)], "centred")
+    weights = graph.constant("weights", np.ascontiguousarray(planes.weights))
+    intercept = graph.constant("intercept", planes.intercept)
+    return graph.node("Gemm", [rows, weights, intercept], "scores", transB=1)
+
+
+def _kernel(graph: Graph, model: Model) -> str:
+    """Σ aⱼ κ(xⱼ, x) + b."""
+    form = model.form
+    rows = "X"
+    if isinstance(form, Framed):
+        rows = graph.node("Sub", [rows, graph.constant("centre", form.frame.centre)], "moved")
+        rows = graph.node("Div", [rows, graph.constant("scale", form.frame.scale)], "scaled")
+        form = form.inner
+    kept = form.support.all(model.n_features_in_)
+    kept = np.asarray(kept.toarray() if hasattr(kept, "toarray") else kept, np.float64)
+    kernel = form.kernel
+    # γ goes into the rows: onnxruntime fuses a product by one number into MatMul as a float32.
+    times = kept * kernel.gamma if kernel.form == "poly" else kept
+    K = graph.node("MatMul", [rows, graph.constant("rows_kept", times.T.copy())], "products")
+    if kernel.form == "poly":
+        K = graph.node("Add", [K, graph.constant("coef0", np.float64(kernel.coef0))], "plus")
+        K = _power(graph, K, kernel.degree)
+    elif kernel.form == "rbf":
+        own = graph.node("ReduceSumSquare", [rows], "own", axes=[1], keepdims=1)
+        twice = graph.node("Mul", [K, graph.constant("two", np.float64(2.0))], "twice")
+        less = graph.node("Sub", [own, twice], "less")
+        squares = graph.constant("squares", np.square(kept).sum(axis=1)[None])
+        apart = graph.node("Add", [less, squares], "apart")
+        apart = graph.node("Max", [apart, graph.constant("zero", np.float64(0.0))], "distance")
+        K = graph.node("Mul", [apart, graph.constant("gamma", np.float64(-kernel.gamma))], "decay")
+        K = graph.node("Exp", [K], "kernel")
+    a = graph.constant("coefficients", np.ascontiguousarray(form.coefficients))
+    total = graph.node("MatMul", [K, a], "total")
+    return graph.node("Add", [total, graph.constant("intercept", form.intercept)], "scores")
+
+
+def _power(graph: Graph, base: str, degree: int) -> str:
+    """base^degree by products: runtimes compute Pow with fewer digits."""
+    found = base
+    for step, bit in enumerate(f"{degree:b}"[1:]):
+        found = graph.node("Mul", [found, found], f"squared_{step}")
+        if bit == "1":
+            found = graph.node("Mul", [found, base], f"raised_{step}")
+    return found
+
+
+def _label(graph: Graph, scores: str, classes: Array) -> int:
+    """The class of each row: zero or more is the second of two, the first largest of several."""
+    from onnx import TensorProto
+
+    if len(classes) == 2:
+        one = graph.node("Squeeze", [scores, graph.constant("axis", np.array([1]))], "score")
+        zero = graph.constant("nought", np.float64(0.0))
+        place = graph.node("GreaterOrEqual", [one, zero], "positive")
+        place = graph.node("Cast", [place], "place", to=TensorProto.INT64)
+    else:
+        place = graph.node("ArgMax", [scores], "place", axis=1, keepdims=0)
+    values: Array
+    if classes.dtype.kind in "iu" and all(abs(int(c)) < 2**63 for c in classes):
+        values, kind = classes.astype(np.int64), TensorProto.INT64
+    elif classes.dtype.kind == "b":
+        values, kind = classes, TensorProto.BOOL
+    elif classes.dtype.kind == "f":
+        values, kind = classes.astype(np.float64), TensorProto.DOUBLE
+    else:
+        texts = [c.decode("latin-1") if isinstance(c, bytes) else str(c) for c in classes.tolist()]
+        values, kind = np.array(texts), TensorProto.STRING
+    graph.node("Gather", [graph.constant("classes", values), place], "label")
+    return int(kind)
+
+
+def _chances(graph: Graph, scores: str, n_classes: int) -> None:
+    if n_classes > 2:
+        graph.node("Softmax", [scores], "probabilities", axis=1)
+        return
+    minus = graph.node("Neg", [scores], "minus")
+    first = graph.node("Sigmoid", [minus], "first")
+    second = graph.node("Sigmoid", [scores], "second")
+    graph.node("Concat", [first, second], "probabilities", axis=1)
+
+
+def answers(content: bytes, X: Array) -> tuple[Array, list[Any]]:
+    """Scores and labels that the graph gives, by onnx's own evaluator."""
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    run = ReferenceEvaluator(onnx.load_from_string(content))
+    names = run.output_names
+    found = dict(zip(names, run.run(None, {"X": X}), strict=True))
+    return np.asarray(found["scores"]), np.asarray(found.get("label", [])).tolist()

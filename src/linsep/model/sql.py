@@ -1,0 +1,191 @@
+"""A linear model as one SQL query: a sum of columns, and the class it means.
+
+Only what all databases share is used: quoted names, CASE, COALESCE, CAST, sums. Names and texts are
+quoted with their own quotes doubled, so no name of a column or category can end the query.
+"""
+
+import sqlite3
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.encoding import Column, Encoding
+from linsep.errors import ParameterError
+from linsep.model.predictor import Model
+
+Array = npt.NDArray[Any]
+
+MOST_COLUMNS = 1900  # SQLite takes 2000
+
+
+def query_of(model: Model, table: str = "data") -> str:
+    """The query for the rows of `table`."""
+    from linsep.model.export import planes_of
+
+    planes = planes_of(model, "SQL")
+    columns = _columns(model)
+    if len(columns) > MOST_COLUMNS:
+        raise ParameterError(
+            f"the model reads {len(columns)} columns; tables of a database have at most "
+            f"{MOST_COLUMNS}. Use .onnx."
+        )
+    scores = []
+    for weights, intercept in zip(planes.weights, planes.intercept, strict=True):
+        terms, first = [number(intercept)], 0
+        for column in columns:
+            place = slice(first, first + column.width)
+            terms.append(_term(column, weights[place], planes.centre[place]))
+            first += column.width
+        scores.append(_sum(terms))
+    names = ["linsep_score"] if len(scores) == 1 else [f"linsep_score_{k}" for k in
+                                                         range(len(scores))]  # fmt: skip
+    listed = ",\n".join(f"  {score} AS {name}" for score, name in zip(scores, names, strict=True))
+    title = f"{model.learner} made by linsep".replace("\n", " ")
+    inner = f"SELECT {quoted(table)}.*,\n{listed}\nFROM {quoted(table)}"
+    if model.classes_ is None:
+        return f"-- {title}: linsep_score is the number predicted.\n{inner}\n"
+    label = _label(names, model.classes_.tolist())
+    return (
+        f"-- {title}: linsep_label is the class predicted.\n"
+        f"SELECT scored.*,\n  {label} AS linsep_label\nFROM (\n{inner}\n) AS scored\n"
+    )
+
+
+def _columns(model: Model) -> tuple[Column, ...]:
+    encoding = model.encoding_
+    if isinstance(encoding, Encoding) and encoding.columns:
+        hashed = [column.name for column in encoding.columns if column.kind == "hash"]
+        if hashed:
+            raise ParameterError(
+                f"column {hashed[0]!r} is hashed, which SQL cannot compute; fit with it as text."
+            )
+        return encoding.columns
+    names = model.feature_names_in_
+    if names is None:
+        names = [f"x{j}" for j in range(model.n_features_in_)]
+    return tuple(Column(str(name)) for name in names)
+
+
+def _term(column: Column, weights: Array, centre: Array) -> str:
+    """What a column adds to the score: w(x − c), or the constant of its text."""
+    name = quoted(column.name)
+    if column.kind == "number":
+        cell = f"COALESCE(CAST({name} AS DOUBLE PRECISION), {number(column.mean)})"
+        cell = cell if centre[0] == 0 else f"({cell} - {number(centre[0])})"
+        return f"{number(weights[0])} * {cell}"
+    rest = -float(weights @ centre)  # of a row whose text has no feature
+    cases = " ".join(
+        f"WHEN {text(category)} THEN {number(rest + w)}"
+        for category, w in zip(column.categories, weights.tolist(), strict=True)
+    )
+    return f"CASE {name} {cases} ELSE {number(rest)} END" if cases else number(rest)
+
+
+def _label(scores: list[str], classes: list[Any]) -> str:
+    if len(scores) == 1:
+        low, high = (_literal(label) for label in classes)
+        return f"CASE WHEN {scores[0]} >= 0 THEN {high} ELSE {low} END"
+    cases = []
+    for k, score in enumerate(scores[:-1]):  # the first of equal ones wins
+        best = " AND ".join(f"{score} >= {other}" for other in scores[k + 1 :])
+        cases.append(f"WHEN {best} THEN {_literal(classes[k])}")
+    return f"CASE {' '.join(cases)} ELSE {_literal(classes[-1])} END"
+
+
+def _sum(terms: list[str]) -> str:
+    """A sum in brackets of halves: databases limit how deep an expression may be."""
+    if len(terms) <= 8:
+        return " + ".join(f"({term})" for term in terms)
+    half = len(terms) // 2
+    return f"({_sum(terms[:half])}) + ({_sum(terms[half:])})"
+
+
+def _literal(label: Any) -> str:
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    if isinstance(label, int):
+        return str(label)
+    if isinstance(label, float):
+        return number(label)
+    return text(label.decode("latin-1") if isinstance(label, bytes) else str(label))
+
+
+def number(value: Any) -> str:
+    """A float as SQL reads it back, to the last bit; the exponent makes it no decimal.
+
+    >>> number(0.1), number(-3), number(1e-300)
+    ('1e-01', '-3e+00', '1e-300')
+    """
+    value = float(value)
+    return next(f"{value:.{n}e}" for n in range(18) if float(f"{value:.{n}e}") == value)
+
+
+def quoted(name: str) -> str:
+    """A name of a table or column, in double quotes.
+
+    >>> quoted('a"b; DROP TABLE x')
+    '"a""b; DROP TABLE x"'
+    """
+    _require_text(name)
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text in single quotes.
+
+    >>> text("it's")
+    "'it''s'"
+    """
+    _require_text(value)
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _require_text(value: str) -> None:
+    bad = not value or "\0" in value or any("\ud800" <= c <= "\udfff" for c in value)
+    if bad and value:
+        raise ParameterError(f"{value!r} holds a character that SQL cannot; rename it before.")
+
+
+def sample(model: Model, n: int) -> tuple[dict[str, list[Any]], Any]:
+    """Rows for the columns a query reads, gaps and unknown texts among them; and their features."""
+    rng = np.random.default_rng(0)
+    columns: dict[str, list[Any]] = {}
+    known = _columns(model)
+    gaps = isinstance(model.encoding_, Encoding) and bool(model.encoding_.columns)
+    for column in known:
+        if column.kind == "number":
+            size = abs(column.mean) or 3.0
+            cells: list[Any] = (column.mean + size * rng.normal(size=n)).tolist()
+        else:
+            texts = [*column.categories, "a text nobody has seen"]
+            cells = [texts[k] for k in rng.integers(0, len(texts), n)]
+        missing = rng.random(n) < (0.1 if gaps else 0.0)
+        columns[column.name] = [None if m else c for m, c in zip(missing, cells, strict=True)]
+    if not gaps:
+        return columns, np.array(list(columns.values()), np.float64).T
+    numbers = {column.name for column in known if column.kind == "number"}
+    cells_of = {
+        name: np.array([np.nan if c is None else c for c in cells]) if name in numbers else cells
+        for name, cells in columns.items()
+    }
+    return columns, model.encoding_.apply(cells_of)
+
+
+def answers_of(query: str, table: str, columns: dict[str, list[Any]]) -> tuple[Array, list[Any]]:
+    """Scores and labels that SQLite finds by the query."""
+    names = list(columns)
+    with sqlite3.connect(":memory:") as base:
+        listed = ", ".join(quoted(name) for name in names)
+        base.execute(f"CREATE TABLE {quoted(table)} ({listed})")
+        marks = ", ".join("?" * len(names))
+        rows = list(zip(*columns.values(), strict=True))
+        base.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", rows)
+        found = base.execute(query)
+        heads = [head[0] for head in found.description]
+        all_rows = found.fetchall()
+    base.close()
+    scores = [k for k, head in enumerate(heads) if head.startswith("linsep_score")]
+    labelled = heads[-1] == "linsep_label"
+    labels = [one[-1] for one in all_rows] if labelled else []
+    return np.array([[one[k] for k in scores] for one in all_rows], np.float64), labels

@@ -1,0 +1,115 @@
+"""Options that several commands share, and the values written in them."""
+
+import difflib
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from linsep import _HOME
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LEARNERS = sorted(
+    name for name, home in _HOME.items() if home.startswith("learners.") and name != "Scaled"
+)
+
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON instead of text; see docs/json.md."
+)
+target = click.option(
+    "--target",
+    metavar="COL",
+    help="Column of labels, by name or number, or a question about one such as 'delay > 15' or "
+    '"cover == 2"; the last column by default.',
+)
+classes = click.option(
+    "--classes", metavar="A,B,…", help="Keep only rows of these classes, separated by commas."
+)
+bad_rows = click.option(
+    "--bad-rows",
+    metavar="fail|skip|FILE",
+    default="fail",
+    show_default=True,
+    help="Rows that cannot be read: an error; left out and counted; or that, and listed in FILE.",
+)
+columns = click.option(
+    "--column",
+    "columns",
+    metavar="NAME=KIND",
+    multiple=True,
+    help="Read a column as number, text (one feature per text), hash or hash:BINS, or drop it.",
+)
+
+base = click.option(
+    "--base",
+    type=click.Choice(["0", "1"]),
+    help="Whether svmlight features count from 0 or from 1, where the file does not tell.",
+)
+
+
+def split_classes(text: str | None) -> list[str] | None:
+    """The classes in '--classes 0,1'."""
+    if text is None:
+        return None
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if len(found) < 2:
+        raise click.BadParameter(
+            f"{text!r} names {len(found)}; give two or more, such as 0,1.", param_hint="--classes"
+        )
+    return found
+
+
+def split_columns(pairs: tuple[str, ...]) -> dict[str, str] | None:
+    """The kinds in '--column city=hash'."""
+    found = {}
+    for pair in pairs:
+        name, sign, kind = pair.rpartition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"{pair!r}; give NAME=KIND.", param_hint="--column")
+        found[name] = kind
+    return found or None
+
+
+def make_learner(name: str, pairs: tuple[str, ...], **more: Any) -> Any:
+    """The learner with the parameters of '-p name=value'."""
+    import linsep
+
+    kind = getattr(linsep, name)
+    known = list(inspect.signature(kind).parameters)
+    given = dict(more)
+    for pair in pairs:
+        parameter, sign, text = pair.partition("=")
+        if not sign:
+            raise click.BadParameter(f"{pair!r}; give name=value.", param_hint="-p")
+        if parameter not in known:
+            near = difflib.get_close_matches(parameter, known, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+            raise click.BadParameter(f"{name} has no parameter {parameter!r}. {hint}",
+                                     param_hint="-p")  # fmt: skip
+        given[parameter] = value(text)
+    return kind(**{key: one for key, one in given.items() if key in known})
+
+
+def value(text: str) -> Any:
+    """A number, true, false, none, inf, a JSON list or object; anything else is a text.
+
+    >>> [value(t) for t in ("3", "0.5", "inf", "true", "none", "rbf", "[1, 2]")]
+    [3, 0.5, inf, True, None, 'rbf', [1, 2]]
+    """
+    plain = {"true": True, "false": False, "none": None, "null": None}
+    if text.lower() in plain:
+        return plain[text.lower()]
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    if text[:1] in ("[", "{", '"'):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text

@@ -1,0 +1,139 @@
+"""`linsep check`: a dry run over data, before anything is fitted."""
+
+import sys
+from typing import Any
+
+import click
+
+from linsep.views import arguments
+
+BAD_DATA = 3
+
+
+@click.command("check")
+@click.argument("data")
+@arguments.target
+@arguments.classes
+@arguments.columns
+@arguments.base
+@click.option("--bad-rows", metavar="FILE", help="List rows that cannot be read in this CSV file.")
+@arguments.as_json
+def command(
+    data: str,
+    target: str | None,
+    classes: str | None,
+    columns: tuple[str, ...],
+    base: str | None,
+    bad_rows: str | None,
+    as_json: bool,
+) -> None:
+    """Read all of DATA and say what a fit would see: columns, types, classes, bad rows.
+
+    Rows that cannot be read are named with line and column. Exits with 3 if there are any.
+
+    \b
+    Example:
+      linsep check people.csv --target income
+    """
+    import json
+
+    from linsep.views.sources import Rate, open_source
+
+    wanted = arguments.split_classes(classes)
+    kinds = arguments.split_columns(columns)
+    source = open_source(data, target, wanted, bad_rows or "skip", kinds, base=base)
+    counts: dict[Any, int] = {}
+    rate = Rate("checking")
+    encoding = source.encoding
+    for X, y in source:
+        _count(counts, y)
+        rate.add(X.shape[0])
+    rate.end()
+    record = _record(data, source, encoding, counts)
+    if as_json:
+        click.echo(json.dumps(record))
+    else:
+        click.echo(_text(record))
+    if source.skipped:
+        click.echo(f"{source.skipped:,} rows cannot be read, by their first reasons:", err=True)
+        for told in source.bad_rows.first:
+            click.echo(f"  {told}", err=True)
+        if bad_rows:
+            click.echo(f"All of them are in {bad_rows}.", err=True)
+        sys.exit(BAD_DATA)
+    click.echo(f"Every row can be read. Next: linsep fit {data}", err=True)
+
+
+def _count(counts: dict[Any, int], y: Any) -> None:
+    import numpy as np
+
+    if y is None or len(counts) > 1000:
+        return
+    for label, count in zip(*(part.tolist() for part in np.unique(y, return_counts=True)),
+                            strict=True):  # fmt: skip
+        counts[label] = counts.get(label, 0) + count
+
+
+def _record(data: str, source: Any, encoding: Any, counts: dict[Any, int]) -> dict[str, Any]:
+    from linsep import __version__
+    from linsep.views.tally import plain
+
+    columns = []
+    missing = getattr(getattr(source, "source", None), "missing", {})
+    for column in getattr(encoding, "columns", ()):
+        columns.append(
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "features": column.width,
+                "missing": missing.get(column.name, 0),
+                "mean": column.mean if column.kind == "number" else None,
+                "categories": list(column.categories[:20]) if column.kind == "text" else None,
+            }
+        )
+    labels = None
+    if source.classes is not None:
+        labels = [{"label": plain(k), "rows": n} for k, n in sorted(counts.items())]
+    target = getattr(encoding, "target", None)
+    return {
+        "command": "check",
+        "linsep": __version__,
+        "data": data,
+        "rows": source.n_rows,
+        "features": source.n_features,
+        "columns": columns,
+        "target": None if target is None else str(target),
+        "classes": labels,
+        "skipped": source.skipped,
+        "left_out": source.left_out,
+        "bad_rows": list(source.bad_rows.first) if source.skipped else [],
+        "notes": list(source.notes),
+    }
+
+
+def _text(record: dict[str, Any]) -> str:
+    lines = [f"{record['data']}: {record['rows']:,} rows of {record['features']:,} features."]
+    lines += record["notes"]
+    if record["columns"]:
+        wide = max(8, *(len(column["name"][:30]) + 2 for column in record["columns"]))
+        lines += ["", f"{'column':<{wide}}{'kind':<8}{'features':>9}{'missing':>9}  values"]
+    for column in record["columns"][:60]:
+        told = f"mean {column['mean']:.6g}" if column["kind"] == "number" else ""
+        if column["categories"]:
+            told = ", ".join(column["categories"])
+            told = told if len(told) <= 50 else told[:49] + "…"
+        lines.append(
+            f"{column['name'][:30]:<{wide}}{column['kind']:<8}{column['features']:>9,}"
+            f"{column['missing']:>9,}  {told}"
+        )
+    if len(record["columns"]) > 60:
+        lines.append(f"… and {len(record['columns']) - 60} columns more")
+    lines.append("")
+    named = f"target {record['target']}" if record["target"] else "labels"
+    if record["classes"] is None:
+        lines.append(f"{named}: numbers to predict (use --learner LinearRegression)")
+    else:
+        shown = [f"{one['label']} ({one['rows']:,})" for one in record["classes"][:25]]
+        more = "" if len(record["classes"]) <= 25 else ", …"
+        lines.append(f"{named}: {len(record['classes'])} classes: {', '.join(shown)}{more}")
+    return "\n".join(lines)

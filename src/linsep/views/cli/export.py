@@ -1,0 +1,45 @@
+"""`linsep export`: a model for other programs."""
+
+from typing import Any
+
+import click
+
+from linsep.views import arguments
+
+
+@click.command("export")
+@click.argument("model")
+@click.argument("out")
+@click.option("--table", default="data", show_default=True, help="For .sql, name of the table.")
+@arguments.as_json
+def command(model: str, out: str, table: str, as_json: bool) -> None:
+    """Write MODEL to OUT, as an ONNX graph (.onnx) or an SQL query (.sql).
+
+    The file is run on sample rows first, and kept only if it answers as the model does.
+
+    \b
+    Examples:
+      linsep export people.linsep people.onnx
+      linsep export people.linsep people.sql --table people
+    """
+    import json
+
+    from linsep import __version__
+    from linsep.model.export import export
+    from linsep.views.stored import open_model
+
+    made = export(open_model(model), out, table=table)
+    if as_json:
+        record: dict[str, Any] = {
+            "command": "export",
+            "linsep": __version__,
+            "model": model,
+            "out": out,
+        }
+        record |= {"format": made.format, "bytes": made.size, "checked_rows": made.rows}
+        click.echo(json.dumps(record | {"largest_difference": made.difference}))
+        return
+    click.echo(
+        f"{out}: {made.size:,} bytes; on {made.rows} sample rows its scores differ from the "
+        f"model's by at most {made.difference:.1e}."
+    )

@@ -1,0 +1,208 @@
+"""`linsep fit`: learn from data, say how well, and keep the model."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from linsep.views import arguments
+
+NOT_CONVERGED, INTERRUPTED = 5, 130
+
+
+@click.command("fit")
+@click.argument("data", default="cancer")
+@arguments.target
+@click.option(
+    "--learner",
+    type=click.Choice(arguments.LEARNERS),
+    default="LogisticRegression",
+    show_default=True,
+    help="What to fit.",
+)
+@click.option(
+    "-p", "--param", "parameters", metavar="NAME=VALUE", multiple=True,
+    help="A parameter of the learner, such as C=10 or keep=average; may be given several times.",
+)  # fmt: skip
+@click.option(
+    "--scale",
+    type=click.Choice(["mean", "min-max"]),
+    help="Bring the features to one size first (linsep.Scaled); the model takes rows as they are.",
+)
+@click.option("--out", metavar="MODEL", help="Where to keep the model; - is standard output.")
+@click.option("--trace", metavar="FILE", help="Write every correction of the run as JSON lines.")
+@click.option(
+    "--resume", is_flag=True,
+    help="Keep a checkpoint beside the model while fitting, and go on from one that is there.",
+)  # fmt: skip
+@click.option("--test", metavar="DATA", help="Score these rows too, read as the training rows.")
+@arguments.classes
+@arguments.bad_rows
+@arguments.columns
+@arguments.base
+@click.option("--strict", is_flag=True, help="Exit with 5 where the fit did not reach its goal.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+@arguments.as_json
+def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
+    """Learn from DATA: a file, a folder, - for standard input, or an embedded set.
+
+    DATA is CSV, Parquet, Feather, svmlight, NPY, NPZ or IDX, perhaps packed by gzip, bzip2 or
+    zstd. Embedded are cancer (used when DATA is left out), digits, digits01, iris, wine and xor.
+
+    \b
+    Examples:
+      linsep fit people.csv --target income --out people.linsep
+      linsep fit flights.parquet --target "delay > 15" --column date=drop
+      linsep fit a9a --learner Perceptron -p keep=average -p max_iter=20
+      zcat big.csv.gz | linsep fit - --target y --out y.linsep --json
+    """
+    out = asked["out"]
+    if asked["resume"] and (out is None or out == "-"):
+        raise click.UsageError("--resume keeps its checkpoint beside the model: give --out FILE.")
+    learner, source, record, texts = _fit(data, **asked)
+    for note in source.notes if not asked["quiet"] else []:
+        click.echo(note, err=True)
+    if out is not None:
+        record["model"] = _keep(learner, out)
+    if as_json and out != "-":
+        import json
+
+        click.echo(json.dumps(record))
+    else:
+        click.echo("\n".join(texts), err=out == "-")
+        _next_steps(data, out, asked)
+    if record["status"] == "interrupted":
+        kept = out if out not in (None, "-") else "nowhere: no --out was given"
+        click.echo(f"Interrupted. The best model so far is in {kept}.", err=True)
+        sys.exit(INTERRUPTED)
+    if strict and not record["reached"]:
+        sys.exit(NOT_CONVERGED)
+
+
+def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
+    import time
+    import warnings
+
+    from linsep.errors import NotConverged
+    from linsep.views.sources import open_source
+
+    classes = arguments.split_classes(asked["classes"])
+    columns = arguments.split_columns(asked["columns"])
+    source = open_source(
+        data, asked["target"], classes, asked["bad_rows"], columns, base=asked["base"]
+    )
+    learner = _learner(asked)
+    settings: dict[str, Any] = {"verbose": not asked["quiet"]}
+    if asked["resume"]:
+        settings["checkpoint"] = f"{asked['out']}.checkpoint"
+    start = time.perf_counter()
+    with warnings.catch_warnings(action="ignore", category=NotConverged):
+        _train(learner, source, settings)
+    seconds = time.perf_counter() - start
+    if asked["resume"]:
+        for left in Path(settings["checkpoint"]).parent.glob(f"{Path(asked['out']).name}.check*"):
+            left.unlink()
+    if asked["trace"]:
+        learner.trace_.save(asked["trace"])
+    record, texts = _report(learner, source, data, seconds, asked)
+    return learner, source, record, texts
+
+
+def _learner(asked: dict[str, Any]) -> Any:
+    import inspect
+
+    import linsep
+
+    more = {}
+    if asked["trace"]:
+        if "trace" not in inspect.signature(getattr(linsep, asked["learner"])).parameters:
+            raise click.UsageError(f"{asked['learner']} keeps no trace of its corrections.")
+        more["trace"] = True
+    learner = arguments.make_learner(asked["learner"], asked["parameters"], **more)
+    return learner if asked["scale"] is None else linsep.Scaled(learner, how=asked["scale"])
+
+
+def _train(learner: Any, source: Any, settings: dict[str, Any]) -> None:
+    whole = source.encoding is None or type(learner).__name__ == "Scaled"
+    if not whole:
+        learner.fit(source, **settings)
+        return
+    X, y = source.load()
+    learner.fit(X, y, **settings)
+    learner.encoding_ = source.encoding
+
+
+def _report(
+    learner: Any, source: Any, data: str, seconds: float, asked: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    from linsep import __version__
+    from linsep.model.store import as_model
+    from linsep.views.scoring import proof_of, score_rows
+    from linsep.views.sources import open_source
+
+    model = as_model(learner)
+    train = score_rows(model, source, "scoring", asked["quiet"])
+    found = None
+    if asked["test"]:
+        test = open_source(asked["test"], None, arguments.split_classes(asked["classes"]),
+                           asked["bad_rows"], like=model)  # fmt: skip
+        found = score_rows(model, test, "testing", asked["quiet"])
+    proof = proof_of(learner)
+    record = {
+        "command": "fit",
+        "linsep": __version__,
+        "data": data,
+        "learner": model.learner,
+        "status": model.status_.name,
+        "sentence": model.status_.value,
+        "reached": model.status_.good,
+        "rows": source.n_rows,
+        "features": model.n_features_in_,
+        "skipped": source.skipped,
+        "left_out": source.left_out,
+        "passes": model.results["n_iter"],
+        "gap": model.results["gap"],
+        "objective": model.results["objective"],
+        "mistakes": model.results["mistakes"],
+        "proof": proof,
+        "seconds": seconds,
+        "train": train.record(),
+        "test": None if found is None else found.record(),
+        "model": None,
+    }
+    passes = f"{record['passes']} passes, " if record["passes"] is not None else ""
+    lines = [
+        f"{model.learner} on {source.n_rows:,} rows of {model.n_features_in_:,} features: "
+        f"{passes}{seconds:.2f} s.",
+        f"End: {model.status_.value}",
+    ]
+    lines += [f"Proof: {proof}"] if proof else []
+    lines += ["", f"Training rows: {train.text()}"]
+    lines += [] if found is None else ["", f"Test rows: {found.text()}"]
+    return record, lines
+
+
+def _keep(learner: Any, out: str) -> str:
+    from linsep.model.store import save, to_bytes
+
+    if out == "-":
+        sys.stdout.buffer.write(to_bytes(learner))
+        sys.stdout.buffer.flush()
+        return "-"
+    save(learner, out)
+    click.echo(f"Model in {out} ({Path(out).stat().st_size:,} bytes).", err=True)
+    return out
+
+
+def _next_steps(data: str, out: str | None, asked: dict[str, Any]) -> None:
+    if asked["quiet"]:
+        return
+    if out is None:
+        click.echo("\nKeep it with --out MODEL. Next: linsep compare, linsep certify.", err=True)
+    elif out != "-":
+        click.echo(
+            f"\nNext: linsep inspect {out} · linsep predict {out} NEW_DATA · "
+            f"linsep export {out} model.sql",
+            err=True,
+        )

@@ -1,0 +1,151 @@
+"""`linsep inspect`: what is in a model file, to the last byte."""
+
+from typing import Any
+
+import click
+
+from linsep.views import arguments
+
+SHOWN = 12
+
+
+@click.command("inspect")
+@click.argument("model")
+@click.option("--weights", is_flag=True, help="All weights, instead of the largest.")
+@arguments.as_json
+def command(model: str, weights: bool, as_json: bool) -> None:
+    """Say what MODEL is, how its training ended, which features weigh most, and what every byte is.
+
+    \b
+    Example:
+      linsep inspect people.linsep
+    """
+    import json
+
+    record = _record(model)
+    if as_json:
+        click.echo(json.dumps(record))
+    else:
+        click.echo(_text(record, weights))
+
+
+def _record(path: str) -> dict[str, Any]:
+    import sys
+    from pathlib import Path
+
+    from linsep.model.container import ranges
+    from linsep.model.store import from_bytes, load
+    from linsep.views.tally import plain
+
+    if path == "-":
+        content = sys.stdin.buffer.read()
+        found = from_bytes(content, "standard input")
+    else:
+        found = load(path)
+        content = Path(path).read_bytes()
+    classes = None if found.classes_ is None else [plain(one) for one in found.classes_.tolist()]
+    encoding = found.encoding_
+    return {
+        "command": "inspect",
+        "linsep": found.version,
+        "model": path,
+        "learner": found.learner,
+        "parameters": {name: _shown(value) for name, value in found.parameters.items()},
+        "scaled": found.scaled,
+        "form": found.form.name,
+        "classes": classes,
+        "features": found.n_features_in_,
+        "target": None if encoding is None or encoding.target is None else str(encoding.target),
+        "status": found.status_.name,
+        "sentence": found.status_.value,
+        "passes": found.results["n_iter"],
+        "gap": found.results["gap"],
+        "objective": found.results["objective"],
+        "mistakes": found.results["mistakes"],
+        "certificate": found.certificate is not None,
+        "training_rows_held": found.carries_rows,
+        "data": found.data,
+        "bytes": [{"start": a, "end": b, "what": what} for a, b, what in ranges(content)],
+        "weights": _weights(found),
+    }
+
+
+def _shown(value: Any) -> Any:
+    plain = value is None or isinstance(value, (bool, int, str))
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    return value if plain else repr(value)
+
+
+def _weights(found: Any) -> list[dict[str, Any]] | None:
+    """One record per hyperplane: its class, intercept, and the weight of every feature."""
+    import numpy as np
+
+    from linsep.views.tally import plain
+
+    if found.form.name not in ("linear", "centred"):
+        return None
+    W, b = np.atleast_2d(found.coef_), np.atleast_1d(found.intercept_)
+    names = found.feature_names_in_
+    if names is None and found.encoding_ is not None:
+        names = found.encoding_.feature_names
+    if names is None:
+        names = [f"x{j}" for j in range(W.shape[1])]
+    classes = [None] * len(W)
+    if found.classes_ is not None:
+        kept = found.classes_[1:] if len(W) == 1 else found.classes_
+        classes = [plain(one) for one in kept.tolist()]
+    return [
+        {"class": label, "intercept": float(one), "features": dict(zip(names, row.tolist(),
+                                                                       strict=True))}
+        for label, one, row in zip(classes, b, W, strict=True)
+    ]  # fmt: skip
+
+
+def _text(record: dict[str, Any], everything: bool) -> str:
+    lines = [
+        f"{record['model']}: {record['learner']}, saved by linsep {record['linsep']}",
+        f"End of training: {record['sentence']}",
+    ]
+    numbers = [
+        f"{name} {record[name]:g}"
+        for name in ("passes", "mistakes", "objective", "gap")
+        if record[name] is not None
+    ]
+    lines += [", ".join(numbers)] if numbers else []
+    if record["classes"] is not None:
+        shown = ", ".join(map(str, record["classes"][:20]))
+        more = "" if len(record["classes"]) <= 20 else ", …"
+        lines.append(f"{len(record['classes'])} classes: {shown}{more}")
+    target = f", target {record['target']}" if record["target"] else ""
+    lines.append(f"{record['features']:,} features{target}")
+    settings = ", ".join(f"{k}={v!r}" for k, v in record["parameters"].items())
+    lines.append(f"Parameters: {settings}")
+    if record["scaled"]:
+        lines.append(f"Rows are brought to one size first ({record['scaled']}).")
+    held = record["training_rows_held"]
+    lines.append(
+        f"Holds {held:,} training rows: its kernel or vote needs them." if held
+        else "Holds no training rows."
+    )  # fmt: skip
+    lines += ["", *_weight_lines(record["weights"] or [], everything), "Bytes"]
+    lines += [
+        f"  {one['start']:>10,} – {one['end']:>10,}  {one['what']}" for one in record["bytes"]
+    ]
+    return "\n".join(lines)
+
+
+def _weight_lines(planes: list[dict[str, Any]], everything: bool) -> list[str]:
+    lines = []
+    for plane in planes if everything else planes[:5]:
+        title = "Weights" if plane["class"] is None else f"Weights towards {plane['class']}"
+        pairs = sorted(plane["features"].items(), key=lambda pair: -abs(pair[1]))
+        some = pairs if everything else pairs[:SHOWN]
+        lines.append(f"{title} (intercept {plane['intercept']:.6g})")
+        lines += [f"  {weight:>+14.6g}  {name}" for name, weight in some]
+        if len(some) < len(pairs):
+            lines.append(f"  … {len(pairs) - len(some):,} smaller ones; --weights shows all")
+        lines.append("")
+    if len(planes) > 5 and not everything:
+        lines += [f"… and {len(planes) - 5} hyperplanes more; --weights shows all", ""]
+    return lines

@@ -1,0 +1,57 @@
+"""`linsep score`: how well a model does on labelled rows."""
+
+import click
+
+from linsep.views import arguments
+
+
+@click.command("score")
+@click.argument("model")
+@click.argument("data")
+@click.option(
+    "--target", metavar="QUESTION",
+    help="Another column or question for the labels than the one the model was fitted with.",
+)  # fmt: skip
+@arguments.classes
+@arguments.bad_rows
+@arguments.base
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+@arguments.as_json
+def command(
+    model: str,
+    data: str,
+    target: str | None,
+    classes: str | None,
+    bad_rows: str,
+    base: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Compare what MODEL says of the rows of DATA with their labels.
+
+    Prints the share of rows wrong, beside that of always saying the commonest class, and the table
+    of true against predicted classes; for a regression the root mean squared error and R².
+
+    \b
+    Example:
+      linsep score people.linsep new-people.csv
+    """
+    import json
+
+    from linsep import __version__
+    from linsep.views.scoring import score_rows
+    from linsep.views.sources import open_source
+    from linsep.views.stored import open_model
+
+    known = open_model(model)
+    kept = arguments.split_classes(classes)
+    source = open_source(data, target, kept, bad_rows, like=known, base=base)
+    found = score_rows(known, source, "scoring", quiet)
+    if source.skipped:
+        click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
+    if as_json:
+        record = {"command": "score", "linsep": __version__, "model": model, "data": data}
+        record |= {"learner": known.learner, "skipped": source.skipped}
+        click.echo(json.dumps(record | found.record()))
+    else:
+        click.echo(found.text())

@@ -1,0 +1,42 @@
+"""Predictions of a model on rows that come in blocks, and what was proved of it."""
+
+from typing import Any
+
+from linsep.errors import DataError
+from linsep.views.sources import Rate
+from linsep.views.tally import tally_for
+
+
+def score_rows(model: Any, source: Any, doing: str, quiet: bool = False) -> Any:
+    """Compare what a model says of all rows with their labels, block by block."""
+    seen = tally_for(model.classes_)
+    rate = Rate(doing, quiet)
+    for X, y in source:
+        if y is None:
+            raise DataError(
+                "the rows have no labels to compare with; use linsep predict, or give data with "
+                "the column of labels."
+            )
+        seen.add(y, model.predict(X))
+        rate.add(len(y))
+    rate.end()
+    if seen.n == 0:
+        raise DataError("there are no rows to score.")
+    return seen
+
+
+def proof_of(learner: Any) -> str | None:
+    """What is known for certain of a fit, in a sentence; None where nothing was proved."""
+    learner = getattr(learner, "learner_", learner)
+    proof = getattr(learner, "proof_", None)
+    if proof is not None:
+        return str(proof.verdict)
+    gap = getattr(learner, "gap_", None)
+    if gap is not None:
+        return (
+            f"the objective is at most a share of {gap:.1e} above the least possible, by the "
+            "duality gap computed from the data."
+        )
+    if learner.status_.name == "separated":
+        return "the last pass found every row strictly on its own side, so a separator exists."
+    return None

@@ -1,0 +1,181 @@
+"""How predictions compare with the truth, counted block by block."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+SHOWN = 20  # classes up to which a table is drawn
+
+
+class Confusion:
+    """Counts of true against predicted classes.
+
+    Examples
+    --------
+    >>> seen = Confusion(np.array(["ham", "spam"]))
+    >>> seen.add(np.array(["ham", "ham", "spam"]), np.array(["ham", "spam", "spam"]))
+    >>> seen.error, seen.baseline
+    (0.3333333333333333, ('ham', 0.3333333333333333))
+    """
+
+    def __init__(self, classes: Array) -> None:
+        self.labels: list[Any] = classes.tolist()
+        self._place = {label: k for k, label in enumerate(self.labels)}
+        self.known = len(self.labels)
+        self.counts: dict[tuple[int, int], int] = {}
+        self.n = 0
+
+    def add(self, truth: Array, predicted: Array) -> None:
+        """Count some rows."""
+        true = self._codes(truth)
+        pairs, counts = np.unique(true * (1 << 32) + self._codes(predicted), return_counts=True)
+        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+            key = divmod(pair, 1 << 32)
+            self.counts[key] = self.counts.get(key, 0) + count
+        self.n += len(true)
+
+    def _codes(self, labels: Array) -> npt.NDArray[np.int64]:
+        found, inverse = np.unique(np.asarray(labels), return_inverse=True)
+        codes = []
+        for label in found.tolist():
+            if label not in self._place:  # a class the model has never seen
+                self._place[label] = len(self.labels)
+                self.labels.append(label)
+            codes.append(self._place[label])
+        return np.array(codes, np.int64)[inverse]
+
+    @property
+    def right(self) -> int:
+        """Rows predicted right."""
+        return sum(count for (t, p), count in self.counts.items() if t == p)
+
+    @property
+    def error(self) -> float:
+        """The share of rows predicted wrong."""
+        return (self.n - self.right) / self.n
+
+    @property
+    def matrix(self) -> list[list[int]]:
+        """Counts with a row per true and a column per predicted class."""
+        size = range(len(self.labels))
+        return [[self.counts.get((t, p), 0) for p in size] for t in size]
+
+    @property
+    def totals(self) -> list[int]:
+        """Rows of each true class."""
+        totals = [0] * len(self.labels)
+        for (t, _), count in self.counts.items():
+            totals[t] += count
+        return totals
+
+    @property
+    def baseline(self) -> tuple[Any, float]:
+        """The commonest true class, and the error of always saying it."""
+        totals = self.totals
+        place = totals.index(max(totals))
+        return self.labels[place], (self.n - totals[place]) / self.n
+
+    @property
+    def unknown(self) -> list[Any]:
+        """True classes that the model does not know."""
+        return self.labels[self.known :]
+
+    def record(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        label, error = self.baseline
+        return {
+            "rows": self.n,
+            "error": self.error,
+            "baseline_error": error,
+            "baseline_class": plain(label),
+            "classes": [plain(one) for one in self.labels],
+            "confusion": self.matrix,
+        }
+
+    def text(self) -> str:
+        """Errors, and the table of counts where it is small enough to read."""
+        label, baseline = self.baseline
+        lines = [
+            f"{self.error:.2%} of {self.n:,} rows wrong; always saying {plain(label)!r} gets "
+            f"{baseline:.2%} wrong."
+        ]
+        if self.unknown:
+            some = ", ".join(repr(one) for one in self.unknown[:5])
+            lines.append(f"The model does not know the classes {some}: their rows count as wrong.")
+        if len(self.labels) <= SHOWN:
+            lines += ["", *self._table()]
+        return "\n".join(lines)
+
+    def _table(self) -> list[str]:
+        names = [str(plain(label)) for label in self.labels]
+        matrix = self.matrix
+        wide = [
+            max(len(names[k][:14]), *(len(f"{row[k]:,}") for row in matrix)) + 2
+            for k in range(len(names))
+        ]
+        first = max(16, *(len(name[:20]) for name in names)) + 2
+        head = "true \\ predicted".ljust(first)
+        lines = [head + "".join(f"{n[:14]:>{w}}" for n, w in zip(names, wide, strict=True))]
+        for name, row in zip(names, matrix, strict=True):
+            cells = [f"{count:,}" if count else "·" for count in row]
+            shown = "".join(f"{cell:>{w}}" for cell, w in zip(cells, wide, strict=True))
+            lines.append(name[:20].ljust(first) + shown)
+        return lines
+
+
+class Errors:
+    """Squared errors of numbers predicted, beside those of always saying the mean."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._mean = self._spread = self._left = 0.0
+
+    def add(self, truth: Array, predicted: Array) -> None:
+        """Take in some rows (Chan's update of mean and squared deviation)."""
+        truth = np.asarray(truth, np.float64).ravel()
+        n = len(truth)
+        mean = float(truth.mean())
+        apart = mean - self._mean
+        total = self.n + n
+        self._spread += float(np.square(truth - mean).sum()) + apart**2 * self.n * n / total
+        self._mean += apart * n / total
+        self._left += float(np.square(truth - np.asarray(predicted).ravel()).sum())
+        self.n = total
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean squared error."""
+        return math.sqrt(self._left / self.n)
+
+    def record(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "rows": self.n,
+            "rmse": self.rmse,
+            "baseline_rmse": math.sqrt(self._spread / self.n),
+            "r2": 1.0 - self._left / self._spread if self._spread else None,
+        }
+
+    def text(self) -> str:
+        """The errors in a sentence."""
+        found = self.record()
+        share = "" if found["r2"] is None else f"; R² {found['r2']:.4f}"
+        return (
+            f"Off by {self.rmse:.6g} (root mean square) on {self.n:,} rows; always saying the mean "
+            f"is off by {found['baseline_rmse']:.6g}{share}."
+        )
+
+
+def tally_for(classes: Any) -> Any:
+    """`Confusion` for classes, `Errors` for numbers."""
+    return Errors() if classes is None else Confusion(classes)
+
+
+def plain(label: Any) -> Any:
+    """A label as JSON and text can show it."""
+    label = label.item() if isinstance(label, np.generic) else label
+    return label.decode("latin-1") if isinstance(label, bytes) else label
