@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -97,6 +98,9 @@ def test_the_command_speaks_json(tmp_path):
     assert record["experiment"] == "gates"
     assert all(claim["holds"] for claim in record["claims"])
     assert record["tables"][0]["rows"][0]["gate"] == "AND"
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    listed = page.split("## `experiment`")[1].split("\n## ")[0]
+    assert {field for field in record if f"| `{field}` |" in listed} == set(record)
 
 
 def test_the_command_lists_what_each_experiment_shows():
