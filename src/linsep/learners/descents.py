@@ -14,8 +14,9 @@ from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
 from linsep.train.proximal_newton import ProximalNewton, suits
 from linsep.train.schedules import SCHEDULES
-from linsep.train.score_descent import ScoreDescent, Steps, descend
+from linsep.train.score_descent import ScoreDescent
 from linsep.train.score_losses import ScoreLoss
+from linsep.train.score_walks import Steps, descend
 from linsep.train.solution import Solution
 
 Array = npt.NDArray[Any]
