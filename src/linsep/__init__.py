@@ -42,6 +42,16 @@ _HOME = {
 }
 _MODULES = {"data", "errors", "logic", "plot"}
 
+_AROUND = {"Layer", "Scaled"}  # these hold learners, and are none
+_LEARNERS = tuple(
+    sorted(
+        name
+        for name, home in _HOME.items()
+        if home.startswith("learners.") and name[0].isupper() and name not in _AROUND
+    )
+)
+"""What a model file may name, and what the command line offers."""
+
 __all__ = sorted(_HOME)
 
 

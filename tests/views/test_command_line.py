@@ -106,6 +106,16 @@ def test_warm_without_a_writable_folder_says_so(tmp_path):
     assert "LINSEP_CACHE" in done.stderr
 
 
+def test_warm_and_fit_offer_the_learners_and_nothing_else():
+    from linsep.model import document
+    from linsep.views import arguments
+
+    offered = arguments.LEARNERS
+    assert list(document.LEARNERS) == offered
+    assert all(hasattr(getattr(linsep_package, name), "fit") for name in offered)
+    assert {"Perceptron", "LinearRegression"} <= set(offered)
+
+
 def test_warm_compiles_into_the_cache_and_says_where():
     done = linsep("warm", "VotedPerceptron", check=True)
     folder = done.stderr.split("Kernels are ready in ")[1].split(" (")[0]

@@ -18,14 +18,7 @@ from linsep.train.loop import Status
 Array = npt.NDArray[Any]
 
 FORMAT = 1
-AROUND = ("Layer", "Scaled")  # these hold learners, and are none
-LEARNERS = tuple(
-    sorted(
-        name
-        for name, home in linsep._HOME.items()
-        if home.startswith("learners.") and name[0].isupper() and name not in AROUND
-    )
-)
+LEARNERS = linsep._LEARNERS
 """The names a file may bear, from the table of public names."""
 
 REGRESSIONS = ("LinearRegression",)

@@ -8,13 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-from linsep import _HOME
+from linsep import _LEARNERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-LEARNERS = sorted(
-    name for name, home in _HOME.items() if home.startswith("learners.") and name != "Scaled"
-)
+LEARNERS = list(_LEARNERS)
 
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of text; see docs/json.md."

@@ -171,7 +171,8 @@ def _report(
         "test": None if found is None else found.record(),
         "model": None,
     }
-    passes = f"{record['passes']} passes, " if record["passes"] is not None else ""
+    n = record["passes"]
+    passes = "" if n is None else f"{n} pass{'' if n == 1 else 'es'}, "
     lines = [
         f"{model.learner} on {source.n_rows:,} rows of {model.n_features_in_:,} features: "
         f"{passes}{seconds:.2f} s.",
