@@ -40,7 +40,17 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.dev
+# The peers live apart: some of them ask for other versions of what linsep uses.
+$(VENV)/peers/.made: benchmarks/peers.txt
+	@echo "Installing the peers (once) ..."
+	@$(PYTHON) -m venv $(VENV)/peers
+	@while read -r peer; do \
+		$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check $$peer \
+		|| echo "$$peer cannot be had here: left out"; \
+	done < benchmarks/peers.txt
+	@touch $@
+
+bench: $(VENV)/.dev $(VENV)/peers/.made
 	@$(PIP) --group bench
 	@$(BIN)/python -m benchmarks
 

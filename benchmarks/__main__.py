@@ -6,7 +6,9 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-NAMES = ["starting", "perceptrons", "proofs", "reading"]
+NAMES = [
+    "starting", "perceptrons", "proofs", "reading", "predicting", "paths", "growth", "convex.race",
+]  # fmt: skip
 
 
 def main(names: list[str]) -> None:
@@ -33,4 +35,5 @@ def main(names: list[str]) -> None:
     print(f"\n{len(lines) - missed} of {len(lines)} goals met; written to {out / 'bench.json'}")
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

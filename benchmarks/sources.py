@@ -26,17 +26,34 @@ def mnist() -> tuple[Any, Any, str]:
 
 def news() -> tuple[Any, Any, str]:
     """Text of twenty groups as TF-IDF rows in random order, and the groups."""
-    folder = SHARED / "20news"
+    found = _words("20news")
+    if found is not None:
+        return *found, "20news"
     rng = np.random.default_rng(0)
-    if folder.exists():
-        from sklearn.feature_extraction.text import TfidfTransformer
-
-        counts = sp.load_npz(folder / "train_counts.npz").astype(np.float64)
-        y = np.load(folder / "train_y.npy")
-        order = rng.permutation(len(y))
-        return TfidfTransformer().fit_transform(counts)[order].tocsr(), y[order], "20news"
     X = sp.random(11_000, 130_000, 0.0012, "csr", rng=rng)
     return X, rng.integers(0, 20, 11_000), "made text (20news is not here)"
+
+
+def imdb() -> tuple[Any, Any, str]:
+    """25,000 reviews as TF-IDF rows in random order, and whether they praise."""
+    found = _words("imdb")
+    if found is not None:
+        return found[0], found[1] > 0, "IMDB"
+    X, y, _ = news()
+    return X, y >= 10, "made text (IMDB is not here)"
+
+
+def _words(name: str) -> tuple[Any, Any] | None:
+    """TF-IDF rows of unit norm in random order, and the labels, if the counts are here."""
+    folder = SHARED / name
+    if not folder.exists():
+        return None
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    counts = sp.load_npz(folder / "train_counts.npz").astype(np.float64)
+    y = np.load(folder / "train_y.npy")
+    order = np.random.default_rng(0).permutation(len(y))
+    return TfidfTransformer().fit_transform(counts)[order].tocsr(), y[order]
 
 
 def covtype() -> tuple[Any, Any, str]:

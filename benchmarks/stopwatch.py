@@ -32,3 +32,10 @@ def race(runs: dict[str, Callable[[], Any]], repeats: int) -> dict[str, Timing]:
             timings[name].result = run()
             timings[name].seconds.append(time.perf_counter() - start)
     return timings
+
+
+def peak_memory() -> float:
+    """The most megabytes this process has held so far."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

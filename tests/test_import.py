@@ -33,6 +33,7 @@ NAMES = [
     "logic",
     "margin",
     "mistake_bound",
+    "path",
     "plot",
     "read",
     "save",

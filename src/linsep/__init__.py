@@ -35,6 +35,7 @@ _HOME = {
     "logic": "logic",
     "margin": "proofs.margin",
     "mistake_bound": "proofs.margin",
+    "path": "learners.path",
     "plot": "views.plots",
     "read": "data.reading",
     "save": "model.store",

@@ -28,6 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Sums may be reordered and fused, which lets them vectorise; NaN and Inf keep their meaning.
 SAFE_FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 FUSE = ("contract",)
+AHEAD = 32  # entries by which weights are fetched before they are needed
 
 
 def _digest() -> str:
@@ -167,18 +168,31 @@ def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, a
     entries, columns = array("data", data).data, array("indices", indices).data
     weights = array("W", W)
     stride = cgutils.unpack_tuple(builder, weights.shape)[1]
+    entries_stored = cgutils.unpack_tuple(builder, array("indices", indices).shape)[0]
     origin = builder.gep(weights.data, [k])
 
     def address(pointer: Any, first: int, vector: Any) -> Any:
         return builder.bitcast(builder.gep(pointer, [index(first)]), vector.as_pointer())
+
+    def weights_of(e: Any) -> Any:
+        j = builder.zext(builder.load(builder.gep(columns, [e])), index)
+        return builder.gep(origin, [builder.mul(j, stride)])
+
+    def fetch(pointer: Any) -> None:
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, place, place, place])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(prefetch, [builder.bitcast(pointer, byte), place(0), place(3), place(1)])
 
     def step(e: Any, sums: list[Any]) -> None:
         x = builder.load(builder.gep(entries, [e]))
         if x.type != real:
             cast = builder.fpext if real == ir.DoubleType() else builder.fptrunc
             x = cast(x, real)
-        j = builder.zext(builder.load(builder.gep(columns, [e])), index)
-        row = builder.gep(origin, [builder.mul(j, stride)])
+        row = weights_of(e)
+        ahead = builder.add(e, index(AHEAD))
+        ahead = builder.select(builder.icmp_signed("<", ahead, entries_stored), ahead, e)
+        fetch(weights_of(ahead))
         for (first, vector), total in zip(vectors, sums, strict=True):
             nothing, zeros = (
                 vector(ir.Undefined),

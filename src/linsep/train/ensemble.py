@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.chunks import in_order
+from linsep.data.chunks import in_order, spans
 from linsep.rows.draft import draft
 from linsep.rows.rows import CSR, WIDEST, Dense
 from linsep.train.loop import Pass
@@ -18,6 +18,7 @@ from linsep.train.weights import Weights
 Array = npt.NDArray[Any]
 
 WORTH = 4  # passes that repay a draft of dense rows
+NEAR = 1 << 18  # weights that fit near the processor
 SMALL = 1 << 16  # numbers in the rows from which on hyperplanes are shared out among threads
 
 
@@ -41,9 +42,11 @@ class Ensemble:
         self.apart = not (problem.binary or kesler)
         self.grouped = self.apart and grouped and isinstance(problem.rows, CSR) and keep != "pocket"
         if self.grouped:
-            # One visit to a sparse entry serves many classes; each thread has its own.
+            # One visit to a sparse entry serves many classes. Weights that do not fit near the
+            # processor are not shared out among threads: each would fetch as many cache lines.
             K = problem.n_classes
-            most = min(WIDEST, -(-K // problem.n_jobs))
+            near = problem.n_features * K <= NEAR
+            most = min(WIDEST, -(-K // problem.n_jobs)) if near else WIDEST
             self.parts = [
                 Weights(problem, keep, bias, k, min(most, K - k)) for k in range(0, K, most)
             ]
@@ -128,7 +131,8 @@ class Ensemble:
     def require_in_range(self, problem: Problem) -> None:
         """Raise where scores could leave the range of floats although the data are finite."""
         for weights in self.parts:
-            problem.require_in_range(weights.W, weights.b)
+            if not weights.bounded:
+                problem.require_in_range(weights.W, weights.b)
 
     def rest(self) -> None:
         """Give back the memory of what only saves time, at the end of a fit."""
@@ -142,6 +146,7 @@ class Ensemble:
         W = pairs[0][1]
         coef = np.empty((len(intercept), self.parts[0].by_class(W).shape[1]), W.dtype)
         for weights, W, b in pairs:
-            first = weights.plane or 0
-            coef[first : first + len(b)] = weights.by_class(W)
+            mine = slice(weights.plane or 0, (weights.plane or 0) + len(b))
+            for start, stop in spans(coef.shape[1]):  # near each other in both orders
+                coef[mine, start:stop] = weights.by_class(W)[:, start:stop]
         return coef, intercept.astype(coef.dtype)

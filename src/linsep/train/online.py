@@ -8,7 +8,7 @@ w − u/T, so that averaging costs one more addition per *mistake*, sparse where
 
 import numpy as np
 
-from linsep._compile import kernel
+from linsep._compile import kernel, upper_half
 from linsep.rows.draft import drafted, guess, off, reach
 from linsep.rows.rows import add, add_to, count, dot, scores, shorten, square
 from linsep.train.rules import loss, size, spread, wrong
@@ -219,6 +219,15 @@ def move(rows, i, a, bias, seen, keep, W, b, U, ub):
             if keep == AVERAGE:
                 add_to(rows, i, a[k] * seen, U, k)
                 ub[k] += a[k] * seen * bias
+
+
+@kernel
+def shorten_all(W, V, squares):
+    """V ← the first digits of W, and squaresₖ ← ‖wₖ‖²."""
+    for j in range(W.shape[0]):
+        for k in range(W.shape[1]):
+            V[j, k] = upper_half(W[j, k])
+            squares[k] += float(W[j, k]) * float(W[j, k])
 
 
 @kernel

@@ -137,6 +137,12 @@ class Weights:
         return new
 
     @property
+    def bounded(self) -> bool:
+        """Whether no score can be anywhere near the end of the range of floats."""
+        short = self._short
+        return short is not None and short.reach.size > 0 and bool((short.reach < 1e37).all())
+
+    @property
     def seen(self) -> float:
         """Presentations so far."""
         return float(self.tally[SEEN])
@@ -144,6 +150,8 @@ class Weights:
     def online(self, rule: Rule, blocks: Blocks, epoch: int, recorder: Trace | None) -> Pass:
         """Correct after every row."""
         self._open(epoch)
+        if epoch > 1 and self._short is None:  # at first too many rows are corrected
+            self._short = self._shortened()
         for block, order in blocks:
             order, scale = presentations(block, order)
             position = 0
@@ -165,8 +173,7 @@ class Weights:
         limit: int,
     ) -> int:
         rows, labels = block.rows, block.codes
-        if self._short is None:
-            self._short = self._shortened()
+        short = self._short or Short(self.W, NO_WEIGHTS, 0.0)
         if self.binary:
             draft = self.draft.part(block.start, block.start + len(labels))
             return online.present(
@@ -178,12 +185,12 @@ class Weights:
             return online.present_rivals(
                 rule, rows, labels, self.plane, scale, order, position, limit, self.bias,
                 self.keep, self.W, self.b, self.U, self.ub, self.tally, self.s, self.a, self.wide,
-                *self._short,
+                *short,
             )  # fmt: skip
         return online.present_classes(
             rule, rows, labels, scale, order, position, limit, self.bias, self.keep,
             self.W, self.b, self.U, self.ub, self.best, self.tally, self.s, self.a, self.wide,
-            *self._short,
+            *short,
         )  # fmt: skip
 
     def minibatch(
@@ -315,10 +322,9 @@ class Weights:
         if not 1e-30 < radius < 1e30:
             return Short(self.W, NO_WEIGHTS, 0.0)
         short = aligned(self.W.shape, np.uint16)
-        with np.errstate(over="ignore"):
-            bits = self.W.astype(np.float32).view(np.uint32)
-        short[...] = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16  # as `upper_half`
-        reach = 1.0001 * radius * np.linalg.norm(self.by_class(self.W).astype(float), axis=1)
+        squares = np.zeros(self.W.shape[1])
+        online.shorten_all(self.W, short, squares)
+        reach = 1.0001 * radius * np.sqrt(squares[: len(self.b)])
         reach = np.maximum(reach, 1e-30 * (1 + radius))
         return Short(short, np.where(reach < 1e37, reach, np.inf), radius)
 

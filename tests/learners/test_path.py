@@ -1,0 +1,93 @@
+"""A path of penalties: the same fits as one by one, and the choice between them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+from linsep import LinearSVC, LogisticRegression, Perceptron, path
+from linsep.errors import ParameterError
+from linsep.learners.path import _chosen
+
+X, y = load_breast_cancer(return_X_y=True)
+X = X / X.std(axis=0)
+CS = [1e-3, 1e-1, 10.0]
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(tol=1e-8), LinearSVC(tol=1e-8)])
+def test_warm_starts_change_no_score(learner):
+    found = path(learner, X, y, Cs=CS)
+    folds = StratifiedKFold(5)
+    for k, C in enumerate(CS):
+        assert found.scores[:, k] == pytest.approx(
+            cross_val_score(learner.set_params(C=C), X, y, cv=folds)
+        )
+
+
+def test_the_model_is_the_one_fitted_to_all_rows():
+    found = path(LogisticRegression(tol=1e-9), X, y, Cs=CS)
+    alone = LogisticRegression(C=found.C, tol=1e-9).fit(X, y)
+    assert found.model.coef_ == pytest.approx(alone.coef_)
+    assert found.model.get_params()["warm_start"] is False
+
+
+def test_the_choice_is_that_of_scikit_learn():
+    found = path(LogisticRegression(tol=1e-8), X, y, Cs=CS)
+    theirs = LogisticRegressionCV(
+        Cs=CS,
+        cv=5,
+        max_iter=5000,
+        tol=1e-8,
+        use_legacy_attributes=False,
+        l1_ratios=(0,),
+        scoring="accuracy",
+    ).fit(X, y)
+    assert pytest.approx(theirs.C_) == found.C
+
+
+def test_one_standard_error_prefers_the_simpler_model():
+    scores = np.array([[0.5, 0.89, 0.90, 0.91], [0.5, 0.91, 0.93, 0.91], [0.5, 0.90, 0.90, 0.91]])
+    assert _chosen(scores, "best") == 2  # means 0.5, 0.9, 0.91, 0.91; the first of equals
+    assert _chosen(scores, "one-standard-error") == 1  # 0.9 is within 0.01 of the best
+
+
+def test_several_classes_and_sparse_rows():
+    rows, kinds = load_iris(return_X_y=True)
+    dense = path(LogisticRegression(tol=1e-8), rows, kinds, Cs=[0.1, 1.0])
+    sparse = path(LogisticRegression(tol=1e-8), sp.csr_matrix(rows), kinds, Cs=[0.1, 1.0])
+    assert sparse.scores == pytest.approx(dense.scores)
+
+
+def test_labels_may_be_words_and_scores_those_of_scikit_learn():
+    words = np.where(y == 1, "benign", "malignant")
+    found = path(LogisticRegression(), X, words, Cs=[1.0], scoring="neg_log_loss")
+    assert (found.scores < 0).all()
+    assert set(found.model.classes_) == {"benign", "malignant"}
+
+
+def test_the_table_shows_every_value_and_marks_the_one_chosen():
+    table = str(path(LogisticRegression(), X, y, Cs=CS))
+    assert table.count("±") == 3
+    assert table.count("chosen") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"Cs": 0}, "Cs is 0"),
+        ({"Cs": [1.0, -1.0]}, "above zero"),
+        ({"Cs": "many"}, "Cs is 'many'"),
+        ({"choose": "worst"}, "choose"),
+        ({"cv": [(np.arange(400), np.arange(400, 569))]}, "two are the least"),
+    ],
+)
+def test_what_cannot_be_is_said(options, said):
+    with pytest.raises(ParameterError, match=said):
+        path(LogisticRegression(), X, y, **options)
+
+
+def test_a_learner_without_a_penalty_has_no_path():
+    with pytest.raises(ParameterError, match="no penalty C"):
+        path(Perceptron(), X, y)
