@@ -9,6 +9,8 @@ from sklearn.utils.metaestimators import available_if
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.descents import check_steps, descend_scores, take_in
+from linsep.train import joint_hinge
+from linsep.train.blocks import Crew
 from linsep.train.dual_descent import Check, Solution
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.losses import Hinge, SquaredHinge
@@ -35,6 +37,11 @@ class LinearSVC(LinearClassifier):
     C : float
         Weight of the losses against the penalty.
     loss : {'hinge', 'squared_hinge'}
+    multiclass : {'ovr', 'crammer-singer'}
+        With several classes, one machine for each against the rest, or Crammer and Singer's joint
+        machine: ½Σ‖wₖ‖² + C Σ cᵢ max(0, maxₖ(1 + sₖ − s_yᵢ)) over the classes k ≠ yᵢ, for the
+        hinge and solver 'auto' or 'dual', with one free intercept for each class. For two classes
+        that is ¼‖w‖² + C Σ cᵢ max(0, 1 − yᵢ(⟨w, xᵢ⟩ + b)) with w = w₁ − w₀.
     solver : {'auto', 'dual', 'newton', 'sgd'}
         Coordinate descent on the dual; Newton's method on the primal (squared hinge); or
         subgradient steps row by row. 'auto' picks the fastest, which for data with one short side
@@ -82,12 +89,15 @@ class LinearSVC(LinearClassifier):
         return self.solver == "sgd"
 
     batch_size = 1  # sgd steps row by row
+    support_: Array
+    dual_coef_: Array
 
     def __init__(
         self,
         C: float = 1.0,
         *,
         loss: str = "hinge",
+        multiclass: str = "ovr",
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -106,6 +116,7 @@ class LinearSVC(LinearClassifier):
     ) -> None:
         self.C = C
         self.loss = loss
+        self.multiclass = multiclass
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -126,13 +137,24 @@ class LinearSVC(LinearClassifier):
         positive("C", self.C)
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
         one_of("solver", self.solver, ("auto", "dual", "newton", "sgd"))
+        one_of("multiclass", self.multiclass, ("ovr", "crammer-singer"))
         positive("tol", self.tol)
         positive("max_iter", self.max_iter, whole=True)
         check_steps(self)
+        self._check_joint()
         if self.solver == "newton" and self.loss == "hinge":
             raise ParameterError(
                 "solver='newton' needs second derivatives, and loss='hinge' has a corner instead. "
                 "Use loss='squared_hinge', or solver='auto', which is as quick for the hinge."
+            )
+
+    def _check_joint(self) -> None:
+        if self.multiclass == "ovr":
+            return
+        if self.loss != "hinge" or self.solver not in ("auto", "dual"):
+            raise ParameterError(
+                "multiclass='crammer-singer' is for loss='hinge' and solver='auto' or 'dual'; "
+                f"here are {self.loss!r} and {self.solver!r}. Use these, or multiclass='ovr'."
             )
 
     def _reset(self, problem: Problem) -> None:
@@ -143,9 +165,12 @@ class LinearSVC(LinearClassifier):
         before = self._before(problem) if self.warm_start else None
         if self.solver == "sgd":
             return self._by_rows(problem, listeners, before)
+        joint = self.multiclass == "crammer-singer"
+        if joint and not problem.binary:
+            return self._jointly(problem, listeners, before)
         settings: dict[str, Any] = {
             "weights": problem.weights if problem.weights.size else None,
-            "C": float(self.C),
+            "C": 2.0 * float(self.C) if joint else float(self.C),
             "loss": self.loss,
             "fit_intercept": self.fit_intercept,
             "tol": float(self.tol),
@@ -168,10 +193,38 @@ class LinearSVC(LinearClassifier):
             signs = np.where(problem.codes == 1, 1.0, -1.0)
             machine = Machine(problem.X, signs, listener=_telling(listeners), **settings)
             found = [fit(machine, 0)]
+            if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
+                one = found[0]
+                half = (0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap)
+                found = [one._replace(primal=half[0], dual=half[1], gap=half[2])]
         else:
             found = one_vs_rest(problem.X, problem.codes, problem.n_classes, fit, **settings)
         self._publish(problem, found)
         return worst([one.status for one in found])
+
+    def _jointly(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
+        """All classes at once, by Crammer and Singer's loss."""
+        start = None
+        if before is not None and before[2] is not None:
+            A = np.zeros((problem.n_rows, problem.n_classes))
+            A[self.support_] = self.dual_coef_.T
+            start = A, np.asarray(before[1], np.float64)
+        with Crew(1):
+            found, A = joint_hinge.solve(
+                problem.X, problem.codes, problem.weights if problem.weights.size else None,
+                float(self.C), n_classes=problem.n_classes, fit_intercept=self.fit_intercept,
+                tol=float(self.tol), max_iter=self.max_iter, seed=seed_of(self.random_state),
+                start=start, listener=_telling(listeners),
+            )  # fmt: skip
+        self.coef_ = np.asarray(found.w, problem.X.dtype)
+        self.intercept_ = np.asarray(found.b, problem.X.dtype)
+        self.n_iter_ = found.n_iter
+        self.objective_, self.gap_ = found.primal, max(0.0, found.relative_gap)
+        self.support_ = np.flatnonzero(A.any(axis=1))
+        self.dual_coef_ = np.ascontiguousarray(A[self.support_].T)
+        self._n_rows = problem.n_rows
+        self._set_margin(problem)
+        return worst([found.status])
 
     def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
         """Weights, intercepts and multipliers of the fit before, where they fit this problem."""

@@ -26,6 +26,7 @@ from scipy.optimize import brentq, lsq_linear, minimize_scalar
 from scipy.special import expit, log_softmax, softmax, xlog1py, xlogy
 
 from linsep.data.chunks import spans, tree_sum
+from linsep.proofs.flows import break_even, take
 
 Array = npt.NDArray[Any]
 
@@ -276,18 +277,8 @@ def _on_grid(alpha: Array, signs: Array | None) -> Array:
     if signs is not None:
         surplus = int(counts[signs > 0].sum() - counts[signs < 0].sum())
         side = np.flatnonzero(signs > 0 if surplus > 0 else signs < 0)
-        _take(counts, side, abs(surplus))
+        take(counts, side, abs(surplus))
     return np.asarray(counts * grid)
-
-
-def _take(counts: Array, places: Array, amount: int) -> None:
-    """Take `amount` away from counts[places], largest first."""
-    for i in places[np.argsort(-counts[places])]:
-        if amount == 0:
-            return
-        part = min(amount, int(counts[i]))
-        counts[i] -= part
-        amount -= part
 
 
 def many_class(
@@ -393,16 +384,5 @@ def _flow_on_grid(leave: Array, codes: Array, C: Array, intercept: bool) -> Arra
     grid = 2.0 ** max(-1074, math.frexp(total)[1] - 52)
     counts = np.floor(leave / grid).astype(np.int64)
     if intercept:
-        balance = _moves(counts, codes).sum(axis=0)
-        for giver in np.flatnonzero(balance > 0):
-            for taker in np.flatnonzero(balance < 0):
-                places = np.flatnonzero(codes == giver)
-                amount = int(min(balance[giver], -balance[taker], counts[places, taker].sum()))
-                column = counts[:, taker].copy()
-                _take(column, places, amount)
-                counts[:, taker] = column
-                balance[giver] -= amount
-                balance[taker] += amount
-        if balance.any():  # no direct flow left to take: standing still is feasible
-            counts[:] = 0
+        break_even(counts, codes)
     return np.asarray(counts * grid)

@@ -16,6 +16,7 @@ from linsep.data.arrays import check_rows, check_weights
 from linsep.data.labels import encode
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.duality import HINGE, LOGISTIC, SQUARED_HINGE, Penalty, many_class, two_class
+from linsep.proofs.joint_hinge import joint_hinge
 
 Array = npt.NDArray[Any]
 
@@ -42,8 +43,8 @@ class Gap:
     relative: float
 
 
-Objective = Callable[[Any, Any, Array, Array], tuple[float, float]]
-"""(model, X, codes, C for each row) -> primal rounded up, dual rounded down."""
+Objective = Callable[[Any, Any, Array, Array, Array], tuple[float, float]]
+"""(model, X, codes, C for each row, its number) -> primal rounded up, dual rounded down."""
 
 OBJECTIVES: dict[str, Objective] = {}
 """The convex learners, by class name: adding a learner with a gap is adding an entry."""
@@ -101,10 +102,10 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
             "it was fitted to."
         )
     C = _penalties(model, classes, codes, check_weights(sample_weight, X.shape[0]))
-    used = C > 0
-    if not used.all():
-        X, codes, C = X[used], codes[used], C[used]
-    primal, dual = OBJECTIVES[name](model, X, codes, C)
+    rows = np.flatnonzero(C > 0)
+    if len(rows) < len(C):
+        X, codes, C = X[rows], codes[rows], C[rows]
+    primal, dual = OBJECTIVES[name](model, X, codes, C, rows)
     distance = primal - dual
     return Gap(primal, dual, distance, distance / abs(primal) if primal else 0.0)
 
@@ -133,7 +134,7 @@ def _plane(model: Any, k: int) -> tuple[Array, float]:
 
 
 @objective("LogisticRegression")
-def _logistic(model: Any, X: Any, codes: Array, C: Array) -> tuple[float, float]:
+def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> tuple[float, float]:
     ratio = float(getattr(model, "l1_ratio", None) or 0.0)
     free, penalty = model.fit_intercept, Penalty(ratio, 1.0 - ratio)
     if len(model.coef_) == 1:
@@ -144,13 +145,21 @@ def _logistic(model: Any, X: Any, codes: Array, C: Array) -> tuple[float, float]
 
 
 @objective("LinearSVC")
-def _svm(model: Any, X: Any, codes: Array, C: Array) -> tuple[float, float]:
+def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> tuple[float, float]:
     """One plane for two classes, one plane for each class against the rest for more."""
     if type(model).__module__.startswith("sklearn."):
         raise ParameterError(
             "model is scikit-learn's LinearSVC, which penalises its intercept; the gap is that of "
             "a free intercept. Use linsep.LinearSVC."
         )
+    joint = getattr(model, "multiclass", "ovr") == "crammer-singer"
+    if joint and len(model.coef_) > 1:
+        W, biases = np.asarray(model.coef_), np.asarray(model.intercept_, np.float64)
+        return joint_hinge(X, codes, W, biases, C, model.fit_intercept, _hint(model, rows))
+    if joint:  # ¼‖w‖² + Σ Cᵢ φ is half of ½‖w‖² + Σ 2Cᵢ φ
+        w, b = _plane(model, 0)
+        bounds = two_class(HINGE, X, 2 * codes - 1, w, b, 2 * C, model.fit_intercept)
+        return 0.5 * bounds[0], 0.5 * bounds[1]
     loss = HINGE if model.loss == "hinge" else SQUARED_HINGE
     primal = dual = 0.0
     for k in range(len(model.coef_)):
@@ -159,3 +168,12 @@ def _svm(model: Any, X: Any, codes: Array, C: Array) -> tuple[float, float]:
         bounds = two_class(loss, X, np.where(positive, 1, -1), w, b, C, model.fit_intercept)
         primal, dual = primal + bounds[0], dual + bounds[1]
     return primal, dual
+
+
+def _hint(model: Any, rows: Array) -> Array | None:
+    """The multipliers that a model still has of these rows."""
+    if not hasattr(model, "dual_coef_"):
+        return None
+    hint = np.zeros((max(rows.max(), model.support_.max(initial=0)) + 1, len(model.coef_)))
+    hint[model.support_] = np.asarray(model.dual_coef_).T
+    return np.asarray(hint[rows])
