@@ -8,7 +8,10 @@ from sklearn.utils.metaestimators import available_if
 
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.calibration import cross_fitted
 from linsep.learners.descents import check_steps, descend_scores, take_in
+from linsep.model.chances import calibrated_chances
+from linsep.model.forms import Calibrated
 from linsep.train import joint_hinge
 from linsep.train.blocks import Crew
 from linsep.train.dual_descent import Check, Solution
@@ -42,6 +45,10 @@ class LinearSVC(LinearClassifier):
         machine: ½Σ‖wₖ‖² + C Σ cᵢ max(0, maxₖ(1 + sₖ − s_yᵢ)) over the classes k ≠ yᵢ, for the
         hinge and solver 'auto' or 'dual', with one free intercept for each class. For two classes
         that is ¼‖w‖² + C Σ cᵢ max(0, 1 − yᵢ(⟨w, xᵢ⟩ + b)) with w = w₁ − w₀.
+    probability : bool
+        Whether to have `predict_proba`, through Platt's sigmoid for each hyperplane, fitted to
+        scores of rows that were left out (five folds, so that a fit takes about five times as
+        long); with several classes they are made to sum to one. Equal rows share a fold.
     solver : {'auto', 'dual', 'newton', 'sgd'}
         Coordinate descent on the dual; Newton's method on the primal (squared hinge); or
         subgradient steps row by row. 'auto' picks the fastest, which for data with one short side
@@ -72,6 +79,8 @@ class LinearSVC(LinearClassifier):
     dual_coef_ : (K, n_support) array
         Their multipliers times their signs, so that coef_ = dual_coef_ @ X[support_]; not after
         solver='sgd'.
+    sigmoids_ : (K, 2) array
+        With probability=True: a and b of the probability σ(as + b) of each score s.
     margin_ : float or (K,) array
         1/‖w‖: the distance from the boundary to the planes ⟨w, x⟩ + b = ±1.
 
@@ -91,6 +100,7 @@ class LinearSVC(LinearClassifier):
     batch_size = 1  # sgd steps row by row
     support_: Array
     dual_coef_: Array
+    sigmoids_: Array
 
     def __init__(
         self,
@@ -98,6 +108,7 @@ class LinearSVC(LinearClassifier):
         *,
         loss: str = "hinge",
         multiclass: str = "ovr",
+        probability: bool = False,
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -117,6 +128,7 @@ class LinearSVC(LinearClassifier):
         self.C = C
         self.loss = loss
         self.multiclass = multiclass
+        self.probability = probability
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -137,6 +149,7 @@ class LinearSVC(LinearClassifier):
         positive("C", self.C)
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
         one_of("solver", self.solver, ("auto", "dual", "newton", "sgd"))
+        one_of("probability", self.probability, (False, True))
         one_of("multiclass", self.multiclass, ("ovr", "crammer-singer"))
         positive("tol", self.tol)
         positive("max_iter", self.max_iter, whole=True)
@@ -162,6 +175,15 @@ class LinearSVC(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
+        status = self._settle(problem, listeners)
+        if hasattr(self, "sigmoids_"):
+            del self.sigmoids_
+        if self.probability:
+            self.sigmoids_ = cross_fitted(self, problem)
+        return status
+
+    def _settle(self, problem: Problem, listeners: list[Listener]) -> Status:
+        """The hyperplanes, by the solver asked for."""
         before = self._before(problem) if self.warm_start else None
         if self.solver == "sgd":
             return self._by_rows(problem, listeners, before)
@@ -258,7 +280,32 @@ class LinearSVC(LinearClassifier):
     def _score_loss(self) -> Planes:
         return Planes(Hinge() if self.loss == "hinge" else SquaredHinge())
 
-    @available_if(lambda self: self.solver == "sgd")
+    def _form(self) -> Any:
+        if not hasattr(self, "sigmoids_"):
+            return super()._form()
+        return Calibrated(self.coef_, self.intercept_, self.sigmoids_)
+
+    def _restore(self, form: Any) -> None:
+        super()._restore(form)
+        if hasattr(form, "sigmoids"):
+            self.sigmoids_ = form.sigmoids
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, a row of numbers that sum to one.
+
+        The class that `predict` names is never less likely than another.
+        """
+        scores = self.decision_function(X)
+        return calibrated_chances(scores, self.sigmoids_)
+
+    @available_if(lambda self: self.probability)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    @available_if(lambda self: self.solver == "sgd" and not self.probability)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning from these rows, once, in the order given, in the units of the data.
 

@@ -17,6 +17,29 @@ def chances(scores: Array) -> Array:
     return np.asarray(softmax(scores, axis=1))
 
 
+def calibrated_chances(scores: Array, sigmoids: Array) -> Array:
+    """Platt's probabilities: σ(as + b) of each hyperplane, made to sum to one for several.
+
+    The likeliest class is always the one that is predicted: where the sigmoids would say otherwise,
+    the classes they prefer to it share their probability with it evenly.
+    """
+    from scipy.special import expit
+
+    if scores.ndim == 1:
+        p = chances(scores * sigmoids[0, 0] + sigmoids[0, 1])
+        chosen = (scores >= 0).astype(int)
+    else:
+        p = np.maximum(expit(scores * sigmoids[:, 0] + sigmoids[:, 1]), np.finfo(np.float64).tiny)
+        p /= p.sum(axis=1, keepdims=True)
+        chosen = scores.argmax(axis=1)
+    rows = np.flatnonzero(p.argmax(axis=1) != chosen)
+    for i, k in zip(rows, chosen[rows], strict=True):
+        shared = p[i] >= p[i, k]
+        p[i, shared] = p[i, shared].mean()
+        p[i, k] *= 1 + 1e-12
+    return np.asarray(p)
+
+
 def log_chances(scores: Array) -> Array:
     """Logarithms of the probabilities, exact where these would round to zero or one."""
     from scipy.special import log_expit, log_softmax

@@ -51,6 +51,17 @@ class Linear(LinearModel):
 
 
 @dataclass(frozen=True, eq=False)
+class Calibrated(Linear):
+    """Hyperplanes with Platt's sigmoid for each: a and b of σ(as + b), (K, 2)."""
+
+    sigmoids: Array
+
+    def tensors(self) -> dict[str, Array]:
+        """The numbers, by name."""
+        return super().tensors() | {"sigmoids": self.sigmoids}
+
+
+@dataclass(frozen=True, eq=False)
 class Centred:
     """Hyperplanes that are scored from the centre where the origin is too far away.
 
@@ -239,13 +250,18 @@ def _linear(name: str, tensors: dict[str, Array], d: int, planes: int) -> Any:
             if not 1 <= columns <= max(1, planes):
                 raise ValueError(f"there are {columns} axes for {planes} hyperplanes")
             wanted |= {"axes.weights": ((columns, d), double), "axes.centre": ((d,), double)}
+    if name == "linear" and "sigmoids" in tensors:
+        wanted["sigmoids"] = ((K, 2), ("float64",))
     require(tensors, wanted)
     if K < 1:
         raise ValueError("there is no hyperplane")
     if name == "linear":
         if planes == 0:
             raise ValueError("a regression has the form 'centred'")
-        return Linear(tensors["coef"], tensors["intercept"])
+        planes_given = tensors["coef"], tensors["intercept"]
+        if "sigmoids" in tensors:
+            return Calibrated(*planes_given, tensors["sigmoids"])
+        return Linear(*planes_given)
     if not (tensors["planes.size"] >= 0).all():
         raise ValueError("a size is negative")
     seen = CentredModel(

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from linsep.errors import ParameterError
 from linsep.model.export import planes_of
 from linsep.model.forms import Framed
-from linsep.model.predictor import Model
+from linsep.model.predictor import LOG_ODDS, Model
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +59,7 @@ def graph_of(model: Model) -> bytes:
     if model.classes_ is not None:
         kind = _label(graph, scores, model.classes_)
         outputs.insert(0, helper.make_tensor_value_info("label", kind, ["rows"]))
-        if model.probabilistic:
+        if model.learner in LOG_ODDS:
             _chances(graph, scores, len(model.classes_))
             found = helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE,
                                                   ["rows", len(model.classes_)])  # fmt: skip

@@ -10,7 +10,7 @@ from linsep.data.labels import agree
 from linsep.data.plain import not_finite, plain_rows
 from linsep.errors import ParameterError
 from linsep.model.centred import in_range
-from linsep.model.chances import chances, log_chances
+from linsep.model.chances import calibrated_chances, chances, log_chances
 from linsep.model.linear import labels, ranked
 from linsep.model.values import Unsaved
 from linsep.train.loop import Status
@@ -82,7 +82,11 @@ class Model:
     @property
     def probabilistic(self) -> bool:
         """Whether there is `predict_proba`."""
-        return self.learner in LOG_ODDS
+        return self.learner in LOG_ODDS or self._sigmoids is not None
+
+    @property
+    def _sigmoids(self) -> Any:
+        return getattr(getattr(self.form, "inner", self.form), "sigmoids", None)
 
     def decision_function(self, X: Any) -> Array:
         """Scores of each row: a vector for two classes, a column per class for more."""
@@ -119,6 +123,8 @@ class Model:
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class for each row."""
         self._want_chances()
+        if self._sigmoids is not None:
+            return calibrated_chances(self.decision_function(X), self._sigmoids)
         if self.learner == "LinearDiscriminantAnalysis":
             return np.exp(self.predict_log_proba(X))
         return chances(self.decision_function(X))
@@ -126,6 +132,8 @@ class Model:
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities."""
         self._want_chances()
+        if self._sigmoids is not None:
+            return np.asarray(np.log(self.predict_proba(X)))
         return log_chances(self.decision_function(X))
 
     def transform(self, X: Any) -> Array:
@@ -190,5 +198,5 @@ class Model:
         if not self.probabilistic:
             raise ParameterError(
                 f"{self.learner} has no probabilities; use decision_function, or fit one of "
-                f"{' or '.join(LOG_ODDS)}."
+                f"{' or '.join(LOG_ODDS)}, or LinearSVC(probability=True)."
             )
