@@ -1,7 +1,6 @@
 """Coordinate descent on the dual: two-class support vector machines and logistic regression."""
 
 import itertools
-import threading
 
 import numpy as np
 import pytest
@@ -333,44 +332,6 @@ def test_a_spent_budget_says_how_far_it_got():
     assert found.status is Status.budget
     assert "1.0e-12 was asked" in found.message
     assert np.isfinite(found.gap)
-
-
-def test_a_listener_can_stop_the_run():
-    X, y = text_like(seed=5)
-    seen = []
-
-    def stop(check):
-        seen.append(check)
-        return len(seen) == 2
-
-    found = solve(X, y, tol=1e-12, listener=stop)
-    assert found.status is Status.stopped
-    assert len(seen) == 2
-    assert found.primal == seen[-1].primal
-
-
-def test_an_interrupt_leaves_the_best_model_so_far():
-    X, y = text_like(seed=6)
-    seen = []
-
-    def interrupt(check):
-        seen.append(check)
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-
-    found = solve(X, y, tol=1e-12, listener=interrupt)
-    assert found.status is Status.interrupted
-    assert found.primal <= seen[-1].primal
-    assert found.primal == pytest.approx(primal(X, y, found.w, found.b, 1.0, "hinge"), rel=1e-12)
-
-
-def test_another_thread_can_end_a_run():
-    X, y = text_like(seed=6)
-    halt = threading.Event()
-    halt.set()
-    found = solve(X, y, tol=1e-12, halt=halt)
-    assert found.status is Status.interrupted
-    assert found.n_iter == 1
 
 
 @given(

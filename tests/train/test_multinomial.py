@@ -385,18 +385,6 @@ def test_a_listener_hears_every_pass_and_may_stop_the_run(way, monkeypatch):
     assert found.status is Status.stopped
 
 
-def test_an_interrupt_keeps_the_best_point_so_far(monkeypatch):
-    def stop(p):
-        if p.epoch == 3:
-            raise KeyboardInterrupt
-
-    gently(monkeypatch)
-    X, codes = overlapping(200, 3, 3, 12)
-    found = fit_softmax(X, codes, n_classes=3, tol=1e-12, listener=stop)
-    assert found.status is Status.interrupted
-    assert found.primal < 200 * math.log(3)
-
-
 def test_a_class_without_weight_is_refused():
     X, codes = overlapping(30, 2, 3, 13)
     with pytest.raises(DataError, match="class number 1"):

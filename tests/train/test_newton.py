@@ -391,34 +391,6 @@ def test_a_start_at_the_optimum_ends_at_once():
     assert again.primal == pytest.approx(found.primal, rel=1e-9)
 
 
-def test_a_listener_hears_every_pass_and_may_stop_the_run():
-    X, signs = overlapping(200, 3, 11)
-    heard = []
-    found = fit_logistic(X, signs, tol=1e-12, listener=lambda p: heard.append(p) or p.epoch == 2)
-    assert [p.epoch for p in heard] == [1, 2]
-    assert heard[0].mistakes > heard[1].mistakes >= 0
-    assert found.status is Status.stopped
-
-
-def test_an_interrupt_keeps_the_best_point_so_far():
-    def stop(p):
-        if p.epoch == 3:
-            raise KeyboardInterrupt
-
-    X, signs = overlapping(200, 3, 12)
-    found = fit_logistic(X, signs, tol=1e-12, listener=stop)
-    assert found.status is Status.interrupted
-    assert found.primal < 200 * math.log(2)
-
-
-def test_too_few_passes_are_said():
-    X, signs = overlapping(200, 3, 13)
-    found = fit_logistic(X, signs, tol=1e-12, max_iter=2)
-    assert found.status is Status.budget
-    assert "after 2 passes" in found.message
-    assert found.gap > 1e-12 * found.primal
-
-
 def test_all_weight_on_one_class_is_refused():
     X, signs = overlapping(20, 2, 14)
     with pytest.raises(DataError, match="one class"):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from linsep.data.chunks import BLOCK
 from linsep.rows.draft import Draft, NoDraft
 from linsep.rows.rows import CSR, aligned
-from linsep.train import online
+from linsep.train import batches, online
 from linsep.train.line_search import best_step
 from linsep.train.loop import Pass
 from linsep.train.online import (
@@ -211,7 +211,7 @@ class Weights:
             while position < len(order):
                 before = self.tally[STEPS]
                 limit = EVERY if recorder is None else recorder.wait()
-                position = online.minibatches(
+                position = batches.minibatches(
                     rule, block.rows, block.codes, block.weights, order, position, limit, size,
                     mean, self.bias, self.keep, self.W, self.b, self.U, self.ub, A, self.tally,
                     self.wide,
@@ -230,11 +230,11 @@ class Weights:
             n = len(block.codes)
             tally, A, order = np.zeros(TALLY), np.zeros((n, planes)), np.arange(n)
             delta, db = np.zeros_like(self.W), np.zeros(planes)
-            total = online.corrections(
+            total = batches.corrections(
                 rule, block.rows, block.codes, block.weights, order, 0, n, self.bias, self.W,
                 self.b, A, tally, self._wide(),
             )  # fmt: skip
-            online.apply(block.rows, order, 0, n, A, 1.0, self.bias, delta, db)
+            batches.apply(block.rows, order, 0, n, A, 1.0, self.bias, delta, db)
             return delta.astype(np.float64), db, tally, total
 
         delta, db, tally, total = problem.sum(

@@ -1,0 +1,96 @@
+"""How convex solvers end before they are done: told to, interrupted, out of passes."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+
+from linsep.train.dual_descent import solve
+from linsep.train.loop import Status
+from linsep.train.multinomial import fit_softmax
+from linsep.train.newton import fit_logistic
+
+
+def overlapping(n, d, K, seed):
+    """Clouds about K centres that overlap, and the number of each row's centre."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, K, n)
+    return rng.normal(size=(n, d)) + rng.normal(size=(K, d))[codes], codes
+
+
+def two(n, d, seed):
+    X, codes = overlapping(n, d, 2, seed)
+    return X, 2.0 * codes - 1.0
+
+
+def stop_at(number):
+    """A listener that interrupts at its call of this number, and what it heard."""
+    heard = []
+
+    def listen(done):
+        heard.append(done)
+        if len(heard) == number:
+            raise KeyboardInterrupt
+
+    return listen, heard
+
+
+def hinge(X, y, w, b):
+    return 0.5 * w @ w + np.maximum(0, 1 - y * (X @ w + b)).sum()
+
+
+def test_a_listener_can_stop_the_descent_on_the_dual():
+    X, y = two(2000, 30, 5)
+    seen = []
+    found = solve(X, y, tol=1e-12, listener=lambda check: seen.append(check) or len(seen) == 2)
+    assert found.status is Status.stopped
+    assert len(seen) == 2
+    assert found.primal == seen[-1].primal
+
+
+def test_an_interrupt_leaves_the_best_machine_so_far():
+    X, y = two(2000, 30, 6)
+    listener, heard = stop_at(2)
+    found = solve(X, y, tol=1e-12, listener=listener)
+    assert found.status is Status.interrupted
+    assert found.primal <= heard[-1].primal
+    assert found.primal == pytest.approx(hinge(X, y, found.w, found.b), rel=1e-12)
+
+
+def test_another_thread_can_end_a_run():
+    halt = threading.Event()
+    halt.set()
+    found = solve(*two(2000, 30, 7), tol=1e-12, halt=halt)
+    assert found.status is Status.interrupted
+    assert found.n_iter == 1
+
+
+def test_a_listener_hears_every_pass_of_newton_and_may_stop_it():
+    X, signs = two(200, 3, 11)
+    heard = []
+    found = fit_logistic(X, signs, tol=1e-12, listener=lambda p: heard.append(p) or p.epoch == 2)
+    assert [p.epoch for p in heard] == [1, 2]
+    assert heard[0].mistakes > heard[1].mistakes >= 0
+    assert found.status is Status.stopped
+
+
+def test_an_interrupt_keeps_the_best_point_so_far():
+    listener, _ = stop_at(3)
+    found = fit_logistic(*two(200, 3, 12), tol=1e-12, listener=listener)
+    assert found.status is Status.interrupted
+    assert found.primal < 200 * math.log(2)
+
+
+def test_an_interrupt_keeps_the_best_point_of_several_classes():
+    listener, _ = stop_at(3)
+    found = fit_softmax(*overlapping(200, 3, 3, 12), n_classes=3, tol=1e-12, listener=listener)
+    assert found.status is Status.interrupted
+    assert found.primal < 200 * math.log(3)
+
+
+def test_too_few_passes_are_said():
+    found = fit_logistic(*two(200, 3, 13), tol=1e-12, max_iter=2)
+    assert found.status is Status.budget
+    assert "after 2 passes" in found.message
+    assert found.gap > 1e-12 * found.primal
