@@ -1,9 +1,11 @@
-"""What a perceptron says when it ran out of passes."""
+"""What learners say of a fit that did not reach its goal, or whose answer is not settled."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 
-from linsep import LogisticRegression, Perceptron, Status
+from linsep import LinearSVC, LogisticRegression, Perceptron, Status
 from linsep.data import toys
 from linsep.errors import NotConverged
 
@@ -42,3 +44,46 @@ def test_logistic_regression_without_a_penalty_says_that_separable_data_have_no_
     assert (np.sign(learner.decision_function(X)) == y).all()
     assert learner.proof_.separable
     assert learner.proof_.verify(X, y)
+
+
+def people(n=300):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(size=n), "income": 1e6 * rng.normal(size=n)})
+    y = X["age"] + X["income"] / 1e6 + rng.normal(size=n) > 0
+    return X, y
+
+
+@pytest.mark.parametrize("learner", [
+    LogisticRegression(solver="gradient", scale=False, max_iter=3),
+    LinearSVC(solver="dual", max_iter=1),
+    LinearSVC(solver="dual", multiclass="crammer-singer", max_iter=1),
+])  # fmt: skip
+def test_features_of_uneven_scale_are_named_with_their_ratio_and_the_gap(learner):
+    X, y = people()
+    with pytest.warns(NotConverged, match=r"column 'income' varies 1e\+06 times .* column 'age'"):
+        learner.fit(X, y)
+    assert learner.status_ is Status.gap_left
+    assert f"a duality gap of {learner.gap_:.1e}, above tol" in learner.diagnosis_
+    with pytest.warns(NotConverged, match=r"column 1 varies"):
+        learner.fit(sp.csr_array(X.to_numpy()), y)
+
+
+def test_a_budget_that_ended_says_the_gap_and_what_to_raise():
+    X, y = toys.overlapping(n=200)
+    with pytest.warns(NotConverged, match=r"duality gap of .*Raise max_iter or tol"):
+        learner = LogisticRegression(solver="gradient", max_iter=1, tol=1e-9).fit(X, y)
+    assert "column" not in learner.diagnosis_
+
+
+def test_without_a_penalty_collinear_columns_are_named():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "noise"])
+    X["sum"] = 5.0 * X["a"] - X["b"] + 3.0
+    y = X["a"] + rng.normal(size=200) > 0
+    learner = LogisticRegression(np.inf).fit(X, y)
+    assert learner.status_.good
+    assert "is a combination of" in learner.diagnosis_
+    assert {name for name in X if f"'{name}'" in learner.diagnosis_} == {"a", "b", "sum"}
+    assert "4 columns hold 3 different ones" in learner.diagnosis_
+    assert LogisticRegression(np.inf).fit(X.drop(columns="sum"), y).diagnosis_ is None
+    assert LogisticRegression().fit(X, y).diagnosis_ is None

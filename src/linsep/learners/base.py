@@ -226,7 +226,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if self._recorder is not None:
             self._recorder.end(status)
         if not status.good:
-            warnings.warn(f"{type(self).__name__}: {status.value}", NotConverged, stacklevel=3)
+            said = getattr(self, "diagnosis_", None) or status.value
+            warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=3)
 
     def _form(self) -> Any:
         """What training has made: all that prediction needs, and all that a file holds."""

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
+import scipy.linalg
+import scipy.sparse as sp
 
 from linsep.proofs.certificate import Separability
 from linsep.proofs.separability import separability
@@ -12,6 +15,10 @@ from linsep.train.problem import Problem
 Array = npt.NDArray[Any]
 
 SMALL = 20_000  # numbers in X up to which the question costs less than the passes before it
+SAMPLE = 4096  # rows from which the spread of columns is estimated
+UNEVEN = 1e3  # a ratio of spreads that makes solvers slow
+FACTORED = 2_000_000  # numbers in X up to which columns are searched for combinations
+NAMED = 3  # columns named in one sentence, at most
 SECONDS = 10.0  # a cap for a slow or cold machine; the answer takes milliseconds
 
 
@@ -36,3 +43,90 @@ def out_of_passes(problem: Problem, classes: Array) -> tuple[Status, Separabilit
     if found is None:
         return Status.budget, None
     return (Status.separable if found.separable else Status.not_separable), found
+
+
+def explain(learner: Any, problem: Problem, status: Status) -> str | None:
+    """One sentence with cause, number, consequence and fix, where a convex fit met trouble."""
+    if status is Status.gap_left:
+        return _gap_left(learner, problem)
+    if status is Status.no_optimum:
+        return (
+            f"The classes are separable: all {problem.n_rows} rows can lie on their own side, so "
+            "no finite optimum exists without a penalty and probabilities go to 0 and 1; the "
+            "weights kept separate them. Set a finite C, for instance C=1.0."
+        )
+    if np.isposinf(learner.C):
+        return _collinear(learner, problem)
+    return None
+
+
+def _gap_left(learner: Any, problem: Problem) -> str:
+    met = (
+        f"Stopped after {learner.n_iter_} of at most {learner.max_iter} passes with a duality gap "
+        f"of {learner.gap_:.1e}, above tol={learner.tol:g}"
+    )
+    after = "so the objective may be too large by that part"
+    uneven = _uneven(learner, problem)
+    if uneven is not None:
+        return f"{met}: {uneven}, {after}. Bring the features to one scale (linsep.Scaled does)."
+    more = f"{met}, {after}."
+    if learner.n_iter_ < learner.max_iter:
+        return f"{more} No step made progress any more: lower C={learner.C:g}, or raise tol."
+    return f"{more} Raise max_iter or tol, or lower C={learner.C:g}."
+
+
+def _uneven(learner: Any, problem: Problem) -> str | None:
+    """Which columns differ most in how much they vary, where that slows a solver down."""
+    part = problem.X[:: max(1, problem.n_rows // SAMPLE)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(part):
+            part = part.astype(np.float64)
+            squares = np.asarray(part.multiply(part).mean(axis=0)).ravel()
+            spread = np.sqrt(np.maximum(0.0, squares - np.asarray(part.mean(axis=0)).ravel() ** 2))
+        else:
+            spread = part.std(axis=0, dtype=np.float64)
+    spread = np.where(np.isfinite(spread), spread, 0.0)
+    if not (spread > 0).any():
+        return None
+    most, least = int(spread.argmax()), int(np.where(spread > 0, spread, np.inf).argmin())
+    ratio = spread[most] / spread[least]
+    if ratio < UNEVEN:
+        return None
+    wide, narrow = _name(learner, most), _name(learner, least)
+    return f"column {wide} varies {ratio:.0e} times as much as column {narrow}"
+
+
+def _collinear(learner: Any, problem: Problem) -> str | None:
+    """Which column is a combination of which others: a pivoted QR shows the first such."""
+    if problem.X.shape[0] * problem.X.shape[1] > FACTORED:
+        return None
+    dense = problem.X.toarray() if sp.issparse(problem.X) else problem.X
+    peak = np.abs(dense).max(axis=0).astype(np.float64)
+    Z = dense / np.where(peak > 0, peak, 1.0)
+    Z -= Z.mean(axis=0) if learner.fit_intercept else 0.0
+    size = np.abs(Z).max(axis=0)
+    alive = np.flatnonzero(size > 1e-12)  # what varies less is a constant, up to rounding
+    if not len(alive):
+        return None
+    Z = Z[:, alive] / size[alive]
+    R, pivots = scipy.linalg.qr(Z, mode="r", pivoting=True, check_finite=False)
+    levels = np.abs(np.diag(R))
+    rank = int(np.sum(levels > 1e-10 * levels[0])) if levels[0] > 0 else 0
+    if rank in (0, len(alive)):
+        return None
+    part = scipy.linalg.solve_triangular(R[:rank, :rank], R[:rank, rank])
+    others = np.sort(alive[pivots[:rank][np.abs(part) > 1e-8]])
+    names = [_name(learner, int(j)) for j in others[:NAMED]]
+    if len(others) > NAMED:
+        names.append(f"{len(others) - NAMED} more")
+    return (
+        f"Column {_name(learner, int(alive[pivots[rank]]))} is a combination of "
+        f"{', '.join(names)}: {len(alive)} columns hold {rank} different ones, so without a "
+        "penalty the data do not settle their weights, though they do the predictions. Drop a "
+        "column, or set a finite C."
+    )
+
+
+def _name(learner: Any, j: int) -> str:
+    names = getattr(learner, "feature_names_in_", None)
+    return str(j) if names is None else repr(str(names[j]))

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.descents import check_steps, descend_scores, take_in
-from linsep.learners.diagnosis import separation
+from linsep.learners.diagnosis import explain, separation
 from linsep.model.chances import chances, log_chances
 from linsep.train import dual_descent
 from linsep.train.loop import Listener, Pass, Status
@@ -85,6 +85,9 @@ class LogisticRegression(LinearClassifier):
         How far above the optimum it can be at most, relative to it.
     solver_ : str
         The solver used.
+    diagnosis_ : str or None
+        Where the fit met trouble: cause, number, consequence and fix in a sentence. `C=inf` on
+        columns that are combinations of others converges, and is told here.
     proof_ : Separability or None
         Where no finite optimum exists, on small data: the separator that is the reason.
 
@@ -258,7 +261,9 @@ class LogisticRegression(LinearClassifier):
         self.proof_ = None
         if found.status is Status.no_optimum and self.fit_intercept:
             self.proof_ = separation(problem, self.classes_)
-        return Status.gap_left if found.status is Status.budget else found.status
+        status = Status.gap_left if found.status is Status.budget else found.status
+        self.diagnosis_ = explain(self, problem, status)
+        return status
 
     def _publish(self, problem: Problem, found: Any) -> None:
         W, b, primal = np.atleast_2d(found.w), np.atleast_1d(found.b), found.primal

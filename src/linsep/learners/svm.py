@@ -10,6 +10,7 @@ from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.calibration import cross_fitted
 from linsep.learners.descents import check_steps, descend_scores, take_in
+from linsep.learners.diagnosis import explain
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
 from linsep.train import joint_hinge
@@ -79,6 +80,8 @@ class LinearSVC(LinearClassifier):
     dual_coef_ : (K, n_support) array
         Their multipliers times their signs, so that coef_ = dual_coef_ @ X[support_]; not after
         solver='sgd'.
+    diagnosis_ : str or None
+        Where the fit met trouble: cause, number, consequence and fix in a sentence.
     sigmoids_ : (K, 2) array
         With probability=True: a and b of the probability σ(as + b) of each score s.
     margin_ : float or (K,) array
@@ -176,6 +179,7 @@ class LinearSVC(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
         status = self._settle(problem, listeners)
+        self.diagnosis_ = explain(self, problem, status)
         if hasattr(self, "sigmoids_"):
             del self.sigmoids_
         if self.probability:
