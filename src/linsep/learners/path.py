@@ -91,7 +91,7 @@ def path(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> found = path(LogisticRegression(), X / X.std(axis=0), y, Cs=[0.01, 0.1, 1])
     >>> float(found.C), found.scores.shape
-    (0.1, (5, 3))
+    (1.0, (5, 3))
     """
     one_of("choose", choose, ("best", "one-standard-error"))
     values = _values(Cs)
