@@ -141,12 +141,12 @@ class Ensemble:
 
     def kept(self) -> tuple[Array, Array]:
         """The hyperplanes to keep, as (K, d) weights and (K,) intercepts."""
-        pairs = [(weights, *weights.kept()) for weights in self.parts]
-        intercept = np.concatenate([b for _, _, b in pairs])
-        W = pairs[0][1]
+        intercept = np.concatenate([weights.kept_biases() for weights in self.parts])
+        W = self.parts[0].W
         coef = np.empty((len(intercept), self.parts[0].by_class(W).shape[1]), W.dtype)
-        for weights, W, b in pairs:
-            mine = slice(weights.plane or 0, (weights.plane or 0) + len(b))
+        for weights in self.parts:
+            first = weights.plane or 0
             for start, stop in spans(coef.shape[1]):  # near each other in both orders
-                coef[mine, start:stop] = weights.by_class(W)[:, start:stop]
+                part = weights.kept_columns(start, stop)
+                coef[first : first + len(part), start:stop] = part
         return coef, intercept.astype(coef.dtype)

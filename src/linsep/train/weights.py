@@ -305,12 +305,29 @@ class Weights:
 
     def kept(self) -> tuple[Array, Array]:
         """The hyperplanes to keep, in this layout's own order."""
+        W = self.W
         if self.keep == AVERAGE and self.seen:
             W = (self.W - self.U / self.seen).astype(self.W.dtype)  # mean = w − u/T
-            return W, self.b - self.ub / self.seen
+        elif self.keep == POCKET and self.pocket is not None:
+            W = self.pocket[1]
+        return W, self.kept_biases()
+
+    def kept_columns(self, start: int, stop: int) -> Array:
+        """`kept` for some features, as (K, stop − start)."""
+        W = self.by_class(self.W)[:, start:stop]
+        if self.keep == AVERAGE and self.seen:
+            return (W - self.by_class(self.U)[:, start:stop] / self.seen).astype(W.dtype)
         if self.keep == POCKET and self.pocket is not None:
-            return self.pocket[1], self.pocket[2]
-        return self.W, self.b
+            return self.by_class(self.pocket[1])[:, start:stop]
+        return W
+
+    def kept_biases(self) -> Array:
+        """The biases that go with them."""
+        if self.keep == AVERAGE and self.seen:
+            return self.b - self.ub / self.seen
+        if self.keep == POCKET and self.pocket is not None:
+            return self.pocket[2]
+        return self.b
 
     def by_class(self, W: Array) -> Array:
         """Weights as (K, d)."""
