@@ -20,7 +20,8 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, event
-from numba.extending import intrinsic, overload
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import intrinsic, lower_builtin, overload
 
 _CONFIG: Any = numba.config
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,6 +29,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Sums may be reordered and fused, which lets them vectorise; NaN and Inf keep their meaning.
 SAFE_FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 FUSE = ("contract",)
+# For what only kernels call: no entrance for the interpreter, and no call left in machine code.
+INSIDE: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 AHEAD = 32  # entries by which weights are fetched before they are needed
 
 
@@ -67,7 +70,7 @@ def exact(function: F) -> F:
 
 
 def _compiled(function: F, fastmath: set[str]) -> F:
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath}
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "no_cfunc_wrapper": True}
     if CACHE is None:
         return numba.njit(**options)(function)
     before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(CACHE)
@@ -82,7 +85,7 @@ def _compiled(function: F, fastmath: set[str]) -> F:
 def by_type(function: F) -> F:
     """Let kernels call `function(value, ...)` as the method of that name of `value`'s type."""
 
-    @overload(function, inline="always", strict=False)
+    @overload(function, strict=False, jit_options=INSIDE)
     def choose(value, *rest):  # type: ignore[no-untyped-def]
         return getattr(value.instance_class, function.__name__)
 
@@ -110,18 +113,19 @@ def weighted_sum(data, indices, start, stop, W, k, lanes, s):  # type: ignore[no
         s[lane] = sums[0] + sums[1]
 
 
-@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
-def _weighted_sum(typing_context, data, indices, start, stop, W, k, lanes, s):  # type: ignore[no-untyped-def]
-    count = lanes.literal_value
-    signature = numba.types.void(data, indices, start, stop, W, k, lanes, s)
-    return signature, lambda *given: _emit_weighted_sum(count, *given)
+@infer_global(weighted_sum)
+class _WeightedSum(AbstractTemplate):  # type: ignore[misc]
+    """What kernels know of `weighted_sum`: less to compile than an overload."""
+
+    prefer_literal = True
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        return numba.types.void(*args)
 
 
-@overload(weighted_sum, inline="always", prefer_literal=True)
-def _choose(data, indices, start, stop, W, k, lanes, s):  # type: ignore[no-untyped-def]
-    return lambda data, indices, start, stop, W, k, lanes, s: _weighted_sum(  # type: ignore[call-arg]
-        data, indices, start, stop, W, k, lanes, s
-    )
+@lower_builtin(weighted_sum, numba.types.VarArg(numba.types.Any))  # type: ignore[untyped-decorator]
+def _lower_weighted_sum(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return _emit_weighted_sum(signature.args[6].literal_value, context, builder, signature, args)
 
 
 def upper_half(x):  # type: ignore[no-untyped-def]
@@ -140,7 +144,7 @@ def _bits(typing_context, x):  # type: ignore[no-untyped-def]
     return numba.types.uint32(numba.types.float32), cast
 
 
-@overload(upper_half, inline="always")
+@overload(upper_half, inline="always", jit_options=INSIDE)
 def _choose_upper_half(x):  # type: ignore[no-untyped-def]
     def half(x):  # type: ignore[no-untyped-def]
         bits = np.uint64(_bits(np.float32(x)))  # type: ignore[call-arg]

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep import PassiveAggressive, Perceptron
-from linsep.train.problem import NO_WEIGHTS
-from linsep.train.weights import Short, Weights
+from linsep.train import weights
+from linsep.train.short import NO_SHORT
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 
@@ -23,7 +23,7 @@ def text(n, d, K, seed, dtype=np.float64):
 
 def by_all_digits(learner, X, y):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Weights, "_shortened", lambda self: Short(self.W, NO_WEIGHTS, 0.0))
+        patch.setattr(weights, "shortened", lambda W, classes, radius: NO_SHORT)
         return learner.fit(X, y)
 
 
@@ -48,8 +48,8 @@ def test_the_first_digits_change_no_byte(learner, dtype):
     X, y = text(500, 60, 5, 0, dtype)
     made = []
     with pytest.MonkeyPatch.context() as patch:
-        make = Weights._shortened
-        patch.setattr(Weights, "_shortened", lambda self: made.append(make(self)) or made[-1])
+        make = weights.shortened
+        patch.setattr(weights, "shortened", lambda *of: made.append(make(*of)) or made[-1])
         found = [np.copy(fact) for fact in facts(learner.fit(X, y))]
     assert made[0].reach.size  # they were used
     wanted = facts(by_all_digits(learner, X, y))

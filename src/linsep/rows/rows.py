@@ -90,6 +90,9 @@ class Dense(NamedTuple):
     def count(self, i):
         return self.X.shape[1]
 
+    def sketch(self, i, V, s):
+        pass
+
     def shorten(self, i, W, V, k):
         pass
 
@@ -143,6 +146,9 @@ class CSR(NamedTuple):
 
     def count(self, i):
         return self.indptr[i + 1] - self.indptr[i]
+
+    def sketch(self, i, V, s):
+        _all(self.data, self.indices, self.indptr[i], self.indptr[i + 1], V, s)
 
     def shorten(self, i, W, V, k):
         for e in range(self.indptr[i], self.indptr[i + 1]):
@@ -217,6 +223,12 @@ def add_to(rows, i, a, W, k):
 def count(rows, i):
     """How many numbers row i holds"""
     return rows.count(i)
+
+
+@by_type
+def sketch(rows, i, V, s):
+    """s[k] ← ⟨vₖ, xᵢ⟩ for every class, by the first digits of sparse weights"""
+    rows.sketch(i, V, s)
 
 
 @by_type

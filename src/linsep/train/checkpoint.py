@@ -37,7 +37,7 @@ SECONDS = 5.0
 # What the next pass depends on, of each thing that takes part in training.
 STATE: dict[type, tuple[str, ...]] = {
     Ensemble: ("parts", "done"),
-    Weights: ("W", "b", "U", "ub", "best", "pocket", "life", "tally", "moved"),
+    Weights: ("W", "b", "sums", "ub", "best", "pocket", "life", "tally", "moved"),
     Hyperplanes: ("W", "b", "votes", "seen"),
     KernelScores: ("F", "b", "votes", "seen"),
     Survivors: ("_fresh",),

@@ -55,6 +55,8 @@ class Ensemble:
             self.parts = [Weights(part, keep, bias, k) for k, part in enumerate(parts)]
         else:
             self.parts = [Weights(problem, keep, bias)]
+        alone = len(self.parts) == 1
+        self.parts[0].spare = alone and problem.n_jobs > 1 and problem.entries >= SMALL
         self.done = [False] * len(self.parts)
 
     @property

@@ -6,12 +6,12 @@ with u ← u + t·(correction) at presentation t, the mean of all weights after 
 w − u/T, so that averaging costs one more addition per *mistake*, sparse where the row is sparse.
 """
 
-import numpy as np
-
-from linsep._compile import kernel, upper_half
+from linsep._compile import kernel
 from linsep.rows.draft import drafted, guess, off, reach
-from linsep.rows.rows import add, add_to, count, dot, scores, shorten, square
+from linsep.rows.rows import add, add_to, count, dot, scores, sketch, square
+from linsep.train.averages import note
 from linsep.train.rules import loss, size, spread, wrong
+from linsep.train.short import doubt, follow
 
 # Places in the tally.
 SEEN, UPDATES, MISTAKES, LOSS, RUN, BEST, ROW, STEPS = range(8)
@@ -32,9 +32,15 @@ def copy_into(best, w, b):
 
 
 @kernel
-def size_of(draft, w):
-    """`reach` as a call of its own: the compiler warns of it inlined in a branch."""
-    return reach(draft, w)
+def copy_all_into(best, W, b):
+    """best ← (W, b), row after row."""
+    m = 0
+    for j in range(W.shape[0]):
+        for k in range(W.shape[1]):
+            best[m] = W[j, k]
+            m += 1
+    for k in range(b.shape[0]):
+        best[m + k] = b[k]
 
 
 @kernel
@@ -73,7 +79,7 @@ def present(
             if keep == AVERAGE:
                 add(rows, i, step * seen, u)                         # u ← u + t·ηyx
                 ub[0] += step * seen * bias
-            length = size_of(draft, w)
+            length = reach(draft, w)
             s[0], a[0], tally[ROW] = score, step, i
             run = 0.0
             updates += 1
@@ -94,18 +100,6 @@ def present(
 
 
 @kernel
-def augmented_square(rows, i, bias):
-    """‖(x, constant feature)‖²; a call of its own: the compiler warns of it inlined in a branch."""
-    return square(rows, i) + bias
-
-
-@kernel
-def share(rule, s, c, squared, pace, a):
-    """`spread` as a call of its own, for the same reason."""
-    return spread(rule, s, c, squared, pace, a)
-
-
-@kernel
 def correct(rule, rows, i, c, bias, pace, s, a):
     """a ← what each class must receive of row i of class c in a whole step, given its scores s.
 
@@ -114,7 +108,8 @@ def correct(rule, rows, i, c, bias, pace, s, a):
     weights move while the rivals are gone through: 1 online, or the share of a last presentation;
     0 in a batch.
     """
-    a[:] = 0.0
+    for k in range(a.shape[0]):
+        a[k] = 0.0
     rival = -1
     if s.shape[0] == 1:
         y = 1.0 if c == 1 else -1.0
@@ -129,69 +124,70 @@ def correct(rule, rows, i, c, bias, pace, s, a):
     if not wrong(rule, z):
         return 0, 0, charge
     if rival < 0:
-        a[0] = y * size(rule, z, augmented_square(rows, i, bias))
+        a[0] = y * size(rule, z, square(rows, i) + bias)
         return 1, int(not z > 0.0), charge
-    squared = augmented_square(rows, i, bias) if pace > 0.0 else 0.0
-    return share(rule, s, c, squared, pace, a), int(not z > 0.0), charge
+    squared = square(rows, i) + bias if pace > 0.0 else 0.0
+    return spread(rule, s, c, squared, pace, a), int(not z > 0.0), charge
 
 
 @kernel
-def score(rows, i, W, s):
-    """`scores` as a call of its own, for the same reason."""
-    scores(rows, i, W, s)
+def ahead(rule, s, b, c, reach, doubt):
+    """Whether class c outscores all others beyond doubt."""
+    for k in range(b.shape[0]):
+        if k != c:
+            off = doubt * (reach[c] + reach[k]) + 1e-15 * (abs(b[c]) + abs(b[k]))
+            if wrong(rule, (s[c] + b[c]) - (s[k] + b[k]) - off):
+                return False
+    return True
 
 
 @kernel
-def doubt(entries):
-    """How far ⟨v, x⟩ in float32 can be from ⟨w, x⟩, as a share of ‖w‖ max‖x‖: see `follow`.
-
-    By Cauchy-Schwarz: 2⁻⁸ for the digits that v lacks, and 2⁻²⁴ for each rounding of the sum.
-    """
-    return 0.00391 + 6.2e-8 * (entries + 8)
+def aside(rule, s, b, own, reach, doubt):
+    """Whether the own class scores above zero, and all others below, beyond doubt."""
+    for k in range(b.shape[0]):
+        z = s[k] + b[k]
+        off = doubt * reach[k] + 1e-15 * abs(b[k])
+        if wrong(rule, (z if k == own else -z) - off):
+            return False
+    return True
 
 
 @kernel
 def present_classes(
-    rule, rows, codes, scale, order, start, limit, bias, keep, W, b, U, ub, best, tally, s, a, wide,
-    V, reach, radius,
+    rule, rows, codes, scale, order, start, limit, bias, keep, W, b, log, ub, best, tally, s, a,
+    wide, V, reach, radius,
 ):  # fmt: skip
     """`present` for several classes by Kesler's construct; one visit to a row serves them all.
 
-    Rows are first scored by V, the first digits of W (or W itself): see `follow`.
+    Rows are first scored by V, the first digits of W, if there is a reach: see `short`.
     """
     K = b.shape[0]
     position = order.shape[0]
-    now = s.copy()
     updates = 0
     for p in range(start, order.shape[0]):
         i, c = order[p], codes[order[p]]
-        scores(rows, i, V, wide)
-        slack = doubt(count(rows, i)) if reach.shape[0] > 0 else 0.0
-        clear = True
+        if reach.shape[0] > 0:
+            sketch(rows, i, V, wide)
+            if ahead(rule, wide, b, c, reach, doubt(count(rows, i))):
+                tally[RUN] += 1.0
+                tally[SEEN] += 1.0
+                continue
+        scores(rows, i, W, wide)
         for k in range(K):
-            z = (wide[c] + b[c]) - (wide[k] + b[k])
-            if slack > 0.0:
-                z -= slack * (reach[c] + reach[k]) + 1e-15 * (abs(b[c]) + abs(b[k]))
-            clear &= k == c or not wrong(rule, z)
-        if clear:
-            tally[RUN] += 1.0
-            tally[SEEN] += 1.0
-            continue
-        if slack > 0.0:
-            score(rows, i, W, wide)
-        for k in range(K):
-            now[k] = wide[k] + b[k]                                  # sₖ = ⟨wₖ, x⟩ + bₖ
+            s[k] = wide[k] + b[k]                                    # sₖ = ⟨wₖ, x⟩ + bₖ
         part = scale[p] if scale.shape[0] > 0 else 1.0
-        corrections, mistakes, charge = correct(rule, rows, i, c, bias, part, now, a)
+        corrections, mistakes, charge = correct(rule, rows, i, c, bias, part, s, a)
         tally[LOSS] += part * charge
         if corrections > 0:
             if keep == POCKET and tally[RUN] > tally[BEST]:
                 tally[BEST] = tally[RUN]
-                copy_into(best, W.reshape(-1), b)
+                copy_all_into(best, W, b)
             for k in range(K):
                 s[k] = wide[k] + b[k]
                 a[k] *= part
-            move(rows, i, a, bias, tally[SEEN], keep, W, b, U, ub)
+            move(rows, i, a, bias, W, b)
+            if keep == AVERAGE:
+                note(log, i, a, tally[SEEN], bias, ub)
             follow(rows, i, a, wide, W, V, reach, radius)
             tally[ROW] = i
             tally[RUN] = 0.0
@@ -210,75 +206,34 @@ def present_classes(
 
 
 @kernel
-def move(rows, i, a, bias, seen, keep, W, b, U, ub):
-    """wₖ ← wₖ + aₖx for every class, and the lazy average with it."""
+def move(rows, i, a, bias, W, b):
+    """wₖ ← wₖ + aₖx for every class."""
     for k in range(b.shape[0]):
         if a[k] != 0.0:
             add_to(rows, i, a[k], W, k)
             b[k] += a[k] * bias
-            if keep == AVERAGE:
-                add_to(rows, i, a[k] * seen, U, k)
-                ub[k] += a[k] * seen * bias
-
-
-@kernel
-def shorten_all(W, V, squares):
-    """V ← the first digits of W, and squaresₖ ← ‖wₖ‖²."""
-    for j in range(W.shape[0]):
-        for k in range(W.shape[1]):
-            V[j, k] = upper_half(W[j, k])
-            squares[k] += float(W[j, k]) * float(W[j, k])
-
-
-@kernel
-def follow(rows, i, a, was, W, V, reach, radius):
-    """After wₖ ← wₖ + aₖx: V follows W, and reachₖ stays at least ‖wₖ‖R; `was` has ⟨wₖ, x⟩ before.
-
-    V holds the first digits of W: a quarter of the bytes are read in a third of the time, and most
-    rows are so clearly right that they tell. The others are scored again by W, so that the answer
-    never changes. Beyond the range of float32 nothing is clear: reachₖ is infinite.
-    """
-    if reach.shape[0] == 0:
-        return
-    squared = square(rows, i)
-    for k in range(a.shape[0]):
-        if a[k] != 0.0:
-            shorten(rows, i, W, V, k)
-            before, step = (reach[k] / radius) ** 2, a[k] * a[k] * squared
-            turn = 2.0 * a[k] * was[k]                               # ‖w + ax‖² = ‖w‖² + 2a⟨w, x⟩ …
-            lost = 2.5e-7 * (before + abs(turn) + step)              # more than rounding can lose
-            new = radius * np.sqrt(max(0.0, before + turn + step) + lost)
-            reach[k] = max(new, 1e-30 * (1.0 + radius)) if new < 1e37 else np.inf
 
 
 @kernel
 def present_rivals(
-    rule, rows, codes, first, scale, order, start, limit, bias, keep, W, b, U, ub, tally, s, a,
+    rule, rows, codes, first, scale, order, start, limit, bias, keep, W, b, log, ub, tally, s, a,
     wide, V, reach, radius,
 ):  # fmt: skip
     """`present` for the classes first, first + 1, ..., each against all others.
 
-    Rows are first scored by V, the first digits of W (or W itself): see `follow`.
+    Rows are first scored by V, the first digits of W, if there is a reach: see `short`.
     """
     position = order.shape[0]
     updates = 0
     for p in range(start, order.shape[0]):
         i = order[p]
         own = codes[i] - first
-        scores(rows, i, V, wide)
-        slack = doubt(count(rows, i)) if reach.shape[0] > 0 else 0.0
-        clear = True
-        for k in range(b.shape[0]):
-            z = wide[k] + b[k]
-            z = z if k == own else -z
-            if slack > 0.0:
-                z -= slack * reach[k] + 1e-15 * abs(b[k])
-            clear &= not wrong(rule, z)
-        if clear:
-            tally[SEEN] += 1.0
-            continue
-        if slack > 0.0:
-            score(rows, i, W, wide)
+        if reach.shape[0] > 0:
+            sketch(rows, i, V, wide)
+            if aside(rule, wide, b, own, reach, doubt(count(rows, i))):
+                tally[SEEN] += 1.0
+                continue
+        scores(rows, i, W, wide)
         part = scale[p] if scale.shape[0] > 0 else 1.0
         found = 0
         for k in range(b.shape[0]):
@@ -286,14 +241,16 @@ def present_rivals(
             z = y * (wide[k] + b[k])
             a[k] = 0.0
             if wrong(rule, z):
-                a[k] = part * y * size(rule, z, augmented_square(rows, i, bias))
+                a[k] = part * y * size(rule, z, square(rows, i) + bias)
                 found += 1
                 tally[LOSS] += part * loss(rule, z)
                 tally[MISTAKES] += not z > 0.0
         if found > 0:
             for k in range(b.shape[0]):
                 s[k] = wide[k] + b[k]
-            move(rows, i, a, bias, tally[SEEN], keep, W, b, U, ub)
+            move(rows, i, a, bias, W, b)
+            if keep == AVERAGE:
+                note(log, i, a, tally[SEEN], bias, ub)
             follow(rows, i, a, wide, W, V, reach, radius)
             tally[ROW] = i
             tally[UPDATES] += found

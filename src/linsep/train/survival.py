@@ -40,7 +40,7 @@ def outlive(rows, codes, scale, order, bias, W, b, wide, s, a, votes, where, whe
             votes[0] += share  # cₙ ← cₙ + 1
             continue
         a *= share
-        move(rows, i, a, bias, 0.0, 0, W, b, W, b)  # wₙ₊₁ ← wₙ + yx
+        move(rows, i, a, bias, W, b)  # wₙ₊₁ ← wₙ + yx
         where[written] = i
         when[written] = p
         steps[written] = a

@@ -1,7 +1,7 @@
 """Weights under training, and the passes that move them."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ from linsep.data.chunks import BLOCK
 from linsep.rows.draft import Draft, NoDraft
 from linsep.rows.rows import CSR, aligned
 from linsep.train import batches, online
+from linsep.train.averages import NOTHING, Averages
 from linsep.train.line_search import best_step
 from linsep.train.loop import Pass
 from linsep.train.online import (
@@ -29,19 +30,12 @@ from linsep.train.online import (
 from linsep.train.order import Order
 from linsep.train.problem import NO_WEIGHTS, Block, Problem, presentations
 from linsep.train.rules import Rosenblatt, Rule
+from linsep.train.short import NO_SHORT, Short, shortened
 from linsep.train.trace import EVERY, Trace
 
 Array = npt.NDArray[Any]
 Blocks = Iterable[tuple[Block, Order]]
 KEEPS = {"last": LAST, "average": AVERAGE, "pocket": POCKET}
-
-
-class Short(NamedTuple):
-    """The first digits V of the weights, bounds on ‖wₖ‖R, and R; see `online.follow`."""
-
-    V: Array
-    reach: Array
-    radius: float
 
 
 class Weights:
@@ -73,7 +67,7 @@ class Weights:
         self.W = problem.rows.weights(n_planes, problem.n_features)
         self.b = aligned((n_planes,), float)
         averaging = self.keep == AVERAGE
-        self.U = np.zeros(self.W.shape if averaging else (0, 0))
+        self._U = np.zeros(self.W.shape if averaging else (0, 0))
         self.ub = np.zeros(n_planes if averaging else 0)
         self.best = np.zeros(self.W.size + n_planes if self.keep == POCKET else 0)
         self.pocket: tuple[float, Array, Array] | None = None
@@ -81,6 +75,8 @@ class Weights:
         self.tally = aligned((TALLY,), float)
         self.tally[BEST] = -1
         self.moved = 0.0
+        self.spare = False  # whether a thread has nothing else to do
+        self._averages: Averages | None = None
         self.wide = self._wide()
         self._meet(problem)
         self.s = aligned((n_planes,), float)
@@ -95,7 +91,10 @@ class Weights:
         self.rest()
 
     def rest(self) -> None:
-        """Forget what only saves time: first digits, drafts."""
+        """Forget what only saves time: first digits, drafts, a thread for averages."""
+        if self._averages is not None:
+            self._averages.close()
+        self._averages = None
         self._short: Short | None = None
         self.draft: Draft | NoDraft = NoDraft()
 
@@ -116,13 +115,17 @@ class Weights:
     def _lay_out(self, problem: Problem, sparse: bool, dtype: Any) -> None:
         new = problem.rows.weights(len(self.b), problem.n_features).astype(dtype, copy=False)
         n = self.W.size
-        parts = [self.W, self.U, self.best[:n].reshape(self.W.shape if self.best.size else (0, 0))]
+        parts = [
+            self.W,
+            self.sums,
+            self.best[:n].reshape(self.W.shape if self.best.size else (0, 0)),
+        ]
         parts += [self.pocket[1]] if self.pocket else []
         parts = [self.by_class(part) for part in parts]
         self.sparse = sparse
         self.by_class(new)[...] = parts[0]
         self.W = new
-        self.U = self._carried(parts[1])
+        self.sums = self._carried(parts[1])
         self.best = np.append(self._carried(parts[2]), self.best[n:])
         if self.pocket:
             self.pocket = (self.pocket[0], self._carried(parts[3]).astype(dtype), self.pocket[2])
@@ -135,6 +138,15 @@ class Weights:
         new = np.zeros(self.W.shape)
         self.by_class(new)[...] = part
         return new
+
+    @property
+    def sums(self) -> Array:
+        """U, the sums that make the average: see `online`."""
+        return self._U if self._averages is None else self._averages.join()
+
+    @sums.setter
+    def sums(self, new: Array) -> None:
+        self._averages, self._U = None, new
 
     @property
     def bounded(self) -> bool:
@@ -151,14 +163,18 @@ class Weights:
         """Correct after every row."""
         self._open(epoch)
         if epoch > 1 and self._short is None:  # at first too many rows are corrected
-            self._short = self._shortened()
+            self._short = shortened(self.W, len(self.b), self._radius)
+        if self.keep == AVERAGE and not self.binary and self._averages is None:
+            self._averages = Averages(self._U, len(self.b), self.spare and epoch > 0)
         for block, order in blocks:
             order, scale = presentations(block, order)
             position = 0
             while position < len(order):
                 before = self.tally[STEPS]
                 limit = EVERY if recorder is None else recorder.wait()
-                position = self._present(rule, block, scale, order, position, limit)
+                while position < len(order) and self.tally[STEPS] < before + limit:
+                    left = int(before + limit - self.tally[STEPS])
+                    position = self._present(rule, block, scale, order, position, left)
                 if recorder is not None:
                     self._record(recorder, before, epoch, block.start)
         return self._close(epoch, getattr(rule, "eta", 1.0))
@@ -173,23 +189,26 @@ class Weights:
         limit: int,
     ) -> int:
         rows, labels = block.rows, block.codes
-        short = self._short or Short(self.W, NO_WEIGHTS, 0.0)
+        short = self._short or NO_SHORT
         if self.binary:
             draft = self.draft.part(block.start, block.start + len(labels))
             return online.present(
                 rule, rows, draft, labels, scale, order, position, limit, self.bias, self.keep,
-                self.W.reshape(-1), self.b, self.U.reshape(-1), self.ub, self.best, self.tally,
+                self.W.reshape(-1), self.b, self._U.reshape(-1), self.ub, self.best, self.tally,
                 self.s, self.a,
             )  # fmt: skip
+        log = NOTHING
+        if self._averages is not None:
+            log, limit = self._averages.log(rows), min(limit, self._averages.room)
         if self.plane is not None:
             return online.present_rivals(
                 rule, rows, labels, self.plane, scale, order, position, limit, self.bias,
-                self.keep, self.W, self.b, self.U, self.ub, self.tally, self.s, self.a, self.wide,
+                self.keep, self.W, self.b, log, self.ub, self.tally, self.s, self.a, self.wide,
                 *short,
             )  # fmt: skip
         return online.present_classes(
             rule, rows, labels, scale, order, position, limit, self.bias, self.keep,
-            self.W, self.b, self.U, self.ub, self.best, self.tally, self.s, self.a, self.wide,
+            self.W, self.b, log, self.ub, self.best, self.tally, self.s, self.a, self.wide,
             *short,
         )  # fmt: skip
 
@@ -213,7 +232,7 @@ class Weights:
                 limit = EVERY if recorder is None else recorder.wait()
                 position = batches.minibatches(
                     rule, block.rows, block.codes, block.weights, order, position, limit, size,
-                    mean, self.bias, self.keep, self.W, self.b, self.U, self.ub, A, self.tally,
+                    mean, self.bias, self.keep, self.W, self.b, self.sums, self.ub, A, self.tally,
                     self.wide,
                 )  # fmt: skip
                 if recorder is not None:
@@ -250,7 +269,7 @@ class Weights:
         self.W += (eta * delta).astype(self.W.dtype)
         self.b += eta * db
         if self.keep == AVERAGE:
-            self.U += self.seen * eta * delta
+            self.sums += self.seen * eta * delta
             self.ub += self.seen * eta * db
         self.tally[SEEN] += 1
         if recorder is not None and self.tally[UPDATES]:
@@ -307,7 +326,7 @@ class Weights:
         """The hyperplanes to keep, in this layout's own order."""
         W = self.W
         if self.keep == AVERAGE and self.seen:
-            W = (self.W - self.U / self.seen).astype(self.W.dtype)  # mean = w − u/T
+            W = (self.W - self.sums / self.seen).astype(self.W.dtype)  # mean = w − u/T
         elif self.keep == POCKET and self.pocket is not None:
             W = self.pocket[1]
         return W, self.kept_biases()
@@ -316,7 +335,7 @@ class Weights:
         """`kept` for some features, as (K, stop − start)."""
         W = self.by_class(self.W)[:, start:stop]
         if self.keep == AVERAGE and self.seen:
-            return (W - self.by_class(self.U)[:, start:stop] / self.seen).astype(W.dtype)
+            return (W - self.by_class(self.sums)[:, start:stop] / self.seen).astype(W.dtype)
         if self.keep == POCKET and self.pocket is not None:
             return self.by_class(self.pocket[1])[:, start:stop]
         return W
@@ -332,18 +351,6 @@ class Weights:
     def by_class(self, W: Array) -> Array:
         """Weights as (K, d)."""
         return W[:, : len(self.b)].T if self.sparse else W
-
-    def _shortened(self) -> Short:
-        """The weights that rows are scored by at first; see `online.follow`."""
-        radius = self._radius
-        if not 1e-30 < radius < 1e30:
-            return Short(self.W, NO_WEIGHTS, 0.0)
-        short = aligned(self.W.shape, np.uint16)
-        squares = np.zeros(self.W.shape[1])
-        online.shorten_all(self.W, short, squares)
-        reach = 1.0001 * radius * np.sqrt(squares[: len(self.b)])
-        reach = np.maximum(reach, 1e-30 * (1 + radius))
-        return Short(short, np.where(reach < 1e37, reach, np.inf), radius)
 
     def _wide(self) -> Array:
         """Room for the scores of a row, as wide as the layout's weights."""

@@ -1,0 +1,113 @@
+"""The lazy average of the weights of several classes, a little behind the weights themselves.
+
+U needs every correction, but no score needs U. So corrections are written down as they are made,
+and another thread adds them to U, one after the other in their order: the bytes are those of a
+single thread, and the passes do not wait for a second array as large as the weights.
+"""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel
+from linsep.rows.rows import Rows, add_to
+
+Array = npt.NDArray[Any]
+
+ROOM = 1 << 15  # shares in a log
+LOGS = 4
+
+
+class Log(NamedTuple):
+    """Corrections in their order: the row of each, and what each class's u receives of it."""
+
+    rows: Array
+    shares: Array
+    made: Array
+
+
+def blank(room: int, classes: int) -> Log:
+    """A log with room for so many corrections."""
+    return Log(np.empty(room, np.int64), np.empty((room, classes)), np.zeros(1, np.int64))
+
+
+NOTHING = blank(0, 0)
+
+
+@kernel
+def note(log, i, a, seen, bias, ub):  # type: ignore[no-untyped-def]
+    """Write down that wₖ received aₖ times row i at presentation t = `seen`."""
+    place = log.made[0]
+    log.rows[place] = i
+    for k in range(a.shape[0]):
+        log.shares[place, k] = a[k] * seen  # u ← u + t·ax, once `catch_up` comes to it
+        ub[k] += a[k] * seen * bias
+    log.made[0] = place + 1
+
+
+@kernel
+def catch_up(rows, log, U):  # type: ignore[no-untyped-def]
+    """uₖ ← uₖ + t·aₖx for every correction in the log, which is blank again afterwards."""
+    for place in range(log.made[0]):
+        for k in range(log.shares.shape[1]):
+            if log.shares[place, k] != 0.0:
+                add_to(rows, log.rows[place], log.shares[place, k], U, k)
+    log.made[0] = 0
+
+
+class Averages:
+    """U, and what is still to be added to it.
+
+    An interrupt can come between any two lines: a log that is handed over twice is blank the second
+    time, and `join` waits for all that was handed over before.
+
+    Parameters
+    ----------
+    U : the sums, in the layout of the weights
+    classes : how many classes there are
+    apart : whether another thread does the adding
+    """
+
+    def __init__(self, U: Array, classes: int, apart: bool) -> None:
+        self._U = U
+        self.room = max(16, ROOM // classes)
+        self._logs = [blank(self.room, classes) for _ in range(LOGS if apart else 1)]
+        self._jobs: list[Future[None] | None] = [None] * len(self._logs)
+        self._turn = 0
+        self._rows: Any = None
+        self._pool = ThreadPoolExecutor(1) if apart else None
+
+    def log(self, rows: Rows) -> Log:
+        """A blank log for `room` corrections by these rows."""
+        self._hand_over()
+        self._turn = (self._turn + 1) % len(self._logs)
+        job = self._jobs[self._turn]
+        if job is not None:
+            job.result()
+        self._rows = rows
+        return self._logs[self._turn]
+
+    def _hand_over(self) -> None:
+        log = self._logs[self._turn]
+        if log.made[0] == 0:
+            return
+        if self._pool is None:
+            catch_up(self._rows, log, self._U)
+        else:
+            self._jobs[self._turn] = self._pool.submit(catch_up, self._rows, log, self._U)
+
+    def join(self) -> Array:
+        """U, with all corrections added."""
+        self._hand_over()
+        if self._pool is not None:
+            self._pool.submit(int).result()  # comes after all the others
+        return self._U
+
+    def close(self) -> None:
+        """Add what is left, and let the thread go."""
+        self.join()
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
