@@ -128,6 +128,75 @@ def _lower_weighted_sum(context: Any, builder: Any, signature: Any, args: Any) -
     return _emit_weighted_sum(signature.args[6].literal_value, context, builder, signature, args)
 
 
+def weighted_add(data, indices, start, stop, W, k, lanes, d):  # type: ignore[no-untyped-def]
+    """W[indices[e], k : k + lanes] += data[e] · d[k : k + lanes] for start ≤ e < stop.
+
+    The opposite of `weighted_sum`: in kernels each entry costs one load, multiply-add and store
+    for every four or eight lanes. Weights, entries and d are of one type.
+    """
+    for e in range(start, stop):
+        for lane in range(k, k + lanes):
+            W[indices[e], lane] += data[e] * d[lane]
+
+
+@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+def _weighted_add(typing_context, data, indices, start, stop, W, k, lanes, d):  # type: ignore[no-untyped-def]
+    count = lanes.literal_value
+    signature = numba.types.void(data, indices, start, stop, W, k, lanes, d)
+    return signature, lambda *given: _emit_weighted_add(count, *given)
+
+
+@overload(weighted_add, inline="always", prefer_literal=True)
+def _choose_add(data, indices, start, stop, W, k, lanes, d):  # type: ignore[no-untyped-def]
+    return lambda data, indices, start, stop, W, k, lanes, d: _weighted_add(  # type: ignore[call-arg]
+        data, indices, start, stop, W, k, lanes, d
+    )
+
+
+def _emit_weighted_add(lanes: int, context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """The loop of `weighted_add` in vectors of 32 bytes."""
+    data, indices, start, stop, W, k, _, d = args
+    types = dict(zip(("data", "indices", "", "", "W", "", "", "d"), signature.args, strict=True))
+
+    def array(name: str, value: Any) -> Any:
+        return context.make_array(types[name])(context, builder, value)
+
+    real, index, place = context.get_value_type(types["W"].dtype), ir.IntType(64), ir.IntType(32)
+    size = types["W"].dtype.bitwidth // 8
+    full = 32 // size
+    cuts = [(first, min(full, lanes - first)) for first in range(0, lanes, full)]
+    vectors = [(first, ir.VectorType(real, width)) for first, width in cuts]
+    entries, columns = array("data", data).data, array("indices", indices).data
+    weights = array("W", W)
+    stride = cgutils.unpack_tuple(builder, weights.shape)[1]
+    origin = builder.gep(weights.data, [k])
+
+    def address(pointer: Any, first: int, vector: Any) -> Any:
+        return builder.bitcast(builder.gep(pointer, [index(first)]), vector.as_pointer())
+
+    steps = []
+    for first, vector in vectors:
+        step = builder.load(address(builder.gep(array("d", d).data, [k]), first, vector))
+        step.align = size
+        steps.append(step)
+    with cgutils.for_range_slice(builder, start, stop, index(1), index) as (e, _):
+        x = builder.load(builder.gep(entries, [e]))
+        if x.type != real:
+            x = (builder.fpext if real == ir.DoubleType() else builder.fptrunc)(x, real)
+        j = builder.zext(builder.load(builder.gep(columns, [e])), index)
+        row = builder.gep(origin, [builder.mul(j, stride)])
+        for (first, vector), step in zip(vectors, steps, strict=True):
+            nothing = vector(ir.Undefined)
+            zeros = ir.VectorType(place, vector.count)([0] * vector.count)
+            one = builder.insert_element(nothing, x, place(0))
+            product = builder.fmul(builder.shuffle_vector(one, nothing, zeros), step, flags=FUSE)
+            w = builder.load(address(row, first, vector))
+            w.align = size
+            kept = builder.store(builder.fadd(w, product, flags=FUSE), address(row, first, vector))
+            kept.align = size
+    return context.get_dummy_value()
+
+
 def upper_half(x):  # type: ignore[no-untyped-def]
     """The upper 16 bits of x as float32, rounded to nearest: its first eight binary digits."""
     bits = int(np.float32(x).view(np.uint32))

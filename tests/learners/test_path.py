@@ -16,9 +16,13 @@ X = X / X.std(axis=0)
 CS = [1e-3, 1e-1, 10.0]
 
 
-@pytest.mark.parametrize("learner", [LogisticRegression(tol=1e-8), LinearSVC(tol=1e-8)])
+LEARNERS = [LogisticRegression(tol=1e-8), LinearSVC(tol=1e-8), LogisticRegression(solver="dual")]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_warm_starts_change_no_score(learner):
-    found = path(learner, X, y, Cs=CS)
+    found = path(learner, X, y, Cs=CS, fold_tol=1e-8)
+    assert (found.gaps <= 1e-8).all()
     folds = StratifiedKFold(5)
     for k, C in enumerate(CS):
         assert found.scores[:, k] == pytest.approx(
@@ -60,6 +64,31 @@ def test_several_classes_and_sparse_rows():
     assert sparse.scores == pytest.approx(dense.scores)
 
 
+def test_folds_that_share_passes_give_the_answers_of_separate_fits():
+    rng = np.random.default_rng(1)
+    rows = sp.random(900, 2500, 0.1, "csr", rng=rng)
+    w = np.where(rng.random(2500) < 0.1, rng.normal(size=2500), 0.0)
+    kinds = np.asarray(rows @ w) > 0
+    splits = list(StratifiedKFold(5).split(rows, kinds))
+    overlapping = [*splits[:4], (splits[4][0], np.append(splits[4][1], splits[0][1][:1]))]
+    for scoring in (None, "neg_log_loss"):
+        shared = path(LogisticRegression(), rows, kinds, Cs=CS, fold_tol=1e-7, scoring=scoring)
+        alone = path(
+            LogisticRegression(), rows, kinds, Cs=CS, fold_tol=1e-7, scoring=scoring, cv=overlapping
+        )  # no row may be left out twice where folds share passes: these are fitted one by one
+        assert shared.scores[:4] == pytest.approx(alone.scores[:4], abs=0.006)  # 1 row in 180
+        assert shared.C == alone.C
+        assert shared.model.gap_ <= 1e-6
+        assert (shared.gaps <= 1e-7).all()
+
+
+def test_folds_are_fitted_to_the_gap_asked_for():
+    loose = path(LogisticRegression(), X, y, Cs=CS)
+    assert 1e-8 < loose.gaps.max() <= 1e-3
+    assert path(LogisticRegression(), X, y, Cs=CS, fold_tol=1e-7).gaps.max() <= 1e-7
+    assert loose.model.gap_ <= 1e-6
+
+
 def test_labels_may_be_words_and_scores_those_of_scikit_learn():
     words = np.where(y == 1, "benign", "malignant")
     found = path(LogisticRegression(), X, words, Cs=[1.0], scoring="neg_log_loss")
@@ -80,6 +109,7 @@ def test_the_table_shows_every_value_and_marks_the_one_chosen():
         ({"Cs": [1.0, -1.0]}, "above zero"),
         ({"Cs": "many"}, "Cs is 'many'"),
         ({"choose": "worst"}, "choose"),
+        ({"fold_tol": -1.0}, "fold_tol is -1.0"),
         ({"cv": [(np.arange(400), np.arange(400, 569))]}, "two are the least"),
     ],
 )

@@ -120,8 +120,9 @@ def take_in(learner: Any, problem: Problem, loss: ScoreLoss, penalty: Elastic) -
         learner.coef_ = W.astype(problem.X.dtype)
         learner.intercept_ = b.astype(problem.X.dtype)
         problem.require_in_range(learner.coef_, learner.intercept_)
+        learner.diagnosis_ = None  # an older one spoke of other weights, as did the numbers below
         tell(listeners, Pass(0, wrong, made, float(descent.c @ before), eta))
         learner._end(Status.streaming)
-    for name in ("objective_", "gap_"):
+    for name in ("objective_", "gap_", "proof_"):
         if hasattr(learner, name):
-            delattr(learner, name)  # they spoke of other weights
+            delattr(learner, name)

@@ -203,7 +203,7 @@ class LogisticRegression(LinearClassifier):
         }
         signs, start = np.where(problem.codes == 1, 1.0, -1.0), self._before(problem)
         if self.solver_ == "dual":
-            alpha = None if start is None else self._multipliers(problem, signs, *start)
+            alpha = self._multipliers(problem, signs, start)
             found = dual_descent.solve(
                 X, signs, weights, C, loss="logistic", seed=seed_of(self.random_state),
                 n_jobs=self.n_jobs, listener=_telling(listeners), start=alpha, **settings,
@@ -233,13 +233,27 @@ class LogisticRegression(LinearClassifier):
         shape = (1 if problem.binary else problem.n_classes, problem.n_features)
         if not self.warm_start or getattr(self, "_learned", None) != self.classes_.tolist():
             return None
-        return (self.coef_, self.intercept_) if self.coef_.shape == shape else None
+        known = hasattr(self, "coef_") and self.coef_.shape == shape
+        return (self.coef_, self.intercept_) if known else None
 
-    def _multipliers(self, problem: Problem, signs: Array, W: Array, b: Array) -> Array:
-        """αᵢ = C cᵢ σ(−zᵢ), those that belong to weights."""
-        z = signs * (np.asarray(problem.X @ W[0], np.float64) + float(b[0]))
-        caps = float(self.C) * (problem.weights if problem.weights.size else 1.0)
-        return caps * chances(z)[:, 0]
+    def _begin(self, classes: Array, w: Array | None, b: Any, alpha: Array | None) -> None:
+        """Have the next warm start begin here: at weights, or at multipliers of all rows."""
+        self._learned, self._alpha = classes.tolist(), alpha
+        if w is not None:
+            self.coef_, self.intercept_ = w[None], np.array([b])
+
+    def _multipliers(
+        self, problem: Problem, signs: Array, start: tuple[Array, Array] | None
+    ) -> Array | None:
+        """Multipliers to begin from: αᵢ = C cᵢ σ(−zᵢ) of the weights, with the C they are of."""
+        alpha, self._alpha = getattr(self, "_alpha", None), None
+        if self.warm_start and alpha is not None and len(alpha) == problem.n_rows:
+            return np.asarray(alpha)
+        if start is None:
+            return None
+        z = signs * (np.asarray(problem.X @ start[0][0], np.float64) + float(start[1][0]))
+        caps = self._fitted_C * (problem.weights if problem.weights.size else 1.0)
+        return np.asarray(caps * chances(z)[:, 0])
 
     @available_if(lambda self: self.solver in ("minibatch", "sgd"))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -275,7 +289,7 @@ class LogisticRegression(LinearClassifier):
         self.coef_ = np.ascontiguousarray(W, dtype=problem.X.dtype)
         self.intercept_ = b.astype(problem.X.dtype)
         self.n_iter_ = found.n_iter
-        self._learned = self.classes_.tolist()
+        self._learned, self._fitted_C = self.classes_.tolist(), float(self.C)
         self.objective_ = float(primal)
         self.gap_ = float(found.gap / found.primal) if found.primal > 0 else 0.0
 

@@ -18,6 +18,7 @@ Array = npt.NDArray[Any]
 
 CALL = 20_000_000  # entries read before an interrupt is looked for
 LAPS = 20  # passes made in one call when there are few entries
+STRETCHED = 4096  # rows by which a start is stretched
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -89,7 +90,10 @@ class DualState:
         self._refuse_overflow()
 
     def start_from(self, alpha: Array) -> None:
-        """Begin at these multipliers, brought within their bounds."""
+        """Begin at these multipliers, brought within their bounds and stretched.
+
+        Those of a smaller C are too short for a larger one: α ← tα, as far as the dual rises.
+        """
         p = self.points
         most = np.inf if isinstance(self.loss, SquaredHinge) else p[:, CAP]
         p[:, ALPHA] = np.where(p[:, CAP] > 0.0, np.clip(alpha, 0.0, most), 0.0)
@@ -97,9 +101,36 @@ class DualState:
             p[:, ALPHA] = np.clip(p[:, ALPHA], 1e-12 * p[:, CAP], (1.0 - 1e-12) * p[:, CAP])
             _turn(p, np.flatnonzero(p[:, CAP] > 0.0))
         self.rebuild()
+        t = self._stretch()
+        p[:, ALPHA] *= t
+        self.w *= t
+        self._level *= t
+        if isinstance(self.loss, Logistic):
+            _turn(p, np.flatnonzero(p[:, CAP] > 0.0))
         if self._free:
             self._score()
             self._b = self._best_intercept()
+
+    def _stretch(self) -> float:
+        """The t that makes D(tα) largest, judged by some of the rows where D is not quadratic."""
+        p = self.points[self.points[:, ALPHA] > 0.0]
+        square = compiled.inner(self.w, self.w)
+        if not len(p) or not square > 0.0:
+            return 1.0
+        most = float((p[:, CAP] / p[:, ALPHA]).min())
+        if not isinstance(self.loss, Logistic):
+            soft = isinstance(self.loss, SquaredHinge)
+            bend = square + (0.5 * (p[:, ALPHA] ** 2 / p[:, CAP]).sum() if soft else 0.0)
+            t = float(p[:, ALPHA].sum() / bend)
+            return max(1.0, t if soft else min(t, most))
+        few = p[:: max(1, len(p) // STRETCHED)]
+        a, U, part = few[:, ALPHA], few[:, CAP], len(p) / len(few)
+        low, high = 0.0, most
+        while high - low > 1e-3 * high:  # D′(t) = −t‖w‖² − Σ α logit(tα/U) falls with t
+            t = 0.5 * (low + high)
+            slope = -t * square - part * float((a * (np.log(t * a) - np.log(U - t * a))).sum())
+            low, high = (t, high) if slope > 0.0 else (low, t)
+        return low if low > 0.0 else 1.0
 
     def rebuild(self) -> None:
         """Compute the weights from the multipliers, as after an interrupt amid a pass."""
@@ -255,9 +286,22 @@ class DualState:
             if abs(far) > 1e100:  # one class only: P falls for ever, or is flat
                 return self._b
         low, high = min(b, far), max(b, far)
+        below, above, last = tilt(*known, low), tilt(*known, high), np.inf
         while high - low > 1e-15 * (abs(low) + abs(high)) and low < 0.5 * (low + high) < high:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if tilt(*known, middle) > 0.0 else (middle, high)
+            # By the chord, which is quick where the slope is smooth, and through the middle.
+            width, chord = high - low, low
+            if above > below and not isinstance(self.loss, Hinge):
+                chord = float((low * above - high * below) / (above - below))
+            if low < chord and abs(chord - last) <= 1e-14 * (1.0 + abs(chord)):
+                return chord
+            last = chord
+            for at in (chord, 0.5 * (low + high)):
+                if low < at < high and high - low > 0.25 * width:
+                    here = tilt(*known, at)
+                    if here > 0.0:
+                        high, above = at, here
+                    else:
+                        low, below = at, here
         return 0.5 * (low + high)
 
     def _refuse_overflow(self) -> None:

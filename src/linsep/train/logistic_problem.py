@@ -36,6 +36,23 @@ class Point(NamedTuple):
     sums: Sums
 
 
+def duality_gap(ridge: Floats, gradient: Floats, s: Sums, fit_intercept: bool) -> float:
+    """The bound on F − min F above, from the gradient of F and the sums of one pass."""
+    ridge, g = ridge[:-1], gradient[:-1]
+    free = ridge == 0
+    if g[free].any() or s.v[:, free].any():
+        return math.inf
+    ridge = np.where(free, 1.0, ridge)
+    gap = 0.5 * float(g @ (g / ridge))
+    if fit_intercept:
+        heavy = 0 if s.weight[0] > s.weight[1] else 1
+        epsilon = 1 - s.weight[1 - heavy] / s.weight[heavy]
+        v = s.v[heavy]
+        gap += epsilon * (s.loss[heavy] + float(g @ (v / ridge)))
+        gap += 0.5 * epsilon * epsilon * float(v @ (v / ridge))
+    return math.inf if math.isnan(gap) else max(0.0, gap)
+
+
 class Problem:
     """F = P / (C Σcᵢ) in prepared coordinates u: x′ = (x − shift)·scale, penalties lⱼ."""
 
@@ -82,28 +99,15 @@ class Problem:
         gradient = self.ridge * u + self.masked(s.gradient)
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
             raise OverflowedError(_TOO_LARGE)
-        return Point(u, value, gradient, self._gap(gradient, s), s)
+        return Point(
+            u, value, gradient, duality_gap(self.ridge, gradient, s, self.fit_intercept), s
+        )
 
     def masked(self, gradient: Floats) -> Floats:
         """Without an intercept nothing moves along it."""
         if not self.fit_intercept:
             gradient[-1] = 0.0
         return gradient
-
-    def _gap(self, gradient: Floats, s: Sums) -> float:
-        ridge, g = self.ridge[:-1], gradient[:-1]
-        free = ridge == 0
-        if g[free].any() or s.v[:, free].any():
-            return math.inf
-        ridge = np.where(free, 1.0, ridge)
-        gap = 0.5 * float(g @ (g / ridge))
-        if self.fit_intercept:
-            heavy = 0 if s.weight[0] > s.weight[1] else 1
-            epsilon = 1 - s.weight[1 - heavy] / s.weight[heavy]
-            v = s.v[heavy]
-            gap += epsilon * (s.loss[heavy] + float(g @ (v / ridge)))
-            gap += 0.5 * epsilon * epsilon * float(v @ (v / ridge))
-        return math.inf if math.isnan(gap) else max(0.0, gap)
 
     def curvature(self, s: Sums, real: Any = np.float64) -> Curvature:
         """The Hessian of F, its sums carried in the type `real`."""

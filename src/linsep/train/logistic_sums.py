@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 
 TOGETHER = 8
 """Blocks that a thread takes at a time: a small one costs less than handing it over."""
+CHUNK = 256
+"""Rows whose scores, losses and gradient are summed while they are in the cache."""
 _NONE = np.empty(0)
 
 
@@ -48,6 +50,13 @@ class Sums(NamedTuple):
     def gradient(self) -> Floats:
         """The gradient of the losses in (u, b)."""
         return np.append(-self.v.sum(axis=0), self.weight[1] - self.weight[0])
+
+
+def gathered(total: Floats, hessian: Floats | None = None) -> Sums:
+    """Numbers that `add_chunk` summed, by name."""
+    d = len(total) // 2 - 2
+    rest = total[2 * d :]
+    return Sums(total[: 2 * d].reshape(2, d), rest[0:2], rest[2:4], int(rest[4]), hessian)
 
 
 class LogisticSums:
@@ -99,9 +108,7 @@ class LogisticSums:
             self.crew.map(plain, range(0, count, TOGETHER))
         else:
             self.crew.map(one, range(count))
-        t = add_up(parts)
-        rest = t[2 * d :]
-        return Sums(t[: 2 * d].reshape(2, d), rest[0:2], rest[2:4], int(rest[4]), hessian)
+        return gathered(add_up(parts), hessian)
 
     def extremes(self, u: Floats) -> tuple[float, float]:
         """The smallest and largest zᵢ among rows that count."""
@@ -133,59 +140,61 @@ def _blocks(X, signs, c, w, b, first, last, parts):  # type: ignore[no-untyped-d
 @kernel
 def _block(X, signs, c, w, b, D, out):  # type: ignore[no-untyped-def]
     """One block: v₊, v₋, losses, Σα and mistakes into `out`; curvatures into D unless empty."""
-    n, d = X.shape
-    size = 256
-    z = np.empty(size)
-    tail = np.empty(size)
-    log = np.empty(size)
-    plus = np.empty(size)
-    minus = np.empty(size)
-    weight = np.empty(size)
-    whole = np.empty(size, np.int64)
-    power = whole.view(np.float64)
-    v = np.empty((2, d))
+    n = X.shape[0]
+    room = np.empty((6, CHUNK))
+    whole = np.empty(CHUNK, np.int64)
+    v = np.empty((2, X.shape[1]))
     for j in range(out.shape[0]):
         out[j] = 0.0
-    for start in range(0, n, size):
-        m = min(size, n - start)
-        rows = X[start : start + m]
-        y = signs[start : start + m]
-        _scores(rows, w, b, z)
+    for start in range(0, n, CHUNK):
+        m = min(CHUNK, n - start)
         for i in range(m):
-            weight[i] = c[0 if c.shape[0] == 1 else start + i]
-            z[i] *= y[i]
-            tail[i] = -abs(z[i])
-        exp_of_negative(tail[:m], whole, power)  # e^{−|z|}
-        log_of_one_plus(tail[:m], log)
-        s0 = s1 = a0 = a1 = wrong = 0.0
-        for i in range(m):
-            inverse = np.divide(1.0, 1.0 + tail[i])
-            alpha = weight[i] * inverse * (tail[i] if z[i] > 0 else 1.0)  # α = c σ(−z)
-            loss = weight[i] * (log[i] + max(0.0, -z[i]))  # c log(1 + e^{−z})
-            up = 1.0 if y[i] > 0 else 0.0
-            plus[i] = alpha * up
-            minus[i] = alpha * (up - 1.0)
-            s0 += loss * up
-            s1 += loss * (1.0 - up)
-            a0 += plus[i]
-            a1 -= minus[i]
-            wrong += 1.0 if z[i] <= 0 and weight[i] > 0 else 0.0
-            log[i] = weight[i] * tail[i] * inverse * inverse  # c σ(z)σ(−z)
+            room[0, i] = c[0 if c.shape[0] == 1 else start + i]
+        add_chunk(X[start : start + m], signs[start : start + m], w, b, room, whole, v, out)
         if D.shape[0] > 0:
             for i in range(m):
-                D[start + i] = log[i]
-        for j in range(d):
-            v[0, j] = 0.0
-            v[1, j] = 0.0
-        _combine(rows, plus, minus, v[0], v[1])
-        for j in range(d):
-            out[j] += v[0, j]
-            out[d + j] += v[1, j]
-        out[2 * d] += s0
-        out[2 * d + 1] += s1
-        out[2 * d + 2] += a0
-        out[2 * d + 3] += a1
-        out[2 * d + 4] += wrong
+                D[start + i] = room[1, i]
+
+
+@kernel
+def add_chunk(rows, y, w, b, room, whole, v, out):  # type: ignore[no-untyped-def]
+    """Add the sums of a few rows to `out`; their weights are room[0], their curvatures go to
+    room[1]."""
+    m, d = rows.shape
+    weight, log, z, tail, plus, minus = room[0], room[1], room[2], room[3], room[4], room[5]
+    power = whole.view(np.float64)
+    _scores(rows, w, b, z)
+    for i in range(m):
+        z[i] *= y[i]
+        tail[i] = -abs(z[i])
+    exp_of_negative(tail[:m], whole, power)  # e^{−|z|}
+    log_of_one_plus(tail[:m], log)
+    s0 = s1 = a0 = a1 = wrong = 0.0
+    for i in range(m):
+        inverse = np.divide(1.0, 1.0 + tail[i])
+        alpha = weight[i] * inverse * (tail[i] if z[i] > 0 else 1.0)  # α = c σ(−z)
+        loss = weight[i] * (log[i] + max(0.0, -z[i]))  # c log(1 + e^{−z})
+        up = 1.0 if y[i] > 0 else 0.0
+        plus[i] = alpha * up
+        minus[i] = alpha * (up - 1.0)
+        s0 += loss * up
+        s1 += loss * (1.0 - up)
+        a0 += plus[i]
+        a1 -= minus[i]
+        wrong += 1.0 if z[i] <= 0 and weight[i] > 0 else 0.0
+        log[i] = weight[i] * tail[i] * inverse * inverse  # c σ(z)σ(−z)
+    for j in range(d):
+        v[0, j] = 0.0
+        v[1, j] = 0.0
+    _combine(rows, plus, minus, v[0], v[1])
+    for j in range(d):
+        out[j] += v[0, j]
+        out[d + j] += v[1, j]
+    out[2 * d] += s0
+    out[2 * d + 1] += s1
+    out[2 * d + 2] += a0
+    out[2 * d + 3] += a1
+    out[2 * d + 4] += wrong
 
 
 @kernel

@@ -1,0 +1,112 @@
+"""Folds fitted side by side: the models of separate fits, proved by their gaps, on any threads."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import StratifiedKFold
+
+from linsep import LogisticRegression, gap
+from linsep._compile import kernel, weighted_add
+from linsep.train import fold_descent, fold_newton
+from linsep.train.folds import homes
+
+CS = np.logspace(-3, 3, 5)
+
+
+def dense(n=600, d=7, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[:, -1] = X[:, 0] > 1.8  # rare: one fold may keep few of these rows
+    signs = np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0.5, 1.0, -1.0)
+    return X, signs
+
+
+def sparse(n=800, d=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, 0.1, "csr", rng=rng, data_rvs=rng.random)
+    X = sp.csr_matrix(X.multiply(1 / np.sqrt(X.multiply(X).sum(axis=1))))
+    w = rng.normal(size=d) * (rng.random(d) < 0.05)
+    score = np.asarray(X @ w)
+    return X, np.where(score + rng.normal(0, score.std(), n) > 0.1, 1.0, -1.0)
+
+
+def folds_of(signs, count):
+    return homes(list(StratifiedKFold(count, shuffle=True, random_state=0).split(signs, signs)),
+                 len(signs))  # fmt: skip
+
+
+CASES = [(fold_newton, dense), (fold_descent, sparse)]
+
+
+@pytest.mark.parametrize(("way", "data"), CASES)
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("count", [2, 5, 9])
+def test_every_fit_is_as_near_the_optimum_as_its_gap_says(way, data, free, count):
+    X, signs = data()
+    assert way.suits(X, free) if way is fold_newton else way.suits(X)
+    home = folds_of(signs, count)
+    found = way.fit_folds(X, signs, home, CS, fit_intercept=free, tol=1e-4)
+    assert (found.gap <= 1e-4).all()
+    for f in (0, count - 1):
+        for c, C in enumerate(CS):
+            rows, y = X[home != f], signs[home != f]
+            alone = LogisticRegression(C=C, tol=1e-9, fit_intercept=free).fit(rows, y)
+            best = alone.objective_ * (1 - alone.gap_)
+            alone.coef_, alone.intercept_ = found.W[f, c][None], found.b[f, c][None]
+            proved = gap(alone, rows, y)
+            off = proved.primal / best - 1  # the best is known to nine digits
+            assert off <= 1.01 * found.gap[f, c] + 2e-9
+            held = np.asarray(X[home == f] @ found.W[f, c]) + found.b[f, c]
+            assert found.scores[home == f, c] == pytest.approx(held, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("way", "data"), CASES)
+def test_threads_change_no_byte(way, data):
+    X, signs = data()
+    home = folds_of(signs, 5)
+    one, two = (
+        way.fit_folds(X, signs, home, CS, fit_intercept=True, tol=1e-5, n_jobs=n) for n in (1, 2)
+    )
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
+
+
+def test_rows_in_many_blocks_give_the_sums_of_one():
+    X, signs = dense(n=9000)
+    home = folds_of(signs, 3)
+    found = fold_newton.fit_folds(X, signs, home, CS, fit_intercept=True, tol=1e-8)
+    alone = LogisticRegression(C=CS[2], tol=1e-10).fit(X[home != 1], signs[home != 1])
+    assert found.W[1, 2] == pytest.approx(alone.coef_[0], rel=1e-3, abs=1e-4)
+
+
+def test_multipliers_are_those_of_the_weights():
+    X, signs = sparse()
+    home = folds_of(signs, 2)
+    found = fold_descent.fit_folds(X, signs, home, CS, fit_intercept=False, tol=1e-6)
+    alpha = np.where(home != 0, found.alpha[:, 1], 0.0)  # of two folds, each row is in one
+    assert found.W[0, 1] == pytest.approx(np.asarray(X.T @ (alpha * signs)), abs=1e-12)
+
+
+def test_far_off_columns_are_left_to_the_careful_way():
+    X, _ = dense()
+    assert not fold_newton.suits(X + 1e6, True)
+    assert not fold_newton.suits(X * 1e-30, True)
+    assert not fold_newton.suits(X[:20], True)
+
+
+@kernel
+def _add_all(data, indices, indptr, D, W):
+    for i in range(D.shape[0]):
+        weighted_add(data, indices, indptr[i], indptr[i + 1], W, 0, 8, D[i])
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+def test_compiled_additions_in_lanes_are_those_of_python(real):
+    rng = np.random.default_rng(0)
+    X = sp.random(40, 30, 0.2, "csr", rng=rng, data_rvs=lambda n: rng.integers(-9, 9, n))
+    D = rng.integers(-9, 9, (40, 8)).astype(real)  # whole numbers: no rounding
+    given = (X.data.astype(real), X.indices.astype(np.uint32), X.indptr.astype(np.int64), D)
+    fast, plain = np.zeros((30, 8), real), np.zeros((30, 8), real)
+    _add_all(*given, fast)
+    _add_all.py_func(*given, plain)
+    assert (fast == plain).all()
+    assert fast.any()
