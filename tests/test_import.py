@@ -28,6 +28,7 @@ NAMES = [
     "errors",
     "export",
     "fewest_mistakes",
+    "film",
     "gap",
     "load",
     "logic",

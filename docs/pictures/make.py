@@ -1,12 +1,18 @@
-"""Draw the picture of the README: `python docs/pictures/make.py`."""
+"""Draw the pictures of the README and of the pages on films: `python docs/pictures/make.py`.
 
+The film is photographed in Chromium, if it is installed.
+"""
+
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from linsep import Perceptron
-from linsep.data.toys import separated
+from linsep import Perceptron, film, plot
+from linsep.data.toys import separated, three_points
 
 HERE = Path(__file__).parent
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"
@@ -51,5 +57,24 @@ def main() -> None:
     figure.savefig(HERE / "perceptron.png", dpi=110)
 
 
+def films() -> None:
+    X, y = three_points()
+    learner = Perceptron(shuffle=False, trace=True).fit(X, y)
+    plot.weight_space(learner).savefig(HERE / "weight-space.png", dpi=110)
+    browser = shutil.which("chromium")
+    if browser is None:
+        print("no chromium: the picture of the film stays as it is")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        page = film(learner.trace_, Path(folder) / "run.html").path
+        flags = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1340,720",
+                 "--disable-background-networking", "--no-first-run")  # fmt: skip
+        picture = HERE / "film.png"
+        subprocess.run([browser, *flags, f"--user-data-dir={folder}/profile",
+                        f"--screenshot={picture}", f"{page.as_uri()}#t=6"], check=True,
+                       capture_output=True)  # fmt: skip
+
+
 if __name__ == "__main__":
     main()
+    films()

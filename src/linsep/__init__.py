@@ -30,6 +30,7 @@ _HOME = {
     "errors": "errors",
     "export": "model.export",
     "fewest_mistakes": "proofs.mistakes",
+    "film": "views.film",
     "gap": "proofs.gap",
     "load": "model.store",
     "logic": "logic",

@@ -18,6 +18,7 @@ HEADER = {"linsep_trace", "learner", "parameters", "classes", "stride", "correct
 UPDATE = {"kind", "n", "epoch", "row", "scores", "step", "w", "b", "plane"}
 PASS = {"kind", "epoch", "mistakes", "updates", "loss", "eta", "after"}
 END = {"kind", "status", "sentence"}
+ROWS = {"kind", "of", "index", "codes", "X"}
 
 
 def fit(learner, X, y):
@@ -127,7 +128,10 @@ def test_every_line_is_json_of_one_schema(learner, classes, tmp_path):
     X, y = overlapping(n=20, seed=0) if classes == 2 else three_classes(21, spread=2.0)
     trace = fit(learner, X, y).trace_
     trace.save(tmp_path / "run.jsonl")
-    header, *events, end = map(json.loads, (tmp_path / "run.jsonl").read_text().splitlines())
+    lines = map(json.loads, (tmp_path / "run.jsonl").read_text().splitlines())
+    header, rows, *events, end = lines
+    assert set(rows) == ROWS
+    assert (rows["X"], rows["of"]) == (X.tolist(), len(X))
     assert set(header) == HEADER
     assert header["linsep_trace"] == 1
     assert header["learner"] == type(learner).__name__
@@ -142,7 +146,7 @@ def test_every_line_is_json_of_one_schema(learner, classes, tmp_path):
 def test_lines_come_in_the_order_of_the_run():
     X, y = three_points()
     trace = Perceptron(shuffle=False, trace=True).fit(X, y).trace_
-    events = [json.loads(line) for line in trace.lines()][1:-1]
+    events = [json.loads(line) for line in trace.lines()][2:-1]
     epochs = [event["epoch"] for event in events]
     assert epochs == sorted(epochs)
     made = [event["updates"] for event in events if event["kind"] == "pass"]

@@ -186,7 +186,7 @@ def test_a_trace_is_written_as_json_lines(tmp_path):
     assert done.exit_code == 0
     lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
     assert lines[0]["learner"] == "Perceptron"
-    assert {line.get("kind") for line in lines[1:]} == {"update", "pass", "end"}
+    assert {line.get("kind") for line in lines[1:]} == {"rows", "update", "pass", "end"}
     assert (
         run("fit", "xor", "--learner", "KernelPerceptron", "--trace", tmp_path / "u").exit_code == 2
     )
@@ -341,9 +341,11 @@ def fits(value, kinds):
 
 
 @pytest.mark.parametrize(
-    "name", ["fit", "score", "predict", "check", "inspect", "export", "certify", "compare"]
+    "name", ["fit", "score", "predict", "check", "inspect", "export", "certify", "compare", "film"]
 )
-def test_json_is_as_documented(name, people, model):
+def test_json_is_as_documented(name, people, model, tmp_path):
+    if name == "film":
+        run("fit", "iris", "--learner", "Perceptron", "--trace", tmp_path / "run.jsonl")
     asked = {
         "fit": ["fit", people],
         "score": ["score", model, people],
@@ -353,6 +355,7 @@ def test_json_is_as_documented(name, people, model):
         "export": ["export", model, model.with_suffix(".sql")],
         "certify": ["certify", "xor"],
         "compare": ["compare", "iris"],
+        "film": ["film", tmp_path / "run.jsonl", tmp_path / "run.html"],
     }[name]
     done = run(*asked, "--json")
     assert done.exit_code == 0, done.output

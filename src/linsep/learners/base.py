@@ -84,7 +84,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             self._from_file = False
             self._reset(problem)
             keeper = self._keeper(problem, checkpoint)
-            with self._listening(callback, verbose) as listeners:
+            with self._listening(callback, verbose, problem) as listeners:
                 status = self._train(problem, [*listeners, *keeper])
                 problem.settle()
                 self._end(status)
@@ -196,7 +196,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return per_class
 
     @contextmanager
-    def _listening(self, callback: Any, verbose: bool) -> Iterator[list[Listener]]:
+    def _listening(
+        self, callback: Any, verbose: bool, problem: Problem
+    ) -> Iterator[list[Listener]]:
         """The listeners of one fit: the user's, the trace and the progress bar."""
         listeners = listeners_of(getattr(self, "callback", None)) + listeners_of(callback)
         self._recorder: Trace | None = None
@@ -204,6 +206,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             del self.trace_
         if getattr(self, "trace", False):
             self._recorder = Trace(type(self).__name__, self._settings(), self.classes_.tolist())
+            self._recorder.keep_rows(problem.X, problem.codes)
             listeners.append(self._recorder)
         try:
             if verbose or getattr(self, "verbose", False):

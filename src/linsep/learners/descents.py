@@ -114,7 +114,9 @@ def take_in(learner: Any, problem: Problem, loss: ScoreLoss, penalty: Elastic) -
         eta = SCHEDULES[learner.schedule](eta, learner.n_iter_)
     before = loss.losses(descent.scores(descent.a) + descent.b, descent.problem.codes)
     wrong = loss.mistakes(descent.scores(descent.a) + descent.b, descent.problem.codes)
-    with learner._listening(None, False) as listeners:
+    with learner._listening(None, False, problem) as listeners:
+        if learner._recorder is not None:
+            learner._recorder.begin(*descent.outside(descent.a, descent.b))
         made = descent.fold_pass(eta, size, 0, 0, False, learner._recorder)
         W, b = descent.outside(descent.a, descent.b)
         learner.coef_ = W.astype(problem.X.dtype)

@@ -218,7 +218,7 @@ class KernelPerceptron(LinearClassifier):
         problem = self._part(X, y, classes, sample_weight, first)
         if first:
             self._reset(problem)
-        with self._listening(None, False) as listeners:
+        with self._listening(None, False, problem) as listeners:
             with Crew(self.n_jobs) as crew:
                 walk = self._begin(problem, crew)
                 done = self._pass(problem, walk, 0, 0, shuffle=False)

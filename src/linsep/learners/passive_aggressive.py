@@ -171,7 +171,9 @@ class PassiveAggressive(LinearClassifier):
         if first:
             self._reset(problem)
         self._ensemble.fit_layout(problem)
-        with self._listening(None, False) as listeners:
+        with self._listening(None, False, problem) as listeners:
+            if self._recorder is not None:
+                self._recorder.begin(*self._ensemble.now())
             done = self._pass(problem, 0, 0, shuffle=False)
             self._publish()
             for listener in listeners:

@@ -206,6 +206,8 @@ class Perceptron(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
+        if self._recorder is not None:
+            self._recorder.begin(*self._ensemble.now())
         status = run(
             lambda epoch: self._pass(problem, epoch, seed, self.shuffle),
             lambda done: self._ending(problem, done),
@@ -299,7 +301,9 @@ class Perceptron(LinearClassifier):
         if first:
             self._reset(problem)
         self._ensemble.fit_layout(problem)
-        with self._listening(None, False) as listeners:
+        with self._listening(None, False, problem) as listeners:
+            if self._recorder is not None:
+                self._recorder.begin(*self._ensemble.now())
             done = self._pass(problem, 0, 0, shuffle=False)
             self._publish()
             for listener in listeners:

@@ -233,7 +233,7 @@ class VotedPerceptron(LinearClassifier):
         if first:
             self._reset(problem)
         survivors = Survivors(self._corrections)
-        with self._listening(None, False) as listeners:
+        with self._listening(None, False, problem) as listeners:
             with Crew(self.n_jobs) as crew:
                 walk = self._begin(problem, crew)
                 done = self._pass(problem, walk, survivors, 0, 0, shuffle=False)

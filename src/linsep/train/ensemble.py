@@ -141,6 +141,11 @@ class Ensemble:
         for weights in self.parts:
             weights.rest()
 
+    def now(self) -> tuple[Array, Array]:
+        """The hyperplanes as they stand, whatever will be kept of them."""
+        parts = [(weights.by_class(weights.W), weights.b) for weights in self.parts]
+        return np.concatenate([w for w, _ in parts]), np.concatenate([b for _, b in parts])
+
     def kept(self) -> tuple[Array, Array]:
         """The hyperplanes to keep, as (K, d) weights and (K,) intercepts."""
         intercept = np.concatenate([weights.kept_biases() for weights in self.parts])

@@ -100,6 +100,8 @@ def descend(
         searching = size is None and steps.eta0 is None
         walk = _Search(descent, eta) if searching else _Walk(descent, steps, eta, trace)
     known.note(walk.seen)
+    if trace is not None:
+        trace.begin(*descent.outside(descent.a, descent.b))
     start, count = walk.seen.value, 0
 
     def one_pass(epoch: int) -> Pass:

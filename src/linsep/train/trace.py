@@ -2,24 +2,51 @@
 
 Few corrections are all kept. When there are more than fit, every second one is dropped and from
 then on only every second one is recorded, again and again: what is kept is spread evenly over the
-run. Passes are thinned likewise. As a file a trace is JSON lines: a header, then `update` and
-`pass` events in order, then `end`.
+run. Passes are thinned likewise. Rows that are few are kept too, of many an even sample, so that a
+film can be made from the recording alone. As a file a trace is JSON lines: a header, the `rows`,
+the weights at the `start`, then `update` and `pass` events in order, then `end`.
 """
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.atomic import replace
 from linsep.train.loop import Pass, Status
+
+Array = npt.NDArray[Any]
 
 SCHEMA = 1
 FLOATS = 4_000_000  # numbers kept at most, so that a trace stays below about 32 MB
 EVENTS = 10_000  # corrections kept at most
+ENTRIES = 500_000  # numbers of the rows kept at most, 4 MB
 EVERY = 1 << 62
+
+
+class KeptRows(NamedTuple):
+    """The rows of a run, or an even sample of them.
+
+    Attributes
+    ----------
+    X : (m, d) array
+    codes : (m,) class number of each
+    numbers : (m,) their places among all rows
+    total : how many rows there were
+    """
+
+    X: Array
+    codes: Array
+    numbers: Array
+    total: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all rows."""
+        return len(self.numbers) == self.total
 
 
 class Trace:
@@ -37,6 +64,10 @@ class Trace:
         there had been `after` it.
     stride : int
         1 when every correction was kept, 2 when every second one was, and so on.
+    rows : KeptRows or None
+        The rows, or an even sample where there are many.
+    start : (w, b) or None
+        Weights and intercepts before the first correction, where they are not zero.
     """
 
     def __init__(self, learner: str, parameters: dict[str, Any], classes: list[Any]) -> None:
@@ -48,7 +79,23 @@ class Trace:
         self.status: Status | None = None
         self.stride = 1
         self.count = 0
+        self.rows: KeptRows | None = None
+        self.start: tuple[Array, Array] | None = None
         self._every = 1  # of the passes
+
+    def keep_rows(self, X: Any, codes: Array) -> None:
+        """Copy the rows, or every so many-th one where they hold more than `ENTRIES` numbers."""
+        n, d = X.shape
+        every = -(-n // max(1, ENTRIES // max(1, d)))
+        index = np.arange(0, n, every)
+        some = X[index]
+        dense = some.toarray() if hasattr(some, "toarray") else np.array(some)
+        self.rows = KeptRows(dense, np.array(codes[index]), index, n)
+
+    def begin(self, w: Array, b: Array) -> None:
+        """Note the weights before the first correction."""
+        if np.any(w) or np.any(b):
+            self.start = np.array(w, float), np.array(b, float)
 
     def __call__(self, done: Pass) -> None:
         """Listen to the end of a pass."""
@@ -122,6 +169,13 @@ class Trace:
             "corrections": self.count,
         }
         yield json.dumps(header, default=str)
+        if self.rows is not None:
+            X, codes, index, total = self.rows
+            kept = {"of": total, "index": index.tolist(), "codes": codes.tolist(), "X": X.tolist()}
+            yield json.dumps({"kind": "rows", **kept})
+        if self.start is not None:
+            w, b = (part.tolist() for part in self.start)
+            yield json.dumps({"kind": "start", "w": w, "b": b})
         updates = iter(self.updates)
         event = next(updates, None)
         for done in self.passes:
@@ -142,7 +196,17 @@ class Trace:
 
     def save(self, path: str | Path) -> None:
         """Write the trace as a file of JSON lines."""
-        Path(path).write_text("\n".join(self.lines()) + "\n", encoding="utf-8")
+        replace(path, (f"{line}\n".encode() for line in self.lines()))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a trace that was saved; every line is checked, and errors name the line."""
+        from linsep.train.trace_file import opened, read_into
+
+        trace = cls("", {}, [])
+        with opened(path) as lines:
+            read_into(trace, lines, str(path))
+        return trace
 
     def __len__(self) -> int:
         return len(self.updates)

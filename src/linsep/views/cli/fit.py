@@ -31,7 +31,11 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
     help="Bring the features to one size first (linsep.Scaled); the model takes rows as they are.",
 )
 @click.option("--out", metavar="MODEL", help="Where to keep the model; - is standard output.")
-@click.option("--trace", metavar="FILE", help="Write every correction of the run as JSON lines.")
+@click.option(
+    "--trace",
+    metavar="FILE",
+    help="Write every correction of the run as JSON lines; linsep film shows them.",
+)
 @click.option(
     "--resume", is_flag=True,
     help="Keep a checkpoint beside the model while fitting, and go on from one that is there.",
@@ -104,7 +108,7 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
         for left in Path(settings["checkpoint"]).parent.glob(f"{Path(asked['out']).name}.check*"):
             left.unlink()
     if asked["trace"]:
-        learner.trace_.save(asked["trace"])
+        getattr(learner, "learner_", learner).trace_.save(asked["trace"])
     record, texts = _report(learner, source, data, seconds, asked)
     return learner, source, record, texts
 

@@ -7,6 +7,7 @@ classes also differ in their marks. Every function takes `ax=` and returns the f
 from linsep.views.plots.boundary import boundary, confidence, margin
 from linsep.views.plots.curves import bias_variance, loss, mistakes
 from linsep.views.plots.networks import network
+from linsep.views.plots.weight_space import weight_space
 from linsep.views.plots.weights import weights
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "margin",
     "mistakes",
     "network",
+    "weight_space",
     "weights",
 ]

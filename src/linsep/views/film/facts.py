@@ -1,0 +1,75 @@
+"""What is certain about a run: separable or not with its proof, and how many mistakes at most."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.views.film.run import Run
+
+SECONDS = 10.0
+
+
+class Facts(NamedTuple):
+    """What can be said for certain.
+
+    Attributes
+    ----------
+    verdict : a sentence
+    separable : True, False, or None where it is not known
+    rows : places, among the rows held, of those that prove there is no separator
+    multipliers : their multipliers, as they are written
+    bound : how many mistakes there can be at most, or None
+    bound_text : the same in a sentence, or why there is none
+    """
+
+    verdict: str
+    separable: bool | None
+    rows: list[int]
+    multipliers: list[str]
+    bound: int | None
+    bound_text: str
+
+
+def facts_of(run: Run) -> Facts:
+    """Prove what can be proved from the rows held."""
+    from linsep import mistake_bound, separability
+
+    rows = run.rows
+    if not rows.whole:
+        said = (
+            f"Separable or not: unknown here, for only {len(rows.X):,} of {rows.total:,} rows were "
+            "kept. `linsep certify DATA` proves it."
+        )
+        return Facts(said, None, [], [], None, "")
+    found = separability(rows.X, rows.codes, time_limit=SECONDS)
+    places = [] if found.rows is None else [int(i) for i in found.rows]
+    alphas = [] if found.multipliers is None else [str(one) for one in found.multipliers]
+    bound, text = None, _why_no_bound(run)
+    if found.separable and not text:
+        options: dict[str, Any] = {
+            "bias_step": run.trace.parameters.get("bias_step", "unit"),
+            "fit_intercept": run.trace.parameters.get("fit_intercept", True),
+        }
+        known = mistake_bound(rows.X, rows.codes, found, **options)
+        text = known.verdict
+        bound = int(known.bound) if np.isfinite(known.bound) else None
+    elif not text:
+        text = "Nothing bounds the mistakes: Novikoff's theorem needs a separator."
+    return Facts(found.verdict, found.separable, places, alphas, bound, text)
+
+
+def _why_no_bound(run: Run) -> str:
+    """Why Novikoff's theorem does not speak of this run, or nothing."""
+    asked = run.trace.parameters
+    if run.trace.learner != "Perceptron" or asked.get("rule") != "online":
+        return "Novikoff's bound is for the online perceptron."
+    if run.W[0].any() or run.b[0].any():
+        return "Novikoff's bound is for runs that start from zero."
+    if asked.get("margin") or asked.get("class_weight"):
+        return "Novikoff's bound is for the plain rule: no margin, no class weights."
+    if len(run.trace.classes) > 2 and asked.get("multiclass") != "kesler":
+        return "Novikoff's bound is for one machine, not for one plane against the rest."
+    steps = {abs(part) for event in run.trace.updates for part in event["step"] if part}
+    if len(steps) > 1:
+        return "Novikoff's bound is for steps of one size."
+    return ""

@@ -1,0 +1,161 @@
+// Shapes, scales and elements that every picture uses.
+
+export const COLOURS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
+export const PALE = ["#f9e3d3", "#d3e6f2", "#d3efe7", "#f6e6ef", "#e2f2fb", "#fbf0d9"];
+export const WIDTH = 560;
+export const HEIGHT = 420;
+const ROOM = { left: 64, right: 10, top: 10, bottom: 40 };
+const SVG = "http://www.w3.org/2000/svg";
+
+export function shape(name, attributes, parent) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (parent) parent.append(made);
+  return made;
+}
+
+export function tag(name, attributes, parent, text) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  if (parent) parent.append(made);
+  return made;
+}
+
+// Data to screen and back, for a box [left, right, low, high].
+export function scaleOf(box) {
+  const [left, right, low, high] = box;
+  const across = (WIDTH - ROOM.left - ROOM.right) / (right - left);
+  const up = (HEIGHT - ROOM.top - ROOM.bottom) / (high - low);
+  return {
+    box,
+    x: (value) => ROOM.left + (value - left) * across,
+    y: (value) => HEIGHT - ROOM.bottom - (value - low) * up,
+    fromX: (pixel) => left + (pixel - ROOM.left) / across,
+    fromY: (pixel) => low + (HEIGHT - ROOM.bottom - pixel) / up,
+    across,
+    up,
+  };
+}
+
+export function steps(low, high) {
+  const rough = (high - low) / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((k) => k * power >= rough) || 10);
+  const found = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(k * step);
+  return found;
+}
+
+export function brief(value) {
+  const text = Number(value.toPrecision(4)).toString();
+  return text.replace("-", "−");
+}
+
+// An empty picture with axes; what is drawn later is cut at its frame.
+export function canvas(parent, box, names, label) {
+  const scale = scaleOf(box);
+  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label }, parent);
+  const inner = {
+    x: ROOM.left, y: ROOM.top,
+    width: WIDTH - ROOM.left - ROOM.right, height: HEIGHT - ROOM.top - ROOM.bottom,
+  };
+  const id = `cut${canvas.count = (canvas.count || 0) + 1}`;
+  shape("rect", inner, shape("clipPath", { id }, svg));
+  shape("rect", { ...inner, class: "paper" }, svg);
+  const body = shape("g", { "clip-path": `url(#${id})` }, svg);
+  const frame = shape("g", { class: "axes" }, svg);
+  shape("rect", { ...inner, class: "frame" }, frame);
+  for (const value of steps(box[0], box[1])) {
+    shape("line", { x1: scale.x(value), x2: scale.x(value), y1: HEIGHT - ROOM.bottom, y2: HEIGHT - ROOM.bottom + 4 }, frame);
+    shape("text", { x: scale.x(value), y: HEIGHT - ROOM.bottom + 16, "text-anchor": "middle" }, frame).textContent = brief(value);
+  }
+  if (names[1]) {
+    for (const value of steps(box[2], box[3])) {
+      shape("line", { x1: ROOM.left - 4, x2: ROOM.left, y1: scale.y(value), y2: scale.y(value) }, frame);
+      shape("text", { x: ROOM.left - 7, y: scale.y(value) + 4, "text-anchor": "end" }, frame).textContent = brief(value);
+    }
+  }
+  shape("text", { x: (WIDTH + ROOM.left) / 2, y: HEIGHT - 6, "text-anchor": "middle", class: "name" }, frame).textContent = names[0];
+  shape("text", { transform: `translate(13 ${HEIGHT / 2 - 12}) rotate(-90)`, "text-anchor": "middle", class: "name" }, frame).textContent = names[1];
+  return { svg, body, scale };
+}
+
+// Each class has a mark of its own: square, circle, triangle, diamond, triangle down, star.
+export function markPath(code, x, y, r) {
+  const at = (angle, far) => `${x + far * Math.sin(angle)} ${y - far * Math.cos(angle)}`;
+  const ring = (n, first, far) => Array.from({ length: n }, (_, k) => at(first + (2 * Math.PI * k) / n, far));
+  switch (code % 6) {
+    case 0: return `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`;
+    case 1: return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+    case 2: return `M${ring(3, 0, 1.35 * r).join("L")}z`;
+    case 3: return `M${ring(4, 0, 1.35 * r).join("L")}z`;
+    case 4: return `M${ring(3, Math.PI, 1.35 * r).join("L")}z`;
+    default: {
+      const outer = ring(5, 0, 1.5 * r), inner = ring(5, Math.PI / 5, 0.65 * r);
+      return `M${outer.flatMap((one, k) => [one, inner[k]]).join("L")}z`;
+    }
+  }
+}
+
+// What is left of a polygon where a·x + b·y + c > 0.
+export function cut(corners, a, b, c) {
+  const kept = [];
+  corners.forEach((there, k) => {
+    const here = corners[(k + corners.length - 1) % corners.length];
+    const s = a * here[0] + b * here[1] + c, r = a * there[0] + b * there[1] + c;
+    if (s > 0 !== r > 0) kept.push([0, 1].map((i) => here[i] + ((there[i] - here[i]) * s) / (s - r)));
+    if (r > 0) kept.push(there);
+  });
+  return kept;
+}
+
+export function cornersOf([left, right, low, high]) {
+  return [[left, low], [right, low], [right, high], [left, high]];
+}
+
+// The part of the line a·x + b·y + c = 0 within a box: two ends, or none.
+export function chord(box, a, b, c) {
+  const corners = cornersOf(box), ends = [];
+  corners.forEach((there, k) => {
+    const here = corners[(k + 3) % 4];
+    const s = a * here[0] + b * here[1] + c, r = a * there[0] + b * there[1] + c;
+    if (s > 0 !== r > 0) ends.push([0, 1].map((i) => here[i] + ((there[i] - here[i]) * s) / (s - r)));
+  });
+  return ends.length === 2 ? ends : null;
+}
+
+export function outline(scale, corners) {
+  return corners.map(([x, y]) => `${scale.x(x).toFixed(2)},${scale.y(y).toFixed(2)}`).join(" ");
+}
+
+export function put(element, attributes) {
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+}
+
+export function hide(element, hidden) {
+  element.setAttribute("visibility", hidden ? "hidden" : "visible");
+}
+
+export function arrow(parent, name) {
+  const group = shape("g", { class: name }, parent);
+  const line = shape("line", {}, group), head = shape("path", {}, group);
+  return (x1, y1, x2, y2) => {
+    const length = Math.hypot(x2 - x1, y2 - y1);
+    hide(group, !(length > 1));
+    if (!(length > 1)) return;
+    const u = (x2 - x1) / length, v = (y2 - y1) / length, size = Math.min(9, length * 0.6);
+    put(line, { x1, y1, x2: x2 - u * size * 0.7, y2: y2 - v * size * 0.7 });
+    const left = [x2 - u * size - v * size * 0.5, y2 - v * size + u * size * 0.5];
+    const right = [x2 - u * size + v * size * 0.5, y2 - v * size - u * size * 0.5];
+    put(head, { d: `M${x2} ${y2}L${left.join(" ")}L${right.join(" ")}z` });
+  };
+}
+
+export function bitsOf(text) {
+  return Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+}
+
+export function bit(bits, k) {
+  return (bits[k >> 3] >> (k & 7)) & 1;
+}

@@ -1,0 +1,154 @@
+"""The player in a real browser: keys, links between the pictures, words, and nothing fetched."""
+
+import pytest
+
+import linsep
+from linsep import Perceptron
+from linsep.data.toys import separated, three_points, xor
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """A function that films a run and opens the page."""
+
+    def open_film(learner, X, y, window=browser):
+        made = linsep.film(learner.fit(X, y).trace_, tmp_path / "run.html")
+        window.get(made.path.as_uri())
+        return Page(window)
+
+    return open_film
+
+
+class Page:
+    def __init__(self, browser):
+        self.browser = browser
+
+    def press(self, *keys):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def all(self, selector):
+        return self.browser.find_elements("css selector", selector)
+
+    def one(self, selector):
+        return self.browser.find_element("css selector", selector)
+
+    @property
+    def frame(self):
+        return int(self.one("#player").get_attribute("data-frame"))
+
+    def visible(self, selector):
+        script = "return [...document.querySelectorAll(arguments[0])].filter(one => one.getAttribute('visibility') !== 'hidden').length"  # noqa: E501
+        return self.browser.execute_script(script, selector)
+
+
+def test_keys_step_through_the_run_and_the_page_tells_each_correction(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    page = opened(Perceptron(shuffle=False, trace=True), *three_points())
+    assert page.browser.get_log("browser") == []
+    assert page.frame == 0
+    page.press(*[Keys.ARROW_RIGHT] * 6)
+    assert page.frame == 6
+    assert "row 1 of class 1 scored −2.5" in page.one(".narration").text
+    assert "(−1, −1) + (1) · (0.5, 3) = (−0.5, 2)" in page.one(".state pre").text
+    assert "6 of at most 120" in page.one(".state").text
+    assert page.visible("circle.halo[cx]") == 1 + 1  # one row, and the legend
+    page.press(Keys.ARROW_LEFT)
+    assert page.frame == 5
+    page.press(Keys.END)
+    assert page.frame == 13
+    assert "All 3 rows are on their own side" in page.one(".narration").text
+    assert page.visible("line.edge") == 2
+    page.press(Keys.HOME)
+    assert page.frame == 0
+    page.press(Keys.SHIFT, Keys.ARROW_RIGHT)
+    assert page.frame == 1
+    page.press(Keys.NULL)
+
+
+def test_an_address_may_name_the_moment(opened):
+    page = opened(Perceptron(shuffle=False, trace=True), *three_points())
+    where = page.browser.current_url
+    for end, frame in (("#t=6", 6), ("#t=99", 13), ("#t=<b>", 0)):
+        page.browser.get("about:blank")
+        page.browser.get(where + end)
+        assert page.frame == frame
+
+
+def test_the_scrubber_and_the_buttons_go_where_they_say(opened):
+    page = opened(Perceptron(shuffle=False, trace=True), *three_points())
+    script = "const s = arguments[0]; s.value = 9; s.dispatchEvent(new Event('input'))"
+    page.browser.execute_script(script, page.one("input[type=range]"))
+    assert page.frame == 9
+    names = [button.get_attribute("aria-label") for button in page.all("button")]
+    assert all(names)
+    page.all("button")[0].click()
+    assert page.frame == 0
+    page.all("button")[4].click()
+    assert page.frame == 1
+
+
+def test_space_plays_to_the_end_and_stops(opened):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    page = opened(Perceptron(shuffle=False, trace=True), *three_points())
+    page.browser.execute_script("document.querySelector('select').value = '60'")
+    page.press(" ")
+    WebDriverWait(page.browser, 30).until(lambda _: page.frame == 13)
+    assert page.one(".narration").get_attribute("aria-live") in ("off", "polite")
+    WebDriverWait(page.browser, 30).until(
+        lambda _: page.one(".narration").get_attribute("aria-live") == "polite"
+    )
+
+
+def test_a_row_lights_its_line_and_a_line_its_row(opened):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    page = opened(Perceptron(shuffle=False, trace=True), *three_points())
+    page.press("p")
+    assert len(page.all("path.constraint.lit")) == 1
+    assert page.visible("circle.ring") == 1
+    page.press("P")
+    ActionChains(page.browser).move_to_element(page.all("path.mark")[2]).perform()
+    lit = page.all("path.constraint.lit")
+    assert [one.get_attribute("stroke") for one in lit] == ["#D55E00"]
+
+
+def test_where_nothing_separates_the_proof_is_on_the_page(opened):
+    with pytest.warns(linsep.errors.NotConverged):
+        page = opened(Perceptron(shuffle=False, max_iter=5, trace=True), *xor())
+    assert "Not separable" in page.one(".verdict").text
+    assert [one.text for one in page.all("td:last-child")] == ["1/4"] * 4
+    assert len(page.all("polygon.hull")) == 2
+    assert "no weights of this view" in page.one("text.empty").text
+
+
+def test_the_page_fetches_nothing(opened):
+    X, y, _ = separated(n=60, margin=0.1)
+    page = opened(Perceptron(trace=True), X, y)
+    script = "return performance.getEntriesByType('resource').length"
+    assert page.browser.execute_script(script) == 0
+    assert page.browser.get_log("browser") == []
+
+
+def test_labels_are_text_and_never_markup(opened):
+    X, y = three_points()
+    nasty = ["<img src=x onerror=document.title='gone'>" if one > 0 else "</script>" for one in y]
+    page = opened(Perceptron(trace=True), X, nasty)
+    assert page.all("img") == []
+    assert page.browser.title == "Perceptron at work"
+    assert "</script>" in page.one(".legend").text
+
+
+def test_who_asks_for_less_motion_gets_steps_without_it(start_browser, opened):
+    quiet = start_browser("--force-prefers-reduced-motion")
+    page = opened(Perceptron(shuffle=False, trace=True), *three_points(), window=quiet)
+    assert page.one("select").get_attribute("value") == "1"
+    from selenium.webdriver.common.keys import Keys
+
+    page.press(Keys.ARROW_RIGHT)
+    drawn = page.one("line.boundary").get_attribute("x1")
+    script = "return new Promise(r => setTimeout(() => r(document.querySelector('line.boundary').getAttribute('x1')), 250))"  # noqa: E501
+    assert page.browser.execute_script(script) == drawn
