@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
 from linsep._compile import kernel
+from linsep.data.pages import Behind
 from linsep.data.plain import canonical, not_finite, where
 from linsep.errors import DataError, OverflowedError
 
@@ -103,9 +104,13 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
     With `in_range`, also one that names the largest entry if products would leave the range.
     """
     values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
-    total = float(sum_of_squares(values))
-    smallest = float(np.finfo(X.dtype).tiny)
-    if np.isfinite(total) and total >= smallest * values.size:
+    step, behind = LARGE >> 4, Behind(values)
+    total = 0.0
+    for first in range(0, len(values), step):
+        total += float(sum_of_squares(values[first : first + step]))
+        behind.took(step)
+    limits = np.finfo(X.dtype)
+    if total <= float(limits.max) and total >= float(limits.tiny) * values.size:
         return  # then every entry is finite, and the largest square is not below the smallest float
     bad = not_finite(X, _names(estimator))
     if bad is not None:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from linsep.data.bad_rows import BadRow
+from linsep.data.chunks import in_order
 from linsep.data.encoding import Texts
 from linsep.data.table_part import TablePart, from_arrow
 from linsep.errors import DataError, ParameterError
 
-BATCH = 1 << 15  # rows
+BATCH = 1 << 14  # rows
 
 
 def arrow_of(path: Path) -> Any:
@@ -46,7 +47,10 @@ def kinds_of(path: Path) -> tuple[list[str], list[str]]:
 
 
 def parts(
-    path: Path, kinds: dict[str, str], required: frozenset[str] = frozenset()
+    path: Path,
+    kinds: dict[str, str],
+    required: frozenset[str] = frozenset(),
+    n_jobs: int | None = None,
 ) -> Iterator[TablePart]:
     """The rows of a file; bad rows are numbered from 0."""
     pa = arrow_of(path)
@@ -60,15 +64,21 @@ def parts(
             )
         start = 0
         try:
-            for batch in _batches(file, list(wanted)):
-                columns = {
-                    name: from_arrow(name, batch.column(batch.schema.get_field_index(name)), kind)
-                    for name, kind in wanted.items()
-                }
-                yield _checked(columns, batch.num_rows, start, required)
-                start += batch.num_rows
+            for part in in_order(
+                lambda batch: _part(batch, wanted, required), _batches(file, list(wanted)), n_jobs
+            ):
+                yield part._replace(bad=[row.moved(start) for row in part.bad])
+                start += part.lines
         except (pa.ArrowException, OSError) as problem:
             raise DataError(f"{path} cannot be read after row {start}: {problem}.") from None
+
+
+def _part(batch: Any, wanted: dict[str, str], required: frozenset[str]) -> TablePart:
+    columns = {
+        name: from_arrow(name, batch.column(batch.schema.get_field_index(name)), kind)
+        for name, kind in wanted.items()
+    }
+    return _checked(columns, batch.num_rows, required)
 
 
 def _batches(file: Any, names: list[str]) -> Iterator[Any]:
@@ -100,7 +110,7 @@ def _opened(path: Path) -> Any:
         raise DataError(f"{path} cannot be read as Parquet or Feather: {problem}.") from None
 
 
-def _checked(columns: dict[str, Any], n: int, start: int, required: frozenset[str]) -> TablePart:
+def _checked(columns: dict[str, Any], n: int, required: frozenset[str]) -> TablePart:
     """The part without rows that hold an infinite number, or lack what is required."""
     bad: dict[int, BadRow] = {}
     for name, cells in columns.items():
@@ -112,7 +122,7 @@ def _checked(columns: dict[str, Any], n: int, start: int, required: frozenset[st
             infinite = not isinstance(cells, Texts) and np.isinf(cells[i])
             found = "infinity" if infinite else "empty"
             reason = "stands here; fill it in, or drop the row or the column"
-            bad.setdefault(i, BadRow(start + i, name, found, reason))
+            bad.setdefault(i, BadRow(i, name, found, reason))
     if bad:
         keep = np.ones(n, bool)
         keep[list(bad)] = False

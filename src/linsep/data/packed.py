@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple
 
 from linsep.errors import DataError, ParameterError
 
-PIECE = 1 << 21
+PIECE = 1 << 20
 """Bytes of text that are looked at together."""
 
 SUFFIXES = (".gz", ".bz2", ".zst")

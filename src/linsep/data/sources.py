@@ -14,7 +14,7 @@ import numpy.typing as npt
 from linsep.data import columnar, delimited
 from linsep.data.bad_rows import BadRows
 from linsep.data.chunks import BLOCK
-from linsep.data.encoding import Column, Encoding
+from linsep.data.encoding import Column, Encoding, side_by_side
 from linsep.data.layout import Layout, settle_kinds, sniff
 from linsep.data.packed import Version
 from linsep.data.store import Store, blocks
@@ -184,7 +184,7 @@ class TableSource(Source):
 
     def _parts(self, path: Path) -> Iterator[TablePart]:
         if not self.csv:
-            return columnar.parts(path, self.kinds, self.layout.required)
+            return columnar.parts(path, self.kinds, self.layout.required, self.n_jobs)
         layout = self.layout
         if path != self.paths[0] and layout.header:
             layout = self._same_columns(path)
@@ -205,9 +205,10 @@ class TableSource(Source):
 
     def begin(self) -> None:
         self.study = TableStudy(self.features)
+        self._last: tuple[Any, Array] | None = None
 
     def note(self, piece: Any) -> None:
-        self.study.add(piece)
+        self.study.add(piece, self.provisional(piece) if self.direct else None)
 
     def settled(self) -> Encoding:
         return Encoding.of(self.study.finish(), self.target, self.header)
@@ -221,9 +222,14 @@ class TableSource(Source):
 
     def provisional(self, piece: Any) -> Any:
         """Columns of numbers side by side, gaps left open."""
-        return np.column_stack([piece[name] for name in self.features])
+        if self._last is None or self._last[0] is not piece:
+            self._last = piece, side_by_side([piece[name] for name in self.features])
+        return self._last[1]
 
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
+        self._last = None
+        if not any(self.missing.values()):
+            return
         X = arrays["rows"].reshape(n, -1)
         means = [column.mean for column in encoding.columns]
         for part in blocks(X, 4 * BLOCK):

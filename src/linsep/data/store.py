@@ -22,14 +22,15 @@ import numpy.typing as npt
 
 from linsep.data import atomic
 from linsep.data.chunks import BLOCK
+from linsep.data.pages import maps_of, release
 from linsep.errors import StorageError
 
 Array = npt.NDArray[Any]
 
-MEMORY = 1 << 26
+MEMORY = 1 << 25
 """Bytes of rows that are kept in memory before they go to disk."""
 
-SWEEP = 0.003  # seconds between two times that pages are given back
+SWEEP = 0.003
 
 
 class Growing:
@@ -52,12 +53,14 @@ class Growing:
             self._write(values)
 
     def _write(self, values: Array) -> None:
-        self._file.write(values.view(np.uint8).data)
+        rest = values.view(np.uint8).data
+        while rest:  # the system takes what it can
+            rest = rest[self._file.write(rest) :]
 
     def spill(self, folder: Path) -> None:
         """From now on in a file of this folder."""
         if self._file is None:
-            self._file = (folder / self.name).open("wb")
+            self._file = (folder / self.name).open("wb", buffering=0)
             for piece in self._pieces:
                 self._write(piece)
             self._pieces, self.held = [], 0
@@ -127,6 +130,8 @@ class Gathered:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+        for one in self._maps:
+            release(one)
 
     def _sweep(self) -> None:
         while not self._stop.wait(SWEEP):
@@ -225,20 +230,11 @@ def pointers(counts: Array) -> Array:
 
 def blocks(array: Array, step: int = 64 * BLOCK) -> Iterator[slice]:
     """Slices of an array, one after the other; pages of a file are given back behind them."""
-    whole = array
-    while isinstance(whole.base, np.ndarray):
-        whole = whole.base
+    maps = maps_of(array)
     for first in range(0, len(array), step):
         yield slice(first, first + step)
-        release(whole)
-
-
-def release(array: Any) -> None:
-    """Give the pages of a memory-mapped array back; they are read again when they are needed."""
-    file = getattr(array, "_mmap", None)
-    if file is not None and hasattr(mmap, "MADV_DONTNEED"):
-        with contextlib.suppress(ValueError, OSError):
-            file.madvise(mmap.MADV_DONTNEED)
+        for one in maps:
+            release(one)
 
 
 def write_manifest(

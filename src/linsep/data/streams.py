@@ -14,6 +14,7 @@ from linsep.data.bad_rows import BadRows
 from linsep.data.chunks import BLOCK
 from linsep.data.encoding import Encoding
 from linsep.data.packed import Identity
+from linsep.data.pages import trim
 from linsep.data.plain import is_sparse
 from linsep.data.sources import Source
 from linsep.data.store import (
@@ -213,7 +214,10 @@ class Chunks:
             store.close()
             raise
         self._settle(study, store.n)
-        return self._finished(arrays, store, studied)
+        found = self._finished(arrays, store, studied)
+        if found.on_disk:
+            trim()
+        return found
 
     def _finished(self, arrays: dict[str, Array], store: Store, studied: bool) -> Gathered:
         """Close gaps, count from zero, number the labels; then the arrays are ready."""

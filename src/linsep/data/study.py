@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import BLOCK
-from linsep.data.encoding import Column, Texts
+from linsep.data.encoding import Column, Texts, side_by_side
 from linsep.data.layout import number
 from linsep.data.target import Target
 from linsep.errors import DataError
@@ -43,9 +43,11 @@ class Means:
         self._waiting, self._held = [rows[full:].copy()], len(rows) - full
 
     def _block(self, rows: Array) -> None:
-        there = ~np.isnan(rows)
-        self._sum += np.where(there, rows, 0.0).sum(axis=0)
-        self._count += there.sum(axis=0)
+        from linsep.data.columns import add_up  # compiled code, and rows to predict need none
+
+        total = np.zeros_like(self._sum)
+        add_up(np.ascontiguousarray(rows), total, self._count)
+        self._sum += total
 
     def finish(self) -> tuple[Array, Array]:
         """The means, zero for a column without any number, and how many numbers were missing."""
@@ -67,10 +69,12 @@ class TableStudy:
         self._texts: dict[str, set[str]] = {n: set() for n, k in kinds.items() if k == "text"}
         self.missing: dict[str, int] = {name: 0 for name in kinds if name not in self._numbers}
 
-    def add(self, columns: dict[str, Any]) -> None:
-        """Take in some rows."""
+    def add(self, columns: dict[str, Any], rows: Array | None = None) -> None:
+        """Take in some rows; `rows` are the columns of numbers side by side, where at hand."""
         if self._numbers:
-            self._means.add(np.column_stack([columns[name] for name in self._numbers]))
+            if rows is None:
+                rows = side_by_side([columns[name] for name in self._numbers])
+            self._means.add(rows)
         for name in self.missing:
             self.missing[name] += int((columns[name].codes < 0).sum())
         for name, seen in self._texts.items():

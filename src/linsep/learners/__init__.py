@@ -1,1 +1,3 @@
 """The scikit-learn face; one file per algorithm."""
+
+from linsep import _lean as _lean

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
+from linsep.data.pages import rows_of
 from linsep.proofs.certificate import Separability
 from linsep.proofs.separability import separability
 from linsep.train.loop import Status
@@ -77,7 +78,7 @@ def _gap_left(learner: Any, problem: Problem) -> str:
 
 def _uneven(learner: Any, problem: Problem) -> str | None:
     """Which columns differ most in how much they vary, where that slows a solver down."""
-    part = problem.X[:: max(1, problem.n_rows // SAMPLE)]
+    part = rows_of(problem.X, np.arange(0, problem.n_rows, max(1, problem.n_rows // SAMPLE)))
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(part):
             part = part.astype(np.float64)

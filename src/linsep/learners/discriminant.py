@@ -8,6 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.arrays import check_rows
+from linsep.data.chunks import spans
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.model.centred import CentredModel, in_range
@@ -133,7 +134,10 @@ class LinearDiscriminantAnalysis(
         self.shrinkage_ = white.axes.shrinkage
         self.n_iter_ = 1
         if listeners:
-            wrong = int((self.predict(problem.X) != self.classes_[problem.codes]).sum())
+            wrong = sum(
+                int((self.predict(problem.X[i:j]) != self.classes_[problem.codes[i:j]]).sum())
+                for i, j in spans(n)
+            )
             tell(listeners, Pass(1, wrong, 1, wrong / n))
         return _status(white)
 

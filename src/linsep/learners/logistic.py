@@ -201,7 +201,9 @@ class LogisticRegression(LinearClassifier):
             "tol": float(self.tol),
             "max_iter": self.max_iter,
         }
-        signs, start = np.where(problem.codes == 1, 1.0, -1.0), self._before(problem)
+        start = self._before(problem)
+        real = np.float64 if self.solver_ == "dual" else np.int8  # a byte per row will do
+        signs = np.where(problem.codes == 1, real(1), real(-1))
         if self.solver_ == "dual":
             alpha = self._multipliers(problem, signs, start)
             found = dual_descent.solve(

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from linsep._compile import kernel
 from linsep.data.chunks import BLOCK, threads
+from linsep.data.pages import Behind, rows_of
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -152,6 +153,7 @@ class Blocks:
     def __init__(self, X: Array, columns: Columns) -> None:
         self.X = X
         self.columns = columns
+        self.behind = Behind(X)
         self.n_rows, self.n_features = X.shape
 
     def __len__(self) -> int:
@@ -168,7 +170,11 @@ class Blocks:
 
     def rows(self, which: Any) -> Array:
         """Some rows of x′: a block's slice, or an array of row numbers."""
-        part = self.X[which]
+        if isinstance(which, slice):
+            part = self.X[which]
+            self.behind.took(len(part))
+        else:
+            part = rows_of(self.X, which)
         if self.plain:
             return part
         part = part * self.columns.scale  # exact, and safe from overflow in the difference
@@ -182,11 +188,21 @@ def spread(X: Array, careful: bool = False) -> Spread:
     n = len(X)
     count = n if careful else min(n, LOOKED_AT)
     rows = np.arange(count) * n // count
-    _, exponent = np.frexp(_largest(X, rows))
+    step = BLOCK if count == n else 64
+    behind, most = Behind(X), np.zeros(X.shape[1])
+    for some in behind.scattered(count, step):
+        _largest(X, rows[some], most)
+    _, exponent = np.frexp(most)
     # Sums of huge entries overflow, squares of tiny ones vanish: bring each column near one first.
     unit = np.ldexp(1.0, np.clip(-exponent, -1000, 1000))
-    mean, variance = _moments(X, rows, unit)
-    return Spread(mean / unit, np.sqrt(variance) / unit)
+    first = X[rows[0]] * unit
+    mean, variance = np.zeros_like(unit), np.zeros_like(unit)
+    for some in behind.scattered(count, step):
+        _add_to_mean(X, rows[some], unit, first, mean)
+    mean = first + mean / count
+    for some in behind.scattered(count, step):
+        _add_to_variance(X, rows[some], unit, mean, variance)
+    return Spread(mean / unit, np.sqrt(variance / count) / unit)
 
 
 def prepare(
@@ -215,35 +231,25 @@ def prepare(
 
 
 @kernel
-def _largest(X, rows):  # type: ignore[no-untyped-def]
-    """max |x| of each column"""
-    d = X.shape[1]
-    most = np.zeros(d)
+def _largest(X, rows, most):  # type: ignore[no-untyped-def]
+    """mostⱼ ← max(mostⱼ, |xⱼ|) over some rows"""
     for i in rows:
-        for j in range(d):
+        for j in range(X.shape[1]):
             most[j] = max(most[j], abs(X[i, j]))
-    return most
 
 
 @kernel
-def _moments(X, rows, unit):  # type: ignore[no-untyped-def]
-    """Mean and variance of each column times `unit`, about the first row: a constant column has
-    variance zero exactly."""
-    d = X.shape[1]
-    mean = np.zeros(d)
-    variance = np.zeros(d)
-    first = np.empty(d)
-    for j in range(d):
-        first[j] = X[rows[0], j] * unit[j]
+def _add_to_mean(X, rows, unit, first, total):  # type: ignore[no-untyped-def]
+    """Σ x·unit − first, about the first row: a constant column has variance zero exactly"""
     for i in rows:
-        for j in range(d):
-            mean[j] += X[i, j] * unit[j] - first[j]
-    for j in range(d):
-        mean[j] = first[j] + np.divide(mean[j], len(rows))
+        for j in range(X.shape[1]):
+            total[j] += X[i, j] * unit[j] - first[j]
+
+
+@kernel
+def _add_to_variance(X, rows, unit, mean, total):  # type: ignore[no-untyped-def]
+    """Σ (x·unit − mean)²"""
     for i in rows:
-        for j in range(d):
+        for j in range(X.shape[1]):
             t = X[i, j] * unit[j] - mean[j]
-            variance[j] += t * t
-    for j in range(d):
-        variance[j] = np.divide(variance[j], len(rows))
-    return mean, variance
+            total[j] += t * t

@@ -76,7 +76,9 @@ class Problem:
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = np.append(penalty * scale * scale, 0.0)
         c = np.array([1 / n]) if weights is None else weights / total
-        self.sums = LogisticSums(Blocks(X, self.columns), signs.astype(np.int8), c, crew)
+        self.sums = LogisticSums(
+            Blocks(X, self.columns), signs.astype(np.int8, copy=False), c, crew
+        )
         self.odds = self._log_odds()
 
     def _log_odds(self) -> float:

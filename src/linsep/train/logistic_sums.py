@@ -90,6 +90,7 @@ class LogisticSums:
         def plain(first: int) -> None:
             last = min(count, first + TOGETHER)
             _blocks(self.blocks.X, self.signs, self.c, w, b, first, last, parts)
+            self.blocks.behind.took(TOGETHER * BLOCK)
 
         def one(k: int) -> Floats | None:
             X, signs, c = self.part(k)

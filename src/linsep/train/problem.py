@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from linsep.data.arrays import sum_of_squares
 from linsep.data.chunks import spans, sum_over, threads
+from linsep.data.pages import Behind
 from linsep.errors import DataError, OverflowedError
 from linsep.rows.radius import largest_square
 from linsep.rows.rows import Rows, as_rows
@@ -64,6 +65,7 @@ class Problem:
     ) -> None:
         self.X = X
         self.rows = as_rows(X)
+        self._behind = Behind(X)
         self._codes = codes
         self._positive = positive
         self._given_weights = weights
@@ -122,6 +124,7 @@ class Problem:
 
     def block(self, number: int) -> Block:
         start, stop = self._spans[number]
+        self._behind.took(stop - start)
         weights = self.weights[start:stop] if self.weights.size else NO_WEIGHTS
         rows = self.rows.part(start, stop)
         return Block(number, start, rows, self._numbers(start, stop), weights)

@@ -17,6 +17,8 @@ from linsep.train.blocks import Blocks, Crew, Spread
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+TOGETHER = 8 * BLOCK  # rows looked at by one thread at a time
+
 
 def pick(
     blocks: Blocks, about: Spread, c: Floats, wanted: int, crew: Crew
@@ -25,12 +27,21 @@ def pick(
 
     A row's chance grows with its weight and its distance from the centre (see `distances`).
     """
-    n = blocks.n_rows
-    q = distances(blocks, about, crew)
-    share = np.full(1, 1 / n) if len(c) == 1 else c / float(c.sum())
-    chance = np.minimum(1.0, 0.5 * wanted * share * (1 + q))
-    rows = draw(chance, 0)
-    return rows, chance[rows]
+    n, inverse = blocks.n_rows, _inverse(about)
+    total = 1.0 if len(c) == 1 else float(c.sum())
+
+    def some(start: int) -> tuple[npt.NDArray[np.int64], Floats]:
+        stop = min(n, start + TOGETHER)
+        q = np.empty(stop - start)
+        _distances(blocks.X[start:stop], about.mean, inverse, q)
+        blocks.behind.took(stop - start)
+        share = np.full(1, 1 / n) if len(c) == 1 else c[start:stop] / total
+        chance = np.minimum(1.0, 0.5 * wanted * share * (1 + q))
+        rows = np.flatnonzero(_drawn(chance, start))
+        return rows + start, chance[rows]
+
+    parts = crew.map(some, range(0, n, TOGETHER))
+    return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
 
 
 def distances(blocks: Blocks, about: Spread, crew: Crew) -> Floats:
@@ -38,16 +49,21 @@ def distances(blocks: Blocks, about: Spread, crew: Crew) -> Floats:
 
     A column that seemed constant makes every row in which it differs infinitely far.
     """
-    n = blocks.n_rows
+    n, inverse = blocks.n_rows, _inverse(about)
     q = np.empty(n)
-    with np.errstate(divide="ignore", over="ignore"):
-        inverse = np.where(about.deviation > 0, 1 / about.deviation, 1e150)
 
     def some(start: int) -> None:
-        _distances(blocks.X, about.mean, inverse, start, min(n, start + 8 * BLOCK), q)
+        stop = min(n, start + TOGETHER)
+        _distances(blocks.X[start:stop], about.mean, inverse, q[start:stop])
+        blocks.behind.took(stop - start)
 
-    crew.map(some, range(0, n, 8 * BLOCK))
+    crew.map(some, range(0, n, TOGETHER))
     return q
+
+
+def _inverse(about: Spread) -> Floats:
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.where(about.deviation > 0, 1 / about.deviation, 1e150)
 
 
 def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
@@ -60,9 +76,9 @@ def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
 
 
 @kernel
-def _distances(X, mean, inverse, start, stop, q):  # type: ignore[no-untyped-def]
-    d = X.shape[1]
-    for i in range(start, stop):
+def _distances(X, mean, inverse, q):  # type: ignore[no-untyped-def]
+    n, d = X.shape
+    for i in range(n):
         s = 0.0
         for j in range(d):
             t = (X[i, j] - mean[j]) * inverse[j]

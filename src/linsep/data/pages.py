@@ -1,0 +1,92 @@
+"""Memory given back: pages of mapped files that were read, and what the allocator keeps.
+
+A page of a mapped file counts as memory of the process from the first look at it on, although the
+system could take it away at any time. Whoever walks rows that may lie in a file gives them back
+behind itself, so that a pass needs a few megabytes however long the file is.
+"""
+
+import contextlib
+import ctypes
+import mmap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+STRETCH = 1 << 22
+"""Bytes of mapped rows after which a pass gives pages back."""
+
+
+def release(array: Any) -> None:
+    """Give the pages of a memory-mapped array back; they are read again when they are needed."""
+    file = getattr(array, "_mmap", None)
+    if file is not None and hasattr(mmap, "MADV_DONTNEED"):
+        with contextlib.suppress(ValueError, OSError):
+            file.madvise(mmap.MADV_DONTNEED)
+
+
+def maps_of(X: Any) -> list[Any]:
+    """The mapped files in which an array or a CSR matrix lies.
+
+    Private ones (mode 'c') are left alone: what was written there is nowhere else.
+    """
+    parts = (X.data, X.indices) if hasattr(X, "indptr") else (X,)
+    owners = [_owner(part) for part in parts]
+    return [one for one in owners if isinstance(one, np.memmap) and one.mode in ("r", "r+")]
+
+
+def _owner(array: Any) -> Any:
+    while isinstance(getattr(array, "base", None), np.ndarray):
+        array = array.base
+    return array
+
+
+class Behind:
+    """Gives pages back while rows are read, every few megabytes; does nothing for other rows."""
+
+    def __init__(self, X: Any) -> None:
+        self._maps = maps_of(X)
+        self._row = sum(one.nbytes for one in self._maps) / max(1, X.shape[0])
+        self._taken = 0.0
+
+    def took(self, n_rows: int) -> None:
+        """So many more rows were read."""
+        if not self._maps:
+            return
+        self._taken += n_rows * self._row
+        if self._taken > STRETCH:
+            self._taken = 0.0
+            for one in self._maps:
+                release(one)
+
+    def scattered(self, n: int, step: int = 64) -> Iterator[slice]:
+        """Slices of a list of n rows anywhere: the system maps 64 KB around each of them."""
+        step = step if self._maps else max(1, n)
+        for first in range(0, n, step):
+            yield slice(first, min(n, first + step))
+            for one in self._maps:
+                release(one)
+
+
+def rows_of(X: Any, rows: Array) -> Any:
+    """Some rows of an array or a CSR matrix, wherever it lies."""
+    if not maps_of(X):
+        return X[rows]
+    slices = Behind(X).scattered(len(rows))
+    if hasattr(X, "indptr"):
+        import scipy.sparse as sp
+
+        return sp.vstack([X[rows[some]] for some in slices], format="csr")
+    found = np.empty((len(rows), *X.shape[1:]), X.dtype)
+    for some in slices:
+        found[some] = X[rows[some]]
+    return found
+
+
+def trim() -> None:
+    """Give freed memory back to the system, where the C library keeps it for later."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)  # glibc
