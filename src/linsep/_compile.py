@@ -108,7 +108,7 @@ def weighted_sum(data, indices, start, stop, W, k, lanes, s):  # type: ignore[no
         for e in range(start, stop):
             odd = (e - start) % 2 if e + 1 < stop or (stop - start) % 2 == 0 else 0
             w = W[indices[e], lane]
-            w = np.uint32(int(w) << 16).view(np.float32) if halves else w
+            w = whole(w) if halves else w
             sums[odd] += real.type(data[e]) * w
         s[lane] = sums[0] + sums[1]
 
@@ -213,7 +213,7 @@ def _bits(typing_context, x):  # type: ignore[no-untyped-def]
     return numba.types.uint32(numba.types.float32), cast
 
 
-@overload(upper_half, inline="always", jit_options=INSIDE)
+@overload(upper_half, jit_options=INSIDE)
 def _choose_upper_half(x):  # type: ignore[no-untyped-def]
     def half(x):  # type: ignore[no-untyped-def]
         bits = np.uint64(_bits(np.float32(x)))  # type: ignore[call-arg]
@@ -221,6 +221,26 @@ def _choose_upper_half(x):  # type: ignore[no-untyped-def]
         return np.uint16((bits + np.uint64(0x7FFF) + odd) >> np.uint64(16))
 
     return half
+
+
+def whole(half):  # type: ignore[no-untyped-def]
+    """The float32 whose upper 16 bits these are."""
+    return np.uint32(int(half) << 16).view(np.float32)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _from_bits(typing_context, bits):  # type: ignore[no-untyped-def]
+    """The float32 of 32 bits."""
+
+    def cast(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.bitcast(args[0], ir.FloatType())
+
+    return numba.types.float32(numba.types.uint32), cast
+
+
+@overload(whole, jit_options=INSIDE)
+def _choose_whole(half):  # type: ignore[no-untyped-def]
+    return lambda half: _from_bits(np.uint32(np.uint32(half) << np.uint32(16)))  # type: ignore[call-arg]
 
 
 def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import by_type, kernel, upper_half, weighted_sum
+from linsep._compile import by_type, kernel, upper_half, weighted_sum, whole
 from linsep.data.arrays import frozen
 
 Array = npt.NDArray[Any]
@@ -93,6 +93,9 @@ class Dense(NamedTuple):
     def sketch(self, i, V, s):
         pass
 
+    def breadth(self, i, V, k):
+        return 0.0
+
     def shorten(self, i, W, V, k):
         pass
 
@@ -149,6 +152,12 @@ class CSR(NamedTuple):
 
     def sketch(self, i, V, s):
         _all(self.data, self.indices, self.indptr[i], self.indptr[i + 1], V, s)
+
+    def breadth(self, i, V, k):
+        total = 0.0
+        for e in range(self.indptr[i], self.indptr[i + 1]):
+            total += abs(float(self.data[e]) * float(whole(V[self.indices[e], k])))
+        return total
 
     def shorten(self, i, W, V, k):
         for e in range(self.indptr[i], self.indptr[i + 1]):
@@ -229,6 +238,12 @@ def count(rows, i):
 def sketch(rows, i, V, s):
     """s[k] ← ⟨vₖ, xᵢ⟩ for every class, by the first digits of sparse weights"""
     rows.sketch(i, V, s)
+
+
+@by_type
+def breadth(rows, i, V, k):
+    """Σⱼ |vₖⱼ xᵢⱼ| for one class k, by the first digits of sparse weights"""
+    return rows.breadth(i, V, k)
 
 
 @by_type

@@ -39,6 +39,7 @@ class Ensemble:
         passes: int = 1,
     ) -> None:
         self.often = passes >= WORTH
+        self.n_jobs = problem.n_jobs if problem.entries >= SMALL else 1
         self.apart = not (problem.binary or kesler)
         self.grouped = self.apart and grouped and isinstance(problem.rows, CSR) and keep != "pocket"
         if self.grouped:
@@ -56,7 +57,7 @@ class Ensemble:
         else:
             self.parts = [Weights(problem, keep, bias)]
         alone = len(self.parts) == 1
-        self.parts[0].spare = alone and problem.n_jobs > 1 and problem.entries >= SMALL
+        self.parts[0].spare = alone and self.n_jobs > 1
         self.done = [False] * len(self.parts)
 
     @property
@@ -151,9 +152,15 @@ class Ensemble:
         intercept = np.concatenate([weights.kept_biases() for weights in self.parts])
         W = self.parts[0].W
         coef = np.empty((len(intercept), self.parts[0].by_class(W).shape[1]), W.dtype)
+
+        def fill(span: tuple[int, int]) -> None:  # near each other in both orders
+            for weights in self.parts:
+                first = weights.plane or 0
+                part = weights.kept_columns(*span)
+                coef[first : first + len(part), slice(*span)] = part
+
         for weights in self.parts:
-            first = weights.plane or 0
-            for start, stop in spans(coef.shape[1]):  # near each other in both orders
-                part = weights.kept_columns(start, stop)
-                coef[first : first + len(part), start:stop] = part
+            weights.settle()
+        for _ in in_order(fill, spans(coef.shape[1]), self.n_jobs):
+            pass
         return coef, intercept.astype(coef.dtype)

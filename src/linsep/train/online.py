@@ -11,7 +11,7 @@ from linsep.rows.draft import drafted, guess, off, reach
 from linsep.rows.rows import add, add_to, count, dot, scores, sketch, square
 from linsep.train.averages import note
 from linsep.train.rules import loss, size, spread, wrong
-from linsep.train.short import doubt, follow
+from linsep.train.short import closer, doubt, follow
 
 # Places in the tally.
 SEEN, UPDATES, MISTAKES, LOSS, RUN, BEST, ROW, STEPS = range(8)
@@ -131,23 +131,30 @@ def correct(rule, rows, i, c, bias, pace, s, a):
 
 
 @kernel
-def ahead(rule, s, b, c, reach, doubt):
-    """Whether class c outscores all others beyond doubt."""
+def ahead(rule, rows, i, s, b, c, V, reach, radius):
+    """Whether class c outscores all others beyond doubt, by the scores s of V."""
+    entries = count(rows, i)
+    own = -1.0
     for k in range(b.shape[0]):
         if k != c:
-            off = doubt * (reach[c] + reach[k]) + 1e-15 * (abs(b[c]) + abs(b[k]))
-            if wrong(rule, (s[c] + b[c]) - (s[k] + b[k]) - off):
-                return False
+            z = (s[c] + b[c]) - (s[k] + b[k]) - 1e-15 * (abs(b[c]) + abs(b[k]))
+            if wrong(rule, z - doubt(entries) * (reach[c] + reach[k])):
+                own = closer(rows, i, V, c, reach, radius) if own < 0.0 else own
+                if wrong(rule, z - own - closer(rows, i, V, k, reach, radius)):
+                    return False
     return True
 
 
 @kernel
-def aside(rule, s, b, own, reach, doubt):
+def aside(rule, rows, i, s, b, own, V, reach, radius):
     """Whether the own class scores above zero, and all others below, beyond doubt."""
+    entries = count(rows, i)
     for k in range(b.shape[0]):
         z = s[k] + b[k]
-        off = doubt * reach[k] + 1e-15 * abs(b[k])
-        if wrong(rule, (z if k == own else -z) - off):
+        z = (z if k == own else -z) - 1e-15 * abs(b[k])
+        if wrong(rule, z - doubt(entries) * reach[k]) and wrong(
+            rule, z - closer(rows, i, V, k, reach, radius)
+        ):
             return False
     return True
 
@@ -168,7 +175,7 @@ def present_classes(
         i, c = order[p], codes[order[p]]
         if reach.shape[0] > 0:
             sketch(rows, i, V, wide)
-            if ahead(rule, wide, b, c, reach, doubt(count(rows, i))):
+            if ahead(rule, rows, i, wide, b, c, V, reach, radius):
                 tally[RUN] += 1.0
                 tally[SEEN] += 1.0
                 continue
@@ -230,7 +237,7 @@ def present_rivals(
         own = codes[i] - first
         if reach.shape[0] > 0:
             sketch(rows, i, V, wide)
-            if aside(rule, wide, b, own, reach, doubt(count(rows, i))):
+            if aside(rule, rows, i, wide, b, own, V, reach, radius):
                 tally[SEEN] += 1.0
                 continue
         scores(rows, i, W, wide)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel, upper_half
-from linsep.rows.rows import aligned, shorten, square
+from linsep.rows.rows import aligned, breadth, count, shorten, square
 from linsep.train.problem import NO_WEIGHTS
 
 Array = npt.NDArray[Any]
@@ -47,6 +47,19 @@ def doubt(entries):  # type: ignore[no-untyped-def]
     By Cauchy-Schwarz: 2⁻⁸ for the digits that v lacks, and 2⁻²⁴ for each rounding of the sum.
     """
     return 0.00391 + 6.2e-8 * (entries + 8)
+
+
+@kernel
+def closer(rows, i, V, k, reach, radius):  # type: ignore[no-untyped-def]
+    """How far ⟨vₖ, xᵢ⟩ in float32 can be from ⟨wₖ, xᵢ⟩, from the products themselves.
+
+    Each digit lost is lost in proportion to |vⱼxⱼ|, and most weights have no part in a row: ten
+    times closer than Cauchy-Schwarz. What follows the sum is for numbers too small for float32.
+    """
+    if not (reach[k] < np.inf and radius > 1e-15):
+        return np.inf
+    exact = breadth(rows, i, V, k) + 1e-30 * (1.0 + radius)
+    return doubt(count(rows, i)) * exact + 1e-12 * reach[k]
 
 
 @kernel

@@ -148,6 +148,11 @@ class Weights:
     def sums(self, new: Array) -> None:
         self._averages, self._U = None, new
 
+    def settle(self) -> None:
+        """Wait until the average includes every correction: then threads may share it."""
+        if self._averages is not None:
+            self._averages.join()
+
     @property
     def bounded(self) -> bool:
         """Whether no score can be anywhere near the end of the range of floats."""
