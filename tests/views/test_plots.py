@@ -1,5 +1,7 @@
 """Pictures show what they say: the right axes, labels, marks and numbers."""
 
+import warnings
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -80,6 +82,28 @@ def test_bias_and_variance_are_drawn_against_the_degree():
     assert labels(ax) == ["squared bias", "variance", "their sum: the error"]
     assert ax.lines[0].get_ydata().tolist() == [found[1].bias, found[2].bias]
     assert ax.get_xlabel() == "degree"
+
+
+def test_learners_are_compared_on_the_same_rows_and_axes():
+    X, y = overlapping(n=80)
+    named = {"plain": Perceptron(max_iter=3), "svm": LinearSVC(), "soft": LogisticRegression()}
+    with warnings.catch_warnings(action="ignore"):
+        models = {name: model.fit(X, y) for name, model in named.items()}
+    figure = plot.compare(models, X, y)
+    assert len(figure.axes) == 3
+    assert len({ax.get_xlim() for ax in figure.axes}) == 1
+    for ax, (name, model) in zip(figure.axes, models.items(), strict=True):
+        wrong = X[model.predict(X) != y]
+        assert ax.get_title() == f"{name}: {len(wrong)} of 80 wrong"
+        np.testing.assert_array_equal(ax.collections[-1].get_offsets(), wrong)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["class -1", "class 1"]
+    five = plot.compare([*models.values(), models["svm"], models["soft"]], X, y)
+    assert [ax.axison for ax in five.axes] == [True] * 5 + [False] * 3
+    given = Figure().subplots(1, 3)
+    assert plot.compare(models, X, y, ax=given) is given[0].figure
+    for bad, said in (({}, "empty"), (3, "a dict of name"), ([models["svm"]] * 4, "3 axes for 4")):
+        with pytest.raises(DataError, match=said):
+            plot.compare(bad, X, y, ax=given)
 
 
 @pytest.mark.parametrize("logic", [AND(), OR(), XOR, network([1, 0, 0, 1])], ids=str)

@@ -120,3 +120,4 @@ def _draw(figure: Any, X: Any, y: Any, apart: Any, kesler: Any) -> None:
     left.set_title("one-vs-rest: /// no class, xxx several")
     boundary(kesler, X, y, right)
     right.set_title("Kesler: always exactly one class")
+    right.set(xlim=across[[0, -1]], ylim=up[[0, -1]])  # of both: they share their axes

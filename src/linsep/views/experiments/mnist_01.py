@@ -72,4 +72,4 @@ def _draw(figure: Any, runs: dict[str, Any], shape: tuple[int, int]) -> None:
     learner = runs["without a bias"]
     weights(learner, shape, right)
     right.set_title("weights: red pulls towards 1, blue towards 0")
-    figure.colorbar(right.images[0], ax=right, shrink=0.8)
+    figure.colorbar(right.images[0], ax=right, shrink=0.8, label="weight")

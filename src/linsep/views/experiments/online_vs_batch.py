@@ -93,3 +93,4 @@ def _draw(figure: Any, X: Any, y: Any, rules: dict[str, Any], ends: list[Any]) -
         right.plot(across, -(a * across + c) / b, color=GREY, lw=0.7, alpha=0.7)
     right.set(ylim=(X[:, 1].min() - 0.2, X[:, 1].max() + 0.2),
               title=f"{len(ends)} orders of the rows, {len(ends)} ends")  # fmt: skip
+    right.legend(frameon=True, fontsize=8, loc="lower right")

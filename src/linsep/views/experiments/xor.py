@@ -86,4 +86,4 @@ def _draw(figure: Any, X: Any, y: Any, lift: Any, learner: Any, few: Any) -> Non
     first.legend(loc="upper right", fontsize=8)
     second.set(title="a plane over (u, v, uv)", xlabel="u", ylabel="v")
     network(XOR, third)
-    third.set_title("two layers")
+    third.set(title="two layers", xlabel="x₁ = u", ylabel="x₂ = v")

@@ -5,6 +5,7 @@ classes also differ in their marks. Every function takes `ax=` and returns the f
 """
 
 from linsep.views.plots.boundary import boundary, confidence, margin
+from linsep.views.plots.comparison import compare
 from linsep.views.plots.curves import bias_variance, loss, mistakes
 from linsep.views.plots.networks import network
 from linsep.views.plots.weight_space import weight_space
@@ -13,6 +14,7 @@ from linsep.views.plots.weights import weights
 __all__ = [
     "bias_variance",
     "boundary",
+    "compare",
     "confidence",
     "loss",
     "margin",

@@ -81,7 +81,7 @@ def confidence(model: Any, X: Any, y: Any, ax: Any = None) -> Figure:
     figure, ax = axes_of(ax)
     across, up, grid = _grid(X)
     p = np.asarray(model.predict_proba(grid))[:, 1].reshape(len(up), len(across))
-    drawn = ax.contourf(across, up, p, levels=np.linspace(0, 1, 11), cmap="PuOr", alpha=0.75)
+    drawn = ax.contourf(across, up, p, levels=np.linspace(0, 1, 11), cmap="PuOr", alpha=0.5)
     ax.contour(across, up, p, levels=[0.5], colors=BLACK, linewidths=1.4)
     figure.colorbar(drawn, ax=ax, label=f"probability of class {model.classes_[1]}")
     points(X, y, ax, list(model.classes_))

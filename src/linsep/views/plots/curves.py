@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from linsep.errors import DataError
 from linsep.views.plots.palette import BLACK, BLUE, COLOURS, MARKS, ORANGE, axes_of
+
+STYLES = ("-", "--", "-.", ":")
 
 
 def loss(models: Any, ax: Any = None) -> Figure:
@@ -21,8 +24,7 @@ def loss(models: Any, ax: Any = None) -> Figure:
     figure, ax = axes_of(ax)
     for k, (name, model) in enumerate(_named(models)):
         curve = _losses(model)
-        ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[k % 6], marker=MARKS[k % 6],
-                ms=3.5, label=name)  # fmt: skip
+        _curve(ax, k, curve, name)
     ax.set(xlabel="pass over the data", ylabel="loss")
     ax.legend(frameon=False)
     return figure
@@ -38,11 +40,10 @@ def mistakes(models: Any, ax: Any = None) -> Figure:
     """
     figure, ax = axes_of(ax)
     for k, (name, model) in enumerate(_named(models)):
-        counts = model.mistakes_per_epoch_
-        ax.plot(np.arange(1, len(counts) + 1), counts, color=COLOURS[k % 6], marker=MARKS[k % 6],
-                ms=3.5, label=name)  # fmt: skip
+        _curve(ax, k, model.mistakes_per_epoch_, name)
     ax.set(xlabel="pass over the data", ylabel="corrections")
     ax.set_yscale("symlog", linthresh=1)
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     ax.set_ylim(bottom=-0.1)
     ax.legend(frameon=False)
     return figure
@@ -71,6 +72,13 @@ def bias_variance(found: Mapping[Any, Any], ax: Any = None, *, label: str = "deg
     ax.set_yscale("log")
     ax.legend(frameon=False)
     return figure
+
+
+def _curve(ax: Any, k: int, values: Any, name: str) -> None:
+    """One number for each pass; where curves coincide, their dashes let each other be seen."""
+    ax.plot(np.arange(1, len(values) + 1), values, color=COLOURS[k % 6], marker=MARKS[k % 6],
+            ms=6 - k % 3, ls=STYLES[k % 4], label=name)  # fmt: skip
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _named(models: Any) -> list[tuple[str, Any]]:

@@ -44,6 +44,7 @@ def _one(ax: Any, plane: Any, name: Any, shape: tuple[int, int] | None, limit: f
     """One hyperplane; the scale is symmetric, so that white is no weight."""
     ax.set_title(str(name))
     if shape is None:
+        ax.set(xlabel="feature", ylabel="weight")
         return ax.bar(np.arange(len(plane)), plane)
     ax.set_xticks([])
     ax.set_yticks([])
