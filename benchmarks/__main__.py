@@ -7,7 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 NAMES = [
-    "starting", "perceptrons", "proofs", "reading", "predicting", "paths", "growth", "convex.race",
+    "starting", "perceptrons", "proofs", "reading", "memory", "predicting", "paths", "growth",
+    "convex.race",
 ]  # fmt: skip
 
 

@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
-from sklearn.datasets import load_wine
+from sklearn.datasets import dump_svmlight_file, load_wine
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import linsep
 from linsep import (
     KernelPerceptron,
     LinearRegression,
@@ -208,3 +209,18 @@ def test_what_a_callback_hears_goes_through():
     heard = []
     Scaled(Perceptron()).fit(WINE, KIND, callback=heard.append)
     assert heard[-1].mistakes == 0
+
+
+@pytest.mark.parametrize("how", ["mean", "min-max"])
+@pytest.mark.parametrize("memory", [0, 1 << 30], ids=["disk", "memory"])
+@pytest.mark.parametrize("name", ["t.csv", "t.svm"])
+def test_a_file_is_scaled_as_an_array_is(tmp_path, name, memory, how):
+    path = tmp_path / name
+    if name == "t.csv":
+        np.savetxt(path, np.column_stack([WINE, KIND]), "%.17g", ",")
+    else:
+        dump_svmlight_file(WINE, KIND, str(path), zero_based=False)
+    model = Scaled(LogisticRegression(), how=how).fit(linsep.read(path, memory=memory))
+    wanted = Scaled(LogisticRegression(), how=how).fit(*linsep.read(path).load())
+    assert model.coef_.tobytes() == wanted.coef_.tobytes()
+    assert model.encoding_.n_features == WINE.shape[1]

@@ -397,3 +397,21 @@ def test_completion_is_offered_for_the_shells_the_documents_name():
             text=True, check=True,
         )  # fmt: skip
         assert "linsep" in done.stdout
+
+
+def test_errors_of_reading_name_options_of_the_command_line(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("1 0:1 3:2\n0 1:1 2:2\n")
+    code, _, told = process("fit", path, "--base", "1")
+    assert code == 3 and "pass --base 0" in told
+    table = tmp_path / "t.csv"
+    table.write_text("a,b,y\n1,2,p\n3,x,q\n5,6,p\n7,8,q\n9,1,p\n")
+    code, _, told = process("fit", table)
+    assert code == 3 and "--column 'b=text'" in told and "--bad-rows skip" in told
+
+
+def test_a_fit_that_met_trouble_says_why(people):
+    done = run("fit", people, "--target", "income", "-p", "max_iter=1", "-p", "tol=1e-12", "--json")
+    assert json.loads(done.stdout)["diagnosis"].startswith("Stopped after 1 of at most 1 passes")
+    told = run("fit", people, "--target", "income", "-p", "max_iter=1", "-p", "tol=1e-12").stdout
+    assert "Why: Stopped after 1 of at most 1 passes" in told

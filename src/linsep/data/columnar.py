@@ -9,10 +9,13 @@ import numpy as np
 from linsep.data.bad_rows import BadRow
 from linsep.data.chunks import in_order
 from linsep.data.encoding import Texts
+from linsep.data.pages import trim
 from linsep.data.table_part import TablePart, from_arrow
 from linsep.errors import DataError, ParameterError
 
-BATCH = 1 << 14  # rows
+BATCH = 1 << 13  # rows
+TRIMMED = 16  # batches after which freed memory is given back
+BUFFER = 1 << 18  # bytes of a column read together, in the place of all it has in a row group
 
 
 def arrow_of(path: Path) -> Any:
@@ -83,7 +86,10 @@ def _part(batch: Any, wanted: dict[str, str], required: frozenset[str]) -> Table
 
 def _batches(file: Any, names: list[str]) -> Iterator[Any]:
     if hasattr(file, "iter_batches"):
-        yield from file.iter_batches(BATCH, columns=names)
+        for number, batch in enumerate(file.iter_batches(BATCH, columns=names)):
+            yield batch
+            if number % TRIMMED == TRIMMED - 1:
+                trim()
         return
     for k in range(file.num_record_batches):
         batch = file.get_batch(k)
@@ -105,7 +111,7 @@ def _opened(path: Path) -> Any:
             return pa.ipc.open_file(pa.memory_map(str(path)))
         from pyarrow import parquet
 
-        return parquet.ParquetFile(str(path), memory_map=False, pre_buffer=False)
+        return parquet.ParquetFile(str(path), buffer_size=BUFFER, pre_buffer=False)
     except (pa.ArrowException, OSError) as problem:
         raise DataError(f"{path} cannot be read as Parquet or Feather: {problem}.") from None
 

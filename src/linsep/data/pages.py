@@ -8,6 +8,8 @@ behind itself, so that a pass needs a few megabytes however long the file is.
 import contextlib
 import ctypes
 import mmap
+import sys
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,7 +37,7 @@ def maps_of(X: Any) -> list[Any]:
     """
     parts = (X.data, X.indices) if hasattr(X, "indptr") else (X,)
     owners = [_owner(part) for part in parts]
-    return [one for one in owners if isinstance(one, np.memmap) and one.mode in ("r", "r+")]
+    return [one for one in owners if isinstance(one, np.memmap) and one.mode in ("r", "r+", "w+")]
 
 
 def _owner(array: Any) -> Any:
@@ -86,7 +88,20 @@ def rows_of(X: Any, rows: Array) -> Any:
     return found
 
 
+def room_for(array: Any, beside: Any) -> Any:
+    """An array like `array` to be filled: in a nameless file where `beside` lies in one.
+
+    The file goes with the array.
+    """
+    if not maps_of(beside) or not array.size:
+        return np.empty(array.shape, array.dtype)
+    with tempfile.TemporaryFile(prefix="linsep-") as file:
+        return np.memmap(file, array.dtype, "w+", shape=array.shape)
+
+
 def trim() -> None:
-    """Give freed memory back to the system, where the C library keeps it for later."""
+    """Give freed memory back to the system, where pyarrow and the C library keep it for later."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)  # glibc

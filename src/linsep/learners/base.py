@@ -210,7 +210,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             listeners.append(self._recorder)
         try:
             if verbose or getattr(self, "verbose", False):
-                with Progress(getattr(self, "max_iter", 1), type(self).__name__) as bar:
+                passes, name = getattr(self, "max_iter", 1), type(self).__name__
+                with Progress(passes, name, problem.n_rows) as bar:
                     yield [*listeners, bar]
             else:
                 yield listeners

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.arrays import check_rows, check_weights
+from linsep.data.streams import opened
 from linsep.errors import ParameterError
 from linsep.learners.base import one_of
 from linsep.model.forms import Framed, carried
@@ -71,8 +72,8 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, sparse matrix or data frame
-        y : (n,) labels or numbers
+        X : (n, d) array, sparse matrix, data frame, or a file opened by `linsep.read`
+        y : (n,) labels or numbers; a file brings its own
         sample_weight : (n,) weights, optional
         **parameters : handed on to the learner's `fit`, such as `callback`
         """
@@ -82,6 +83,12 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
                 f"learner is {self.learner!r}; give a classifier or regressor, such as "
                 "LogisticRegression()."
             )
+        with opened(X, y) as (rows, labels, encoding):
+            self._fit(rows, labels, sample_weight, parameters)
+        self.encoding_ = encoding
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any]) -> None:
         X = check_rows(X, self)
         weights = check_weights(sample_weight, X.shape[0])
         self._frame = measure(X, weights, self.how, getattr(self.learner, "n_jobs", None))
@@ -97,7 +104,6 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
         if hasattr(self, "coef_"):
             form = self.learner_.coef_, self.learner_.intercept_
             self.coef_, self.intercept_ = carried(self._frame, *form, X.dtype)
-        return self
 
     def _fitted(self) -> Any:
         check_is_fitted(self, "learner_")

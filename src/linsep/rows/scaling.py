@@ -1,11 +1,13 @@
 """Bringing features to one size before a fit, and weights back to the units of the data after."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import spans, sum_over
+from linsep.data.pages import Behind, room_for
 from linsep.data.plain import is_sparse
 
 Array = npt.NDArray[Any]
@@ -28,11 +30,12 @@ class Frame(NamedTuple):
     def apply(self, X: Any) -> Any:
         """Rows in this frame, in their own layout and type; sparse rows are only divided."""
         if is_sparse(X):
-            made = X.copy()
-            made.data = (X.data / self.scale[X.indices]).astype(X.dtype)
-            return made
-        made = np.empty_like(X)
-        for start, stop in spans(X.shape[0]):
+            data = room_for(X.data, X)
+            for start, stop in _stretches(X.data, data):
+                data[start:stop] = X.data[start:stop] / self.scale[X.indices[start:stop]]
+            return type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
+        made = room_for(X, X)
+        for start, stop in _stretches(X, made):
             made[start:stop] = (X[start:stop] - self.centre) / self.scale
         return made
 
@@ -53,8 +56,7 @@ def measure(X: Any, weights: Floats | None, how: str, n_jobs: int | None = None)
     if weights is not None and not weights.all():
         X, weights = X[weights > 0], weights[weights > 0]
     sparse = is_sparse(X)
-    low = (X.min(axis=0).toarray().ravel() if sparse else X.min(axis=0)).astype(np.float64)
-    high = (X.max(axis=0).toarray().ravel() if sparse else X.max(axis=0)).astype(np.float64)
+    low, high = _range(X)
     half = high / 2 - low / 2  # the range itself may be beyond the largest float
     flat = half < np.finfo(np.float64).tiny
     half[flat] = 1.0
@@ -68,6 +70,26 @@ def measure(X: Any, weights: Floats | None, how: str, n_jobs: int | None = None)
     return Frame(np.zeros_like(centre) if sparse else centre, scale)
 
 
+def _stretches(*arrays: Any) -> Iterator[tuple[int, int]]:
+    """Blocks of rows of arrays of one length; pages of files are given back behind them."""
+    behind = [Behind(one) for one in arrays]
+    for start, stop in spans(arrays[0].shape[0]):
+        yield start, stop
+        for one in behind:
+            one.took(stop - start)
+
+
+def _range(X: Any) -> tuple[Floats, Floats]:
+    """The least and the largest value of each feature."""
+    low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+    for start, stop in _stretches(X):
+        part = X[start:stop]
+        least, most = part.min(axis=0), part.max(axis=0)
+        low = np.minimum(low, least.toarray().ravel() if is_sparse(X) else least)
+        high = np.maximum(high, most.toarray().ravel() if is_sparse(X) else most)
+    return low, high
+
+
 def _mean_and_deviation(
     X: Any, weights: Floats | None, low: Floats, half: Floats, n_jobs: int | None
 ) -> tuple[Floats, Floats]:
@@ -76,7 +98,10 @@ def _mean_and_deviation(
     u fills the range 0 to 2, so that these sums neither overflow nor cancel.
     """
 
+    behind = Behind(X)
+
     def sums(span: tuple[int, int]) -> tuple[float, Floats, Floats]:
+        behind.took(span[1] - span[0])
         part = X[span[0] : span[1]]
         c = np.ones(part.shape[0]) if weights is None else weights[span[0] : span[1]]
         total = float(c.sum())

@@ -1,6 +1,7 @@
 """A progress bar for long fits: a listener that writes to stderr."""
 
 import sys
+import time
 from types import TracebackType
 from typing import Self
 
@@ -8,13 +9,14 @@ from linsep.train.loop import Pass
 
 
 class Progress:
-    """Show passes, mistakes and loss while a fit runs.
+    """Show passes, mistakes, loss and (with `rows` in a pass) rows per second while a fit runs.
 
     On a terminal this is one line that moves. Elsewhere a row is written at passes 1, 2, 4, 8, ...
     """
 
-    def __init__(self, total: int, name: str) -> None:
-        self.total = total
+    def __init__(self, total: int, name: str, rows: int = 0) -> None:
+        self.total, self.rows = total, rows
+        self._start = time.perf_counter()
         self.name = name
         self._bar = None
         if sys.stderr.isatty():
@@ -38,6 +40,9 @@ class Progress:
 
     def __call__(self, done: Pass) -> None:
         note = f"{done.mistakes} mistakes, loss {done.loss:.4g}"
+        if self.rows:
+            speed = done.epoch * self.rows / max(time.perf_counter() - self._start, 1e-9)
+            note += f", {speed:,.0f} rows/s"
         if self._bar:
             self._bar.update(self._task, completed=done.epoch, note=note)
         elif done.epoch & (done.epoch - 1) == 0:

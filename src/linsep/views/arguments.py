@@ -3,6 +3,7 @@
 import difflib
 import inspect
 import json
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -69,6 +70,28 @@ def split_columns(pairs: tuple[str, ...]) -> dict[str, str] | None:
             raise click.BadParameter(f"{pair!r}; give NAME=KIND.", param_hint="--column")
         found[name] = kind
     return found or None
+
+
+_OPTIONS = (
+    (r"pass base=(\d)", r"pass --base \1"),
+    (r"bad_rows='skip'", "--bad-rows skip"),
+    (r"columns=\{\.\.\.: '(\w+)'\}", r"--column NAME=\1"),
+    (r"columns=\{'([^']*)': '(\w+)'\}", r"--column '\1=\2'"),
+    (r"^columns (names|says|drops)", r"--column \1"),
+    (r"^classes is", "--classes is"),
+    (r"^target is", "--target is"),
+)
+
+
+def in_options(text: str) -> str:
+    """What an error of `linsep.read` asks for, in the words of the command line.
+
+    >>> in_options("Pass columns={'city': 'hash'}, or bad_rows='skip'; pass base=0.")
+    "Pass --column 'city=hash', or --bad-rows skip; pass --base 0."
+    """
+    for python, option in _OPTIONS:
+        text = re.sub(python, option, text)
+    return text
 
 
 def make_learner(name: str, pairs: tuple[str, ...], **more: Any) -> Any:

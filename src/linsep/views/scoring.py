@@ -10,7 +10,7 @@ from linsep.views.tally import tally_for
 def score_rows(model: Any, source: Any, doing: str, quiet: bool = False) -> Any:
     """Compare what a model says of all rows with their labels, block by block."""
     seen = tally_for(model.classes_)
-    rate = Rate(doing, quiet)
+    rate = Rate(doing, quiet, getattr(source, "_n", None))
     for X, y in source:
         if y is None:
             raise DataError(

@@ -130,10 +130,13 @@ def _kept(X: Any, y: Any, classes: list[str] | None) -> tuple[Any, Any]:
 
 
 class Rate:
-    """Rows per second on stderr: one moving line on a terminal, else at rows 2ⁿ · 65,536."""
+    """Rows per second on stderr: one moving line on a terminal, else at rows 2ⁿ · 65,536.
 
-    def __init__(self, doing: str, quiet: bool = False) -> None:
-        self.doing, self.quiet = doing, quiet
+    With the `total` of rows known, also the seconds that are left.
+    """
+
+    def __init__(self, doing: str, quiet: bool = False, total: int | None = None) -> None:
+        self.doing, self.quiet, self.total = doing, quiet, total
         self.rows, self._next, self._start = 0, 1 << 16, time.perf_counter()
         self._moving = sys.stderr.isatty()
         self._shown = 0.0
@@ -150,7 +153,8 @@ class Rate:
             self._shown = now
             speed = self.rows / max(now - self._start, 1e-9)
             end = "\r" if self._moving else "\n"
-            print(f"{self.doing}: {self.rows:,} rows, {speed:,.0f} rows/s", end=end,
+            left = "" if self.total is None else f", {(self.total - self.rows) / speed:.0f} s left"
+            print(f"{self.doing}: {self.rows:,} rows, {speed:,.0f} rows/s{left}", end=end,
                   file=sys.stderr, flush=True)  # fmt: skip
 
     def end(self) -> None:

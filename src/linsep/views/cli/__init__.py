@@ -40,6 +40,12 @@ def group() -> None:
     """Linear classification that is fast, exact where it can be, and proves its answers."""
 
 
+def _told(problem: Exception) -> str:
+    from linsep.views.arguments import in_options
+
+    return in_options(str(problem))
+
+
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     try:
@@ -51,13 +57,13 @@ def main() -> None:
         problem.show()
         sys.exit(problem.exit_code)
     except DataError as problem:
-        click.echo(f"Error: {problem}", err=True)
+        click.echo(f"Error: {_told(problem)}", err=True)
         sys.exit(BAD_DATA)
     except ModelFileError as problem:
         click.echo(f"Error: {problem}", err=True)
         sys.exit(BAD_MODEL)
     except ParameterError as problem:
-        click.echo(f"Error: {problem}", err=True)
+        click.echo(f"Error: {_told(problem)}", err=True)
         sys.exit(USAGE)
     except LinsepError as problem:
         click.echo(f"Error: {problem}", err=True)

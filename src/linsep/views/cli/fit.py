@@ -128,13 +128,11 @@ def _learner(asked: dict[str, Any]) -> Any:
 
 
 def _train(learner: Any, source: Any, settings: dict[str, Any]) -> None:
-    whole = source.encoding is None or type(learner).__name__ == "Scaled"
-    if not whole:
+    if source.encoding is not None:
         learner.fit(source, **settings)
         return
     X, y = source.load()
     learner.fit(X, y, **settings)
-    learner.encoding_ = source.encoding
 
 
 def _report(
@@ -153,6 +151,7 @@ def _report(
                            asked["bad_rows"], like=model)  # fmt: skip
         found = score_rows(model, test, "testing", asked["quiet"])
     proof = proof_of(learner)
+    diagnosis = getattr(getattr(learner, "learner_", learner), "diagnosis_", None)
     record = {
         "command": "fit",
         "linsep": __version__,
@@ -169,6 +168,7 @@ def _report(
         "gap": model.results["gap"],
         "objective": model.results["objective"],
         "mistakes": model.results["mistakes"],
+        "diagnosis": diagnosis,
         "proof": proof,
         "seconds": seconds,
         "train": train.record(),
@@ -182,6 +182,7 @@ def _report(
         f"{passes}{seconds:.2f} s.",
         f"End: {model.status_.value}",
     ]
+    lines += [f"Why: {diagnosis}"] if diagnosis else []
     lines += [f"Proof: {proof}"] if proof else []
     lines += ["", f"Training rows: {train.text()}"]
     lines += [] if found is None else ["", f"Test rows: {found.text()}"]
