@@ -37,6 +37,7 @@ NAMES = [
     "path",
     "plot",
     "read",
+    "report",
     "save",
     "separability",
 ]

@@ -39,6 +39,7 @@ _HOME = {
     "path": "learners.path",
     "plot": "views.plots",
     "read": "data.reading",
+    "report": "views.report",
     "save": "model.store",
     "separability": "proofs.separability",
 }

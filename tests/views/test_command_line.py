@@ -82,6 +82,8 @@ def test_demo_prints_the_lecture_table_and_reads_new_digits(tmp_path):
     assert sum(map(sum, counts)) == 597
     assert sum(counts[k][k] for k in range(10)) / 597 == pytest.approx(share / 100, abs=1e-3)
     assert (tmp_path / "weights.png").read_bytes().startswith(b"\x89PNG")
+    assert "zeros-and-ones.html, " in done.stdout
+    assert "<svg" in (tmp_path / "report.html").read_text("utf-8")
     assert "scores the new images with the same bytes" in done.stdout
     assert linsep_package.load(tmp_path / "digits.linsep").learner == "Perceptron"
     assert "SQLite agrees on 40 sample rows" in done.stdout

@@ -12,7 +12,7 @@ import click
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("out"),
     show_default=True,
-    help="Folder for the picture and the model.",
+    help="Folder for pictures, pages and the model.",
 )
 def command(out: Path) -> None:
     """Learn to read handwritten digits, and show the work.
@@ -30,6 +30,7 @@ def command(out: Path) -> None:
     zeros_and_ones = _two_digits(*some, X[cut:][two[cut:]], y[cut:][two[cut:]])
     learner = _ten_digits(X[:cut], y[:cut], X[cut:], y[cut:])
     _picture(learner, out)
+    _pages(zeros_and_ones, *some, out)
     _files(learner, X[cut:], out)
     _proof(zeros_and_ones, *some)
 
@@ -39,7 +40,7 @@ def _two_digits(X: Any, y: Any, X_test: Any, y_test: Any) -> Any:
 
     click.echo(f"Zeros against ones: {len(X)} images of 64 pixels, {len(X_test)} new.")
     click.echo("\nepoch  changes  train error  test error")
-    learner = Perceptron(shuffle=False)
+    learner = Perceptron(shuffle=False, trace=True)
 
     def row(done: Any) -> None:
         train, test = 1 - learner.score(X, y), 1 - learner.score(X_test, y_test)
@@ -101,6 +102,21 @@ def _files(learner: Any, X: Any, out: Path) -> None:
     )
     if not same:
         raise SystemExit(1)
+
+
+def _pages(learner: Any, X: Any, y: Any, out: Path) -> None:
+    """A film of the run, and a report on the model."""
+    import linsep
+    from linsep.errors import LinsepError
+
+    out.mkdir(parents=True, exist_ok=True)
+    made = linsep.film(learner.trace_, out / "zeros-and-ones.html")
+    click.echo(f"\nThe run of zeros against ones plays in {made.path}, {made.frames} moments.")
+    try:
+        page = linsep.report(learner, X, y, out / "report.html")
+        click.echo(f"What there is to know of that model is in {page}.")
+    except LinsepError as problem:
+        click.echo(str(problem), err=True)
 
 
 def _picture(learner: Any, out: Path) -> None:

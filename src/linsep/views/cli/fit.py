@@ -36,6 +36,7 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
     metavar="FILE",
     help="Write every correction of the run as JSON lines; linsep film shows them.",
 )
+@click.option("--report", metavar="HTML", help="Write one page about the model and its errors.")
 @click.option(
     "--resume", is_flag=True,
     help="Keep a checkpoint beside the model while fitting, and go on from one that is there.",
@@ -69,6 +70,8 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
         click.echo(note, err=True)
     if out is not None:
         record["model"] = _keep(learner, out)
+    if asked["report"] is not None:
+        record["report"] = _write_report(learner, source, asked["report"])
     if as_json and out != "-":
         import json
 
@@ -174,6 +177,7 @@ def _report(
         "train": train.record(),
         "test": None if found is None else found.record(),
         "model": None,
+        "report": None,
     }
     n = record["passes"]
     passes = "" if n is None else f"{n} pass{'' if n == 1 else 'es'}, "
@@ -187,6 +191,15 @@ def _report(
     lines += ["", f"Training rows: {train.text()}"]
     lines += [] if found is None else ["", f"Test rows: {found.text()}"]
     return record, lines
+
+
+def _write_report(learner: Any, source: Any, path: str) -> str:
+    from linsep.views.report import report
+
+    X, y = source.load()
+    report(learner, X, y, path)
+    click.echo(f"Report in {path} ({Path(path).stat().st_size:,} bytes).", err=True)
+    return path
 
 
 def _keep(learner: Any, out: str) -> str:

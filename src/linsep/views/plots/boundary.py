@@ -103,7 +103,7 @@ def points(X: Any, y: Any, ax: Any, labels: list[Any] | None = None) -> None:
             edgecolors="white",
             linewidths=0.5,
             zorder=3,
-            label=f"class {label}",
+            label=f"class {label}".replace("$", r"\$"),  # no formula
         )
     ax.set(xlabel="x₁", ylabel="x₂")
 
