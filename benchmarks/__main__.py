@@ -7,7 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 NAMES = [
-    "starting", "perceptrons", "proofs", "reading", "memory", "predicting", "paths", "growth",
+    "starting", "perceptrons", "proofs", "reading", "memory",
+    "file_to_model", "predicting", "paths", "growth",
     "convex.race",
 ]  # fmt: skip
 

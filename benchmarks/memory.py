@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,9 @@ def peak(path: Path, learner: str, *more: str) -> float:
     return usage.ru_maxrss / 1024  # kilobytes on Linux
 
 
-def rows() -> list[dict[str, Any]]:
+def rows() -> Iterator[dict[str, Any]]:
     """A line for each kind of file and learner."""
     sizes = [float(s) for s in os.environ.get("LINSEP_MEGABYTES", "100,1000").split(",")]
-    lines = []
     with tempfile.TemporaryDirectory() as name:
         for kind in ("csv", "svm", "parquet"):
             found: dict[str, list[float]] = {learner: [] for learner in LEARNERS}
@@ -94,8 +94,7 @@ def rows() -> list[dict[str, Any]]:
                 note = ", ".join(
                     f"{p:.0f} MB on {s:.0f} MB" for s, p in zip(sizes, peaks, strict=True)
                 )
-                lines.append({
+                yield {
                     "workload": f"memory, {kind}, {learner}"[:43], "linsep": peaks[-1],
                     "peer": LIMIT, "ratio": LIMIT / peaks[-1], "wanted": 1.0, "note": note,
-                })  # fmt: skip
-    return lines
+                }  # fmt: skip

@@ -90,6 +90,22 @@ def test_the_size_of_what_is_read_together_changes_no_byte(tmp_path, monkeypatch
         assert chunks.gather().on_disk == (memory == 0)
 
 
+@pytest.mark.parametrize("memory", [0, 1 << 30], ids=["disk", "memory"])
+def test_blocks_are_the_same_before_and_after_rows_were_gathered(tmp_path, memory):
+    X, y = rows(BLOCK + 300)
+    dump_svmlight_file(X, y, str(tmp_path / "t.svm"))
+    for path in (write_csv(tmp_path / "t.csv", X, y), tmp_path / "t.svm"):
+        before = list(linsep.read(path).blocks(1000))
+        chunks = linsep.read(path, memory=memory)
+        chunks.gather()
+        after = list(chunks.blocks(1000))
+        assert len(after) == len(before)
+        for (X0, y0), (X1, y1) in zip(before, after, strict=True):
+            assert y0.dtype == y1.dtype and np.array_equal(y0, y1)
+            same = (X0 != X1).nnz == 0 if sp.issparse(X0) else np.array_equal(X0, X1)
+            assert same and X0.dtype == X1.dtype
+
+
 @pytest.mark.parametrize("size", [1, 7, 1000, 10**6])
 def test_blocks_of_any_size_hold_the_same_rows_in_the_same_order(tmp_path, size):
     X, y = rows(2500)

@@ -1,6 +1,6 @@
 """Parquet and Feather files, a batch of rows at a time, by pyarrow."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,9 @@ def parts(
     kinds: dict[str, str],
     required: frozenset[str] = frozenset(),
     n_jobs: int | None = None,
+    then: Callable[[TablePart], TablePart] | None = None,
 ) -> Iterator[TablePart]:
-    """The rows of a file; bad rows are numbered from 0."""
+    """The rows of a file; bad rows are numbered from 0. `then` is done to each part in a thread."""
     pa = arrow_of(path)
     wanted = {name: kind.partition(":")[0] for name, kind in kinds.items() if kind != "drop"}
     with _opened(path) as file:
@@ -67,9 +68,12 @@ def parts(
             )
         start = 0
         try:
-            for part in in_order(
-                lambda batch: _part(batch, wanted, required), _batches(file, list(wanted)), n_jobs
-            ):
+
+            def read(batch: Any) -> TablePart:
+                part = _part(batch, wanted, required)
+                return part if then is None else then(part)
+
+            for part in in_order(read, _batches(file, list(wanted)), n_jobs):
                 yield part._replace(bad=[row.moved(start) for row in part.bad])
                 start += part.lines
         except (pa.ArrowException, OSError) as problem:

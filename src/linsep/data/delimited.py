@@ -6,7 +6,7 @@ it, so that every bad row is named by line and column.
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,18 +23,28 @@ LONGEST = 1 << 26  # bytes a quoted cell may span before its quote counts as nev
 
 
 def parts(
-    path: Path, layout: Layout, n_jobs: int | None = None, size: int | None = None
+    path: Path,
+    layout: Layout,
+    n_jobs: int | None = None,
+    size: int | None = None,
+    then: Callable[[TablePart], TablePart] | None = None,
 ) -> Iterator[TablePart]:
-    """The rows of a file, piece by piece; bad rows are numbered by line from 1."""
+    """The rows of a file, piece by piece; bad rows are numbered by line from 1.
+
+    `then` is done to each part, by the thread that read it.
+    """
     line = 0
     with unpacking(path), open_plain(path) as raw:
         plain = layout.encoding in ("utf-8", "utf-8-sig")
         stream: Any = raw if plain else Recoded(raw, layout.encoding, path)
         numbered = enumerate(_whole_rows(stream, layout.quote, size or PIECE, path))
         reader = _Reader(layout)
-        for part in in_order(
-            lambda job: reader.read(job[1][0], job[1][1], job[0] == 0), numbered, n_jobs
-        ):
+
+        def read(job: Any) -> TablePart:
+            part = reader.read(job[1][0], job[1][1], job[0] == 0)
+            return part if then is None else then(part)
+
+        for part in in_order(read, numbered, n_jobs):
             yield part._replace(bad=[row.moved(line) for row in part.bad])
             line += part.lines
 
@@ -47,7 +57,7 @@ def _whole_rows(
     held, mark = 0, quote.encode()
     for piece in whole_lines(stream, size):
         waiting.append(piece)
-        held += piece.count(mark)
+        held += piece.count(mark) if mark in piece else 0  # to look is ten times as fast
         if held % 2 == 0:
             yield (waiting[0] if len(waiting) == 1 else b"".join(waiting)), True
             waiting, held = [], 0
@@ -75,6 +85,7 @@ class _Reader:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.wanted = [kind.partition(":")[0] for kind in layout.kinds]
+        self.quote = layout.quote.encode()
         self.options: Any = None
         try:
             import pyarrow as pa
@@ -90,9 +101,12 @@ class _Reader:
         }
         self.options = (
             names,
-            arrow.ParseOptions(
-                delimiter=layout.delimiter, quote_char=layout.quote, newlines_in_values=True
-            ),
+            [
+                arrow.ParseOptions(
+                    delimiter=layout.delimiter, quote_char=layout.quote, newlines_in_values=quoted
+                )
+                for quoted in (False, True)
+            ],
             arrow.ConvertOptions(
                 column_types=kinds,
                 include_columns=list(kinds),
@@ -124,7 +138,9 @@ class _Reader:
             skip_rows_after_names=int(header),
         )  # fmt: skip
         try:
-            table = self.arrow.read_csv(self.pa.BufferReader(piece), reading, parse, convert)
+            table = self.arrow.read_csv(
+                self.pa.BufferReader(piece), reading, parse[self.quote in piece], convert
+            )
         except self.pa.ArrowException:
             return None
         columns: dict[str, Any] = {}

@@ -19,7 +19,7 @@ from linsep.data.layout import Layout, settle_kinds, sniff
 from linsep.data.packed import Version
 from linsep.data.store import Store, blocks
 from linsep.data.study import TableStudy
-from linsep.data.table_part import TablePart
+from linsep.data.table_part import Columns, TablePart
 from linsep.data.target import Target, find_target
 from linsep.errors import DataError, ParameterError
 
@@ -99,6 +99,7 @@ class TableSource(Source):
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(paths, n_jobs)
+        self.studied = encoding is None  # else a model knows how columns become features
         self.csv = asked["format"] == "csv"
         target = asked["target"] if encoding is None else encoding.target
         self.layout = self._layout(paths[0], target, asked)
@@ -183,12 +184,14 @@ class TableSource(Source):
                 yield part.columns, label
 
     def _parts(self, path: Path) -> Iterator[TablePart]:
+        then = self._beside if self.direct and self.studied else None
         if not self.csv:
-            return columnar.parts(path, self.kinds, self.layout.required, self.n_jobs)
+            kinds, required = self.kinds, self.layout.required
+            return columnar.parts(path, kinds, required, self.n_jobs, then)
         layout = self.layout
         if path != self.paths[0] and layout.header:
             layout = self._same_columns(path)
-        return delimited.parts(path, layout, self.n_jobs)
+        return delimited.parts(path, layout, self.n_jobs, then=then)
 
     def _same_columns(self, path: Path) -> Layout:
         """The layout of a further file: the same columns, perhaps in another order."""
@@ -205,10 +208,9 @@ class TableSource(Source):
 
     def begin(self) -> None:
         self.study = TableStudy(self.features)
-        self._last: tuple[Any, Array] | None = None
 
     def note(self, piece: Any) -> None:
-        self.study.add(piece, self.provisional(piece) if self.direct else None)
+        self.study.add(piece, getattr(piece, "rows", None))
 
     def settled(self) -> Encoding:
         return Encoding.of(self.study.finish(), self.target, self.header)
@@ -222,12 +224,16 @@ class TableSource(Source):
 
     def provisional(self, piece: Any) -> Any:
         """Columns of numbers side by side, gaps left open."""
-        if self._last is None or self._last[0] is not piece:
-            self._last = piece, side_by_side([piece[name] for name in self.features])
-        return self._last[1]
+        return piece.rows
+
+    def _beside(self, part: TablePart) -> TablePart:
+        """Do that where the part was read, by several threads."""
+        columns = Columns(part.columns)
+        if part.n:
+            columns.rows = side_by_side([part.columns[name] for name in self.features])
+        return part._replace(columns=columns)
 
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
-        self._last = None
         if not any(self.missing.values()):
             return
         X = arrays["rows"].reshape(n, -1)

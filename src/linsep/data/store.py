@@ -14,6 +14,7 @@ import threading
 import weakref
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from linsep.data import atomic
 from linsep.data.chunks import BLOCK
-from linsep.data.pages import maps_of, release
+from linsep.data.pages import Behind, maps_of, release
 from linsep.errors import StorageError
 
 Array = npt.NDArray[Any]
@@ -118,6 +119,20 @@ class Gathered:
             return self.y
         return self.classes[self.codes]
 
+    def blocks(self, size: int) -> Iterator[tuple[Any, Array]]:
+        """(X, y) with `size` rows each, the last with what is left."""
+        behind, n = Behind(self.X), self.X.shape[0]
+        for first in range(0, n, size):
+            rows = slice(first, min(n, first + size))
+            X = self.X[rows]
+            if self.codes is None or self.classes is None:
+                assert self.y is not None
+                y = np.asarray(self.y[rows])
+            else:
+                y = self.classes[self.codes[rows]]
+            yield (np.asarray(X) if isinstance(X, np.ndarray) else X), y
+            behind.took(size)
+
     def __enter__(self) -> Self:
         if self._maps and hasattr(mmap, "MADV_DONTNEED"):
             self._stop.clear()
@@ -201,8 +216,9 @@ class Store:
 
     def finish(self) -> dict[str, Array]:
         """All arrays; those on disk may be changed in place until `settle`."""
-        with _disk_errors(self.folder):
-            return {name: array.finish(self.folder) for name, array in self.arrays.items()}
+        with _disk_errors(self.folder), ThreadPoolExecutor(2) as pool:  # long copies side by side
+            found = pool.map(lambda array: array.finish(self.folder), self.arrays.values())
+            return dict(zip(self.arrays, found, strict=True))
 
 
 @contextlib.contextmanager

@@ -161,6 +161,9 @@ class Chunks:
         """(X, y) with `size` rows each, the last with what is left; y is None without labels."""
         if size < 1:
             raise ParameterError(f"size is {size!r}; a block has at least one row.")
+        if self._gathered is not None:
+            yield from self._gathered.blocks(size)
+            return
         encoding = self.encoding
         labels = self._labels
         study = LabelStudy(self.source.target, self._keep)

@@ -13,6 +13,12 @@ from linsep.errors import DataError
 Array = npt.NDArray[Any]
 
 
+class Columns(dict[str, Any]):
+    """Columns by name, and the numbers among them side by side where that was done already."""
+
+    rows: Array | None = None
+
+
 class TablePart(NamedTuple):
     """Consecutive rows of a table, and those between them that could not be read.
 
