@@ -28,7 +28,7 @@ from linsep.errors import StorageError
 
 Array = npt.NDArray[Any]
 
-MEMORY = 1 << 25
+MEMORY = 1 << 24
 """Bytes of rows that are kept in memory before they go to disk."""
 
 SWEEP = 0.003
