@@ -174,6 +174,12 @@ def _emit_weighted_add(lanes: int, context: Any, builder: Any, signature: Any, a
     def address(pointer: Any, first: int, vector: Any) -> Any:
         return builder.bitcast(builder.gep(pointer, [index(first)]), vector.as_pointer())
 
+    entries_stored = cgutils.unpack_tuple(builder, array("indices", indices).shape)[0]
+
+    def weights_of(e: Any) -> Any:
+        j = builder.zext(builder.load(builder.gep(columns, [e])), index)
+        return builder.gep(origin, [builder.mul(j, stride)])
+
     steps = []
     for first, vector in vectors:
         step = builder.load(address(builder.gep(array("d", d).data, [k]), first, vector))
@@ -183,8 +189,11 @@ def _emit_weighted_add(lanes: int, context: Any, builder: Any, signature: Any, a
         x = builder.load(builder.gep(entries, [e]))
         if x.type != real:
             x = (builder.fpext if real == ir.DoubleType() else builder.fptrunc)(x, real)
-        j = builder.zext(builder.load(builder.gep(columns, [e])), index)
-        row = builder.gep(origin, [builder.mul(j, stride)])
+        ahead = builder.add(e, index(AHEAD))
+        ahead = builder.select(builder.icmp_signed("<", ahead, entries_stored), ahead, e)
+        row, later = weights_of(e), weights_of(ahead)
+        for first in range(0, lanes, 64 // size):
+            _fetch(builder, builder.gep(later, [index(first)]))
         for (first, vector), step in zip(vectors, steps, strict=True):
             nothing = vector(ir.Undefined)
             zeros = ir.VectorType(place, vector.count)([0] * vector.count)
@@ -243,6 +252,14 @@ def _choose_whole(half):  # type: ignore[no-untyped-def]
     return lambda half: _from_bits(np.uint32(np.uint32(half) << np.uint32(16)))  # type: ignore[call-arg]
 
 
+def _fetch(builder: Any, pointer: Any) -> None:
+    """Ask for the cache line at `pointer`, to be there when it is needed."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(prefetch, [builder.bitcast(pointer, byte), number(0), number(3), number(1)])
+
+
 def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """The loop of `weighted_sum` in vectors of 32 bytes, or 16 at the end."""
     data, indices, start, stop, W, k, _, s = args
@@ -271,12 +288,6 @@ def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, a
         j = builder.zext(builder.load(builder.gep(columns, [e])), index)
         return builder.gep(origin, [builder.mul(j, stride)])
 
-    def fetch(pointer: Any) -> None:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte, place, place, place])
-        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(prefetch, [builder.bitcast(pointer, byte), place(0), place(3), place(1)])
-
     def step(e: Any, sums: list[Any]) -> None:
         x = builder.load(builder.gep(entries, [e]))
         if x.type != real:
@@ -285,7 +296,7 @@ def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, a
         row = weights_of(e)
         ahead = builder.add(e, index(AHEAD))
         ahead = builder.select(builder.icmp_signed("<", ahead, entries_stored), ahead, e)
-        fetch(weights_of(ahead))
+        _fetch(builder, weights_of(ahead))
         for (first, vector), total in zip(vectors, sums, strict=True):
             nothing, zeros = (
                 vector(ir.Undefined),

@@ -190,6 +190,17 @@ def test_a_budget_of_passes_is_kept(cancer, max_iter):
     assert learner.n_iter_ <= max_iter
 
 
+def test_rows_that_come_later_leave_no_older_diagnosis(cancer):
+    X, y = cancer
+    learner = LogisticRegression(solver="sgd", max_iter=1, tol=1e-12)
+    with pytest.warns(NotConverged):
+        learner.fit(X, y)
+    assert "gap" in learner.diagnosis_
+    learner.partial_fit(X[:50], y[:50])
+    assert learner.diagnosis_ is None
+    assert not hasattr(learner, "gap_")
+
+
 def test_what_a_solver_cannot_do_is_said(cancer):
     X, y = cancer
     with pytest.raises(ParameterError, match="has a corner"):

@@ -12,7 +12,7 @@ from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import explain, separation
 from linsep.model.chances import chances, log_chances
-from linsep.train import dual_descent
+from linsep.train import dual_descent, row_space
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.losses import Logistic
 from linsep.train.multinomial import fit_softmax
@@ -21,6 +21,7 @@ from linsep.train.order import seed_of
 from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
 from linsep.train.quasi_logistic import fit_any
+from linsep.train.row_space import fit_rows
 from linsep.train.score_losses import Planes, ScoreLoss, Softmax
 
 Array = npt.NDArray[Any]
@@ -210,6 +211,11 @@ class LogisticRegression(LinearClassifier):
                 X, signs, weights, C, loss="logistic", seed=seed_of(self.random_state),
                 n_jobs=self.n_jobs, listener=_telling(listeners), start=alpha, **settings,
             )  # fmt: skip
+        elif self.solver_ == "quasi-newton" and self._in_row_space(problem):
+            found = fit_rows(
+                X, problem.codes, weights, C, n_classes=problem.n_classes, n_jobs=self.n_jobs,
+                start=self._multipliers(problem, signs, start), listeners=listeners, **settings,
+            )  # fmt: skip
         elif self.solver_ == "quasi-newton":
             K = problem.n_classes
             found = fit_any(
@@ -253,9 +259,18 @@ class LogisticRegression(LinearClassifier):
             return np.asarray(alpha)
         if start is None:
             return None
-        z = signs * (np.asarray(problem.X @ start[0][0], np.float64) + float(start[1][0]))
+        W, b = start
         caps = self._fitted_C * (problem.weights if problem.weights.size else 1.0)
+        if len(W) > 1:  # Cc(e_y − p)
+            p = chances(np.asarray(problem.X @ W.T, np.float64) + b)
+            p[np.arange(problem.n_rows), problem.codes] -= 1.0
+            return np.asarray(-np.reshape(caps, (-1, 1)) * p)
+        z = signs * (np.asarray(problem.X @ W[0], np.float64) + float(b[0]))
         return np.asarray(caps * chances(z)[:, 0])
+
+    def _in_row_space(self, problem: Problem) -> bool:
+        several = not problem.binary and bool(np.isfinite(self.C))
+        return several and row_space.suits(problem.X, problem.n_classes)
 
     @available_if(lambda self: self.solver in ("minibatch", "sgd"))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -161,18 +161,20 @@ def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> tuple[float
         bounds = two_class(HINGE, X, 2 * codes - 1, w, b, 2 * C, model.fit_intercept)
         return 0.5 * bounds[0], 0.5 * bounds[1]
     loss = HINGE if model.loss == "hinge" else SQUARED_HINGE
+    hint = _hint(model, rows)
     primal = dual = 0.0
     for k in range(len(model.coef_)):
-        positive = codes == (1 if len(model.coef_) == 1 else k)
+        signs = np.where(codes == (1 if len(model.coef_) == 1 else k), 1, -1)
+        alpha = None if hint is None else np.maximum(0.0, hint[:, k] * signs)
         w, b = _plane(model, k)
-        bounds = two_class(loss, X, np.where(positive, 1, -1), w, b, C, model.fit_intercept)
+        bounds = two_class(loss, X, signs, w, b, C, model.fit_intercept, alpha)
         primal, dual = primal + bounds[0], dual + bounds[1]
     return primal, dual
 
 
 def _hint(model: Any, rows: Array) -> Array | None:
-    """The multipliers that a model still has of these rows."""
-    if not hasattr(model, "dual_coef_"):
+    """The multipliers that a model still has of these rows; a proof takes them as a proposal."""
+    if not hasattr(model, "dual_coef_") or np.shape(model.dual_coef_)[0] != len(model.coef_):
         return None
     hint = np.zeros((max(rows.max(), model.support_.max(initial=0)) + 1, len(model.coef_)))
     hint[model.support_] = np.asarray(model.dual_coef_).T
