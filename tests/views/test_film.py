@@ -8,6 +8,8 @@ import warnings
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 import linsep
@@ -24,9 +26,10 @@ from linsep.data.toys import (
 from linsep.errors import DataError, NotConverged, ParameterError
 from linsep.train import trace as recording
 from linsep.train.trace import Trace
+from linsep.train.trace_file import read_into
 from linsep.views.cli import group
 from linsep.views.film.geometry import Box, region
-from linsep.views.film.page import PARTS, bundle, part
+from linsep.views.film.page import PARTS, bundle, film_page, part
 from linsep.views.film.run import open_run
 from linsep.views.film.story import story_of
 
@@ -297,6 +300,9 @@ def lines_of_a_trace():
     return list(Perceptron(shuffle=False, trace=True).fit(*three_points()).trace_.lines())
 
 
+TRACE = lines_of_a_trace()
+
+
 @pytest.mark.parametrize(("line", "old", "new", "said"), [
     (0, '"linsep_trace": 1', '"linsep_trace": 9', "line 1 has no linsep_trace: 1"),
     (0, '"classes": [-1, 1]', '"classes": 3', "line 1 has no classes"),
@@ -319,6 +325,26 @@ def test_a_bad_trace_file_is_refused_by_line_with_exit_code_three(line, old, new
     (tmp_path / "bad").write_text("\n".join(lines) + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=re.escape(said)):
         Trace.load(tmp_path / "bad")
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from([(k, name) for k, line in enumerate(TRACE) for name in json.loads(line)]),
+    st.sampled_from([None, [], {}, "x", -1, 10**30, 1e308, [[]], [["a"]], [1], [[1.0]], True,
+                     [[1e308, 1e308]], [1e308], 3, {"rule": []}]),
+)  # fmt: skip
+def test_a_trace_with_any_value_replaced_is_refused_or_shown_but_never_breaks(place, value):
+    line, name = place
+    lines = list(TRACE)
+    event = json.loads(lines[line])
+    lines[line] = json.dumps(event | {name: value})
+    trace = Trace("", {}, [])
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        try:
+            read_into(trace, lines, "changed")
+            film_page(story_of(open_run(trace, None, None)))
+        except DataError as problem:
+            assert str(problem)
 
 
 def test_a_trace_that_is_cut_off_missing_or_foreign_is_refused(tmp_path):

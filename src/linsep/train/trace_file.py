@@ -73,7 +73,7 @@ def _take(trace: Trace, found: dict[str, Any], first: bool) -> bool:
         _header(trace, found)
         return False
     kind = found.pop("kind", None)
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise _WrongLineError(f"is of kind {kind!r}; there are {', '.join(_KINDS)}")
     _KINDS[kind](trace, found)
     return bool(kind == "end")
@@ -125,6 +125,8 @@ def _update(trace: Trace, found: dict[str, Any]) -> None:
         "b": b,
         "plane": plane,
     }
+    if row is not None and not len(event["scores"]) == len(event["step"]) == len(w):
+        raise _WrongLineError(f"has no score and step for each of its {len(w)} rows of weights")
     if trace.updates and event["n"] <= trace.updates[-1]["n"]:
         raise _WrongLineError(f"has correction {event['n']} after {trace.updates[-1]['n']}")
     trace.updates.append(event)
