@@ -87,3 +87,10 @@ def test_a_learner_brings_in_the_compiler_but_no_pictures():
     loaded = imported_by("from linsep import Perceptron, PassiveAggressive, VotedPerceptron")
     assert {"numba", "sklearn"} <= loaded
     assert not loaded & {"polars", "matplotlib", "rich", "click"}
+
+
+def test_the_package_runs_as_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "linsep", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("linsep, version")
