@@ -46,7 +46,7 @@ def region(A: Array, B: Array, C: Array, box: Box) -> Array:
     The box is cut by the half-plane that some corner violates most, until none is violated.
 
     >>> region(np.array([1.0]), np.array([0.0]), np.array([0.0]), Box(-1, 1, -1, 1)).tolist()
-    [[1.0, -1.0], [1.0, 1.0], [0.0, 1.0], [0.0, -1.0]]
+    [[0.0, -1.0], [1.0, -1.0], [1.0, 1.0], [0.0, 1.0]]
     """
     length = np.hypot(A, B)
     if (C[length == 0] <= 0).any():
