@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
+from linsep._compile import exact, kernel
 from linsep.rows.rows import Rows, add_to
 
 Array = npt.NDArray[Any]
@@ -34,6 +34,7 @@ def blank(room: int, classes: int) -> Log:
 
 
 NOTHING = blank(0, 0)
+NO_SUMS = np.empty((0, 0))
 
 
 @kernel
@@ -55,6 +56,14 @@ def catch_up(rows, log, U):  # type: ignore[no-untyped-def]
             if log.shares[place, k] != 0.0:
                 add_to(rows, log.rows[place], log.shares[place, k], U, k)
     log.made[0] = 0
+
+
+@exact
+def means(W, U, seen, start, stop, coef):  # type: ignore[no-untyped-def]
+    """coefₖⱼ ← wⱼₖ − uⱼₖ/T for some features j of sparse weights; without sums, wⱼₖ itself."""
+    for j in range(start, stop):
+        for k in range(coef.shape[0]):
+            coef[k, j] = W[j, k] - U[j, k] / seen if U.shape[0] > 0 else W[j, k]
 
 
 class Averages:

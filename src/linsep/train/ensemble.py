@@ -155,9 +155,7 @@ class Ensemble:
 
         def fill(span: tuple[int, int]) -> None:  # near each other in both orders
             for weights in self.parts:
-                first = weights.plane or 0
-                part = weights.kept_columns(*span)
-                coef[first : first + len(part), slice(*span)] = part
+                weights.hand_out(coef, *span)
 
         for weights in self.parts:
             weights.settle()

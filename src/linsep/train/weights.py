@@ -10,7 +10,7 @@ from linsep.data.chunks import BLOCK
 from linsep.rows.draft import Draft, NoDraft
 from linsep.rows.rows import CSR, aligned
 from linsep.train import batches, online
-from linsep.train.averages import NOTHING, Averages
+from linsep.train.averages import NO_SUMS, NOTHING, Averages, means
 from linsep.train.line_search import best_step
 from linsep.train.loop import Pass
 from linsep.train.online import (
@@ -336,14 +336,18 @@ class Weights:
             W = self.pocket[1]
         return W, self.kept_biases()
 
-    def kept_columns(self, start: int, stop: int) -> Array:
-        """`kept` for some features, as (K, stop − start)."""
-        W = self.by_class(self.W)[:, start:stop]
-        if self.keep == AVERAGE and self.seen:
-            return (W - self.by_class(self.sums)[:, start:stop] / self.seen).astype(W.dtype)
-        if self.keep == POCKET and self.pocket is not None:
-            return self.by_class(self.pocket[1])[:, start:stop]
-        return W
+    def hand_out(self, coef: Array, start: int, stop: int) -> None:
+        """`kept` for some features, put into its place in the (K, d) weights of all classes."""
+        first = self.plane or 0
+        mine = coef[first : first + len(self.b)]
+        averaging = self.keep == AVERAGE and self.seen > 0
+        if self.sparse and self.keep != POCKET:
+            means(self.W, self._U if averaging else NO_SUMS, self.seen, start, stop, mine)
+            return
+        W = self.pocket[1] if self.keep == POCKET and self.pocket is not None else self.W
+        mine[:, start:stop] = self.by_class(W)[:, start:stop]
+        if averaging:
+            mine[:, start:stop] = W[:, start:stop] - self._U[:, start:stop] / self.seen
 
     def kept_biases(self) -> Array:
         """The biases that go with them."""
