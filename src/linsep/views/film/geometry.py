@@ -34,7 +34,7 @@ def around(points: Array, room: float, shape: float, uneven: float = 4.0) -> Box
         span = np.ones(2)
     centre = (low + high) / 2
     across, up = span[0] / shape, span[1]
-    if max(across, up) <= uneven * min(across, up) or min(span) == 0:
+    if min(span) == 0 or max(across, up) <= uneven * min(across, up):
         across = up = max(across, up)
     half = (0.5 + room) * np.array([across * shape, up])
     return Box(centre[0] - half[0], centre[0] + half[0], centre[1] - half[1], centre[1] + half[1])
