@@ -9,6 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
+	@echo "make lab     place points, run learners on them, watch every step"
 	@echo "make test    run all tests"
 	@echo "make check   lint, format, types, import contracts"
 	@echo "make docs    build the pages, every warning an error"
@@ -25,7 +26,7 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.demo
 	@echo "Setting up the tools for tests and checks (once) ..."
-	@$(PIP) --editable '.[io,plot,images]' --group dev
+	@$(PIP) --editable '.[io,plot,images,lab]' --group dev
 	@touch $@
 
 demo: $(VENV)/.demo
@@ -59,8 +60,12 @@ docs: $(VENV)/.dev
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "The pages are in docs/_build/html/index.html"
 
-lab:
-	@echo "make $@: not part of this version yet; see CHANGELOG.md" >&2; exit 1
+$(VENV)/.lab: $(VENV)/.demo
+	@$(PIP) --editable '.[plot,lab]'
+	@touch $@
+
+lab: $(VENV)/.lab
+	@$(BIN)/linsep lab
 
 clean:
 	rm -rf $(VENV) out build dist

@@ -1,10 +1,11 @@
-"""Draw the pictures of the README and of the pages on films: `python docs/pictures/make.py`.
+"""Draw the pictures of the README, of films and of the lab: `python docs/pictures/make.py`.
 
-The film is photographed in Chromium, if it is installed.
+Film and lab are photographed in Chromium, if it is installed.
 """
 
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -67,14 +68,41 @@ def films() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         page = film(learner.trace_, Path(folder) / "run.html").path
-        flags = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1340,720",
-                 "--disable-background-networking", "--no-first-run")  # fmt: skip
-        picture = HERE / "film.png"
+        photograph(browser, f"{page.as_uri()}#t=6", "film.png", "1340,720")
+
+
+def lab() -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        print("no chromium: the picture of the lab stays as it is")
+        return
+    serve = [
+        sys.executable,
+        "-c",
+        "from linsep.views.cli import main; main()",
+        "lab",
+        "--port",
+        "0",
+        "--no-browser",
+    ]
+    with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as server:
+        address = server.stderr.readline().split()[4] if server.stderr else ""
+        end = "#v=1&data=two-groups&learner=online+passive-aggressive&t=5"
+        photograph(browser, address + end, "lab.png", "1340,1530")
+        server.terminate()
+
+
+def photograph(browser: str, address: str, name: str, size: str) -> None:
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--window-size={size}",
+             "--disable-background-networking", "--no-first-run",
+             "--virtual-time-budget=20000")  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
         subprocess.run([browser, *flags, f"--user-data-dir={folder}/profile",
-                        f"--screenshot={picture}", f"{page.as_uri()}#t=6"], check=True,
+                        f"--screenshot={HERE / name}", address], check=True,
                        capture_output=True)  # fmt: skip
 
 
 if __name__ == "__main__":
     main()
     films()
+    lab()

@@ -6,6 +6,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
+PLAYER = "linsep.views.player"
 PARTS = (
     "drawing.js", "input_space.js", "weight_space.js", "state_panel.js", "timeline.js", "player.js",
 )  # fmt: skip
@@ -27,16 +28,16 @@ def film_page(story: dict[str, Any]) -> str:
     )
 
 
-def bundle(names: tuple[str, ...]) -> str:
+def bundle(names: tuple[str, ...], folder: str = PLAYER) -> str:
     """The modules as one: each may use what those before it define."""
-    joined = "\n".join(part(name) for name in names)
+    joined = "\n".join(part(name, folder) for name in names)
     joined = re.sub(r"^import [^;]*;\n", "", joined, flags=re.MULTILINE)
     return re.sub(r"^export ", "", joined, flags=re.MULTILINE)
 
 
-def part(name: str) -> str:
-    """A file of the player."""
-    return files("linsep.views.player").joinpath(name).read_text(encoding="utf-8")
+def part(name: str, folder: str = PLAYER) -> str:
+    """A file of the player, or of a page around it."""
+    return files(folder).joinpath(name).read_text(encoding="utf-8")
 
 
 def harmless(value: Any) -> str:

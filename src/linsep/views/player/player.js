@@ -66,6 +66,7 @@ export function play(root, stories, options = {}) {
     narration.textContent = stages.map((one) => one.said(t)).join(" ");
     clock.show(t, timer !== 0);
     root.dataset.frame = String(t);
+    if (options.onFrame) options.onFrame(t);
   }
 
   function turn(before, t, started) {

@@ -1,0 +1,39 @@
+"""What the lab is started with: a recorded run, or rows for learners to run on."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from linsep.errors import DataError
+from linsep.train.trace import Trace
+from linsep.views.film.run import open_run
+from linsep.views.film.story import story_of
+from linsep.views.lab.choices import POINTS
+from linsep.views.lab.runs import Opened
+from linsep.views.sources import open_source
+
+FEATURES = 1000  # at most: the path of the weights is kept whole
+
+
+def open_trace(name: str) -> Opened:
+    """The run that a trace recorded."""
+    return Opened(Path(name).name, story_of(open_run(Trace.load(name), None, None)), None, [])
+
+
+def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opened:
+    """The rows of a file or of an embedded set."""
+    source = open_source(name, target, classes)
+    if source.n_rows > POINTS or source.n_features > FEATURES:
+        raise DataError(
+            f"{name} has {source.n_rows:,} rows of {source.n_features:,} features; the lab takes "
+            f"at most {POINTS} of {FEATURES:,}. Record a run with `linsep fit {name} --learner "
+            "Perceptron --trace run.jsonl` and open that."
+        )
+    X, y = source.load()
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X, float)
+    if len(np.unique(y)) < 2:
+        raise DataError(f"{name} has rows of one class only; the lab needs two or more.")
+    read = f"X, y = open_data({name!r}, target={target!r}, classes={classes!r})"
+    lines = ["from linsep.views.sources import open_data", read]
+    return Opened(Path(name).name, None, (X, y), lines)
