@@ -18,7 +18,7 @@ def rows() -> list[dict[str, Any]]:
     X, y, name = mnist()
     two = y < 2
     zeros = np.ascontiguousarray(X[two])
-    lines = [_against_peer(f"{name} 0/1, to convergence", zeros, y[two], None, 9)]
+    lines = [_against_peer(f"{name} 0/1, to convergence", zeros, y[two], None, 40)]
     lines.append(_against_peer(f"{name} 8 against rest, 50 passes", X, y == 8, 50, 3))
     lines.append(_averaging(f"{name} 8 against rest, averaging", X, y == 8, 20, 5))
     text, groups, name = news()
@@ -27,10 +27,10 @@ def rows() -> list[dict[str, Any]]:
         # Without intercepts: on sparse rows scikit-learn moves them a hundred times more slowly.
         options = {"multiclass": "ovr", "fit_intercept": False}
         title = f"{name} one-vs-rest, {dtype}, 10 passes"
-        lines.append(_against_peer(title, data, groups, 10, 5, **options))
-    lines.append(_averaging(f"{name} Kesler, averaging", text, groups, 10, 5))
+        lines.append(_against_peer(title, data, groups, 10, 15, **options))
+    lines.append(_averaging(f"{name} Kesler, averaging", text, groups, 10, 15))
     apart = {"multiclass": "ovr"}
-    lines.append(_averaging(f"{name} one-vs-rest, averaging", text, groups, 10, 5, **apart))
+    lines.append(_averaging(f"{name} one-vs-rest, averaging", text, groups, 10, 15, **apart))
     return lines
 
 

@@ -64,13 +64,28 @@ def kernel(function: F) -> F:
     return _compiled(function, SAFE_FAST_MATH)
 
 
+def inner(function: F) -> F:
+    """`kernel` that other kernels take in whole.
+
+    A call left in machine code may end in any copy of the function that was loaded before, and
+    copies optimised in different places round differently: a fit with compiled kernels and one
+    with kernels from disk would differ in last digits.
+    """
+    return _compiled(function, SAFE_FAST_MATH, forceinline=True)
+
+
 def exact(function: F) -> F:
     """`kernel` whose arithmetic is done as written: for code that proves its last bit right."""
     return _compiled(function, set())
 
 
-def _compiled(function: F, fastmath: set[str]) -> F:
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "no_cfunc_wrapper": True}
+def _compiled(function: F, fastmath: set[str], **more: Any) -> F:
+    options: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": fastmath,
+        "no_cfunc_wrapper": True,
+        **more,
+    }
     if CACHE is None:
         return numba.njit(**options)(function)
     before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(CACHE)

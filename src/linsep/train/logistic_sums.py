@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
+from linsep._compile import inner, kernel
 from linsep.data.chunks import BLOCK
 from linsep.train.blocks import Blocks, Crew, add_up
 from linsep.train.sigmoid import exp_of_negative, log_of_one_plus
@@ -138,7 +138,7 @@ def _blocks(X, signs, c, w, b, first, last, parts):  # type: ignore[no-untyped-d
         _block(X[start:stop], signs[start:stop], own, w, b, none, parts[k])
 
 
-@kernel
+@inner
 def _block(X, signs, c, w, b, D, out):  # type: ignore[no-untyped-def]
     """One block: v₊, v₋, losses, Σα and mistakes into `out`; curvatures into D unless empty."""
     n = X.shape[0]
@@ -157,7 +157,7 @@ def _block(X, signs, c, w, b, D, out):  # type: ignore[no-untyped-def]
                 D[start + i] = room[1, i]
 
 
-@kernel
+@inner
 def add_chunk(rows, y, w, b, room, whole, v, out):  # type: ignore[no-untyped-def]
     """Add the sums of a few rows to `out`; their weights are room[0], their curvatures go to
     room[1]."""
@@ -198,7 +198,7 @@ def add_chunk(rows, y, w, b, room, whole, v, out):  # type: ignore[no-untyped-de
     out[2 * d + 4] += wrong
 
 
-@kernel
+@inner
 def _scores(X, w, b, z):  # type: ignore[no-untyped-def]
     """zᵢ ← ⟨w, xᵢ⟩ + b, four rows at a time: each weight is loaded once for the four"""
     n, d = X.shape
@@ -221,7 +221,7 @@ def _scores(X, w, b, z):  # type: ignore[no-untyped-def]
         z[i] = s0 + b
 
 
-@kernel
+@inner
 def _combine(X, p, q, v, u):  # type: ignore[no-untyped-def]
     """v ← v + Σ pᵢxᵢ and u ← u + Σ qᵢxᵢ"""
     n, d = X.shape
