@@ -34,6 +34,24 @@ def python(program, **environment):
     )
 
 
+SUMS = """
+import numpy as np
+from linsep import LogisticRegression
+rng = np.random.default_rng(0)
+X = rng.integers(-9, 10, (200_000, 20)).astype(float)
+y = X[:, 0] + X[:, 1] + rng.integers(-9, 10, 200_000) > 0
+print(LogisticRegression().fit(X, y).coef_.tobytes().hex())
+"""
+
+
+def test_kernels_compiled_now_and_kernels_from_disk_round_alike(tmp_path):
+    compiled = python(SUMS, LINSEP_CACHE=tmp_path)
+    assert compiled.stderr
+    from_disk = python(SUMS, LINSEP_CACHE=tmp_path)
+    assert not from_disk.stderr
+    assert from_disk.stdout == compiled.stdout
+
+
 def test_a_cold_start_says_one_line_and_a_warm_one_none(tmp_path):
     cold = python(FIT, LINSEP_CACHE=tmp_path)
     assert cold.stdout == "separated\n"

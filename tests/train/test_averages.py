@@ -1,5 +1,7 @@
 """The average follows the weights from another thread, and no byte tells."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -50,6 +52,12 @@ def test_parts_and_the_whole_have_the_same_average(text):
     for start in range(0, 3000, 700):
         parts.partial_fit(X[start : start + 700], y[start : start + 700], classes=range(5))
     assert model(parts) == model(whole)
+
+
+def test_a_learner_keeps_no_rows_of_its_last_part(text):
+    X, y = text
+    parts = Perceptron(keep="average").partial_fit(X, y, classes=range(5))
+    assert len(pickle.dumps(parts)) < X.data.nbytes
 
 
 def test_an_interrupt_leaves_the_average_of_the_passes_made(text):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -148,3 +149,25 @@ def test_data_that_is_not_there_is_named_and_exits_with_three():
     done = linsep("compare", "nowhere.csv")
     assert (done.returncode, done.stdout) == (3, "")
     assert "nowhere.csv" in done.stderr
+
+
+def test_errors_of_reading_name_options_of_the_command_line(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("1 0:1 3:2\n0 1:1 2:2\n")
+    done = linsep("fit", str(path), "--base", "1")
+    assert done.returncode == 3 and "pass --base 0" in done.stderr
+    table = tmp_path / "t.csv"
+    table.write_text("a,b,y\n1,2,p\n3,x,q\n5,6,p\n7,8,q\n9,1,p\n")
+    done = linsep("fit", str(table))
+    assert done.returncode == 3
+    assert "--column 'b=text'" in done.stderr and "--bad-rows skip" in done.stderr
+
+
+def test_the_documented_exit_codes_are_those_of_the_program():
+    from linsep.views import cli
+    from linsep.views.cli.fit import NOT_CONVERGED
+
+    text = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    rows = dict(re.findall(r"^\| (\d+) \| ([^|]+) \|", text, re.MULTILINE))
+    codes = {cli.FAILURE, cli.USAGE, cli.BAD_DATA, cli.BAD_MODEL, cli.INTERRUPTED, NOT_CONVERGED}
+    assert {int(code) for code in rows} == {0} | codes

@@ -376,16 +376,6 @@ def test_every_option_is_in_the_documents(name):
             assert f"`{option}" in part, option
 
 
-def test_the_documented_exit_codes_are_those_of_the_program():
-    from linsep.views import cli
-    from linsep.views.cli.fit import NOT_CONVERGED
-
-    text = (DOCS / "command-line.md").read_text()
-    rows = dict(re.findall(r"^\| (\d+) \| ([^|]+) \|", text, re.MULTILINE))
-    codes = {cli.FAILURE, cli.USAGE, cli.BAD_DATA, cli.BAD_MODEL, cli.INTERRUPTED, NOT_CONVERGED}
-    assert {int(code) for code in rows} == {0} | codes
-
-
 def test_completion_is_offered_for_the_shells_the_documents_name():
     shells = re.findall(r"_LINSEP_COMPLETE=(\w+)_source", (DOCS / "command-line.md").read_text())
     assert shells == ["bash", "zsh", "fish"]
@@ -397,17 +387,6 @@ def test_completion_is_offered_for_the_shells_the_documents_name():
             text=True, check=True,
         )  # fmt: skip
         assert "linsep" in done.stdout
-
-
-def test_errors_of_reading_name_options_of_the_command_line(tmp_path):
-    path = tmp_path / "t.svm"
-    path.write_text("1 0:1 3:2\n0 1:1 2:2\n")
-    code, _, told = process("fit", path, "--base", "1")
-    assert code == 3 and "pass --base 0" in told
-    table = tmp_path / "t.csv"
-    table.write_text("a,b,y\n1,2,p\n3,x,q\n5,6,p\n7,8,q\n9,1,p\n")
-    code, _, told = process("fit", table)
-    assert code == 3 and "--column 'b=text'" in told and "--bad-rows skip" in told
 
 
 def test_a_fit_that_met_trouble_says_why(people):

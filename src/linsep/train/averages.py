@@ -112,6 +112,7 @@ class Averages:
         self._hand_over()
         if self._pool is not None:
             self._pool.submit(int).result()  # comes after all the others
+        self._rows = None  # a learner that is kept does not keep its rows
         return self._U
 
     def close(self) -> None:
