@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import linsep as linsep_package
+from linsep.learners.base import LinearClassifier
 from linsep.views.cli import Commands, group
-from linsep.views.cli.compare import LEARNERS
+from linsep.views.cli.compare import LEARNERS, _chosen
 
 LINSEP = [sys.executable, "-c", "from linsep.views.cli import main; main()"]
 
@@ -137,12 +138,26 @@ def test_demo_ends_with_a_proof_and_a_bound_that_holds(tmp_path):
 def test_compare_shows_every_learner_and_agrees_with_its_json():
     table = linsep("compare", "iris", check=True).stdout
     rows = [json.loads(line) for line in linsep("compare", "iris", "--json").stdout.splitlines()]
-    assert len(rows) == len(LEARNERS)
+    assert [row["learner"] for row in rows] == LEARNERS
     for row in rows:
         line = next(line for line in table.splitlines() if line.startswith(row["learner"] + " "))
         assert f"{row['test_error']:.2%}" in line
         assert row["status"] in line
-    assert rows[0]["train_error"] == 0  # the perceptron separates the rows, or says why not
+    made = {row["learner"]: row for row in rows}
+    assert made["Perceptron"]["train_error"] == 0  # it separates the rows, or says why not
+
+
+def test_compare_takes_every_classifier_there_is_or_those_asked_for(capsys):
+    found = {name: getattr(linsep_package, name) for name in linsep_package.__all__}
+    classifiers = {
+        name for name, one in found.items() if LinearClassifier in getattr(one, "__bases__", ())
+    }
+    assert set(LEARNERS) == classifiers
+    asked = linsep("compare", "iris", "--learner", "LinearSVC", "--json", check=True).stdout
+    assert [json.loads(line)["learner"] for line in asked.splitlines()] == ["LinearSVC"]
+    assert set(LEARNERS) - set(_chosen((), 10_001)) == {"KernelPerceptron"}
+    assert "--learner KernelPerceptron" in capsys.readouterr().err
+    assert _chosen(("KernelPerceptron",), 10_001) == ["KernelPerceptron"]
 
 
 def test_data_that_is_not_there_is_named_and_exits_with_three():
