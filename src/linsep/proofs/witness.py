@@ -41,8 +41,8 @@ def reduce(M: Floats, alpha: Floats, seed: int = 0) -> Array:
 
     Examples
     --------
-    >>> square = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
-    >>> reduce(square, np.full(4, 0.25)).tolist() in ([0, 1], [2, 3])
+    >>> rows = np.array([[2.0, 0.0], [-1.0, 1.0], [-1.0, -1.0], [-1.0, -1.0]])
+    >>> reduce(rows, np.array([1.0, 1.0, 0.5, 0.5])).tolist() in ([0, 1, 2], [0, 1, 3])
     True
     """
     A = np.hstack([M[:, M.any(axis=0)], np.ones((len(M), 1))])

@@ -226,7 +226,7 @@ def prepare(
     if penalty > 0:  # the penalty of a scaled weight is penalty · scale²: keep it finite
         exponent = np.minimum(exponent, math.floor(330 - math.log2(penalty) / 2))
     scale = np.ldexp(1.0, np.clip(exponent, -limit, limit).astype(np.int64)).astype(X.dtype)
-    shift = mean.astype(X.dtype) if fit_intercept else np.empty(0, X.dtype)
+    shift = np.where(far, mean, 0.0).astype(X.dtype) if far.any() else np.empty(0, X.dtype)
     return Columns(shift, scale)
 
 

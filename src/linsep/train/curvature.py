@@ -33,6 +33,7 @@ class Curvature:
         np.divide(1.0, np.sqrt(diagonal), out=self.scale, where=diagonal > 0)
         A = H * self.scale * self.scale[:, None]
         self._root: Floats | None = None
+        self._dropped: Floats = np.zeros((len(H), 0))
         A.flat[:: len(A) + 1] = 1.0 + digits
         try:
             self._factor = sl.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
@@ -44,6 +45,7 @@ class Curvature:
             values, vectors = np.linalg.eigh(A)
             keep = values > 4 * len(A) * digits * max(1.0, float(values[-1]))
             self._root = vectors[:, keep] / np.sqrt(values[keep]) * self.scale[:, None]
+            self._dropped = vectors[:, ~keep] * self.scale[:, None]
 
     @property
     def singular(self) -> bool:
@@ -56,6 +58,13 @@ class Curvature:
             return self._root @ (self._root.T @ g)
         y: Any = sl.cho_solve((self._factor, True), self.scale * g, check_finite=False)
         return self.scale * y
+
+    def overlooks(self, g: Floats) -> bool:
+        """Whether g falls along a direction that was left out by more than its last digits.
+
+        Then nothing that H says bounds how far F can still fall.
+        """
+        return float(np.linalg.norm(g @ self._dropped)) > 64 * float(np.finfo(np.float64).eps)
 
     def whiten(self) -> Floats:
         """Q with QQᵀ = H⁻¹, so that ‖Qᵀx‖ is the length of x measured by H⁻¹."""

@@ -245,8 +245,9 @@ class _Run:
                     break
                 t /= 2
                 if self.status is None and t < 1e-9:
-                    radius2 = self.problem.sums.widest(curvature.whiten())
-                    self.gap = min(self.gap, decrease_left(decrement2, radius2))
+                    if not curvature.overlooks(p.gradient):
+                        radius2 = self.problem.sums.widest(curvature.whiten())
+                        self.gap = min(self.gap, decrease_left(decrement2, radius2))
                     self.status = self._at_rounding(p)
                 if self.status is not None:
                     return
@@ -261,7 +262,8 @@ class _Run:
         near = decrement2 <= 2 * max(asked, 1e-6 * p.value)
         radius2 = math.inf
         # The dual bound needs a penalty, and one that is not lost in rounding.
-        if self.gap > asked and near and (stuck or p.gap == math.inf):
+        known = not curvature.overlooks(p.gradient)
+        if self.gap > asked and near and known and (stuck or p.gap == math.inf):
             radius2 = problem.sums.widest(curvature.whiten())
             self.gap = min(self.gap, decrease_left(decrement2, radius2))
         # Below 1e-8 the weights are asked for as many digits: ‖step‖² by the Hessian, relative.

@@ -2,8 +2,9 @@
 
     H = Σ cᵢ (diag pᵢ − pᵢpᵢᵀ) ⊗ x̃ᵢx̃ᵢᵀ + ridge,   x̃ = (x, 1)
 
-Adding one vector to all classes' weights changes no probability: where no penalty decides, that
-direction is filled in, so that it is neither a step nor a singularity.
+Adding one vector to all classes' weights changes no probability, and a penalty wants the mean of
+the classes' weights to be zero. So it is zero from the start, and that direction is filled in: it
+is neither a step nor a singularity, however weak the penalty.
 """
 
 import math
@@ -56,6 +57,7 @@ def by_newton(
 ) -> tuple[Point, float, int, Status]:
     """From p, after some passes: the point reached, what is left, passes, and how it ended."""
     b, before, fell = p.b.astype(np.float64), math.inf, math.inf
+    p = full.point(p.W - p.W.mean(axis=0), p.b)
     while True:
         full.value(p.W, p.b)
         P = full.sums.probabilities()
@@ -65,7 +67,8 @@ def by_newton(
         decrement2 = float(g @ step)
         gap, far = full.gap(p), True
         stuck = at_rounding(decrement2, before, p.value, fell)
-        if decrement2 <= 1e-3 * p.value and (stuck or gap == math.inf):
+        blind = curvature.overlooks(g)
+        if decrement2 <= 1e-3 * p.value and (stuck or gap == math.inf) and not blind:
             radius2 = _widest(full, curvature.whiten())
             gap, far = min(gap, decrease_left(decrement2, radius2)), decrement2 * radius2 > 0.1
         status = _judge(p, gap, decrement2, stuck, tol)
@@ -77,6 +80,7 @@ def by_newton(
             return p, gap, passes, status
         before, t = decrement2, 1.0
         dW, db = _unflat(step, len(b), full.fit_intercept)
+        dW = dW - dW.mean(axis=0)
         while True:
             q = full.point(p.W - t * dW, p.b - t * db)
             passes += 1
@@ -84,7 +88,7 @@ def by_newton(
                 break
             t /= 2
             if t < 1e-9 or passes >= max_iter:
-                if t < 1e-9:  # no step lowers F by more than rounding raises it
+                if t < 1e-9 and not blind:  # no step lowers F by more than rounding raises it
                     bound = decrease_left(decrement2, _widest(full, curvature.whiten()))
                     gap = min(gap, bound)
                 near = gap <= max(tol, 1e-11) * p.value
@@ -148,9 +152,10 @@ def hessian(objective: Objective, P: Array) -> Floats:
         p = P[start:stop] * np.sqrt(c)[:, None]
         T = (p[:, :, None] * X[:, None, :]).reshape(len(X), -1)  # √cᵢ (pᵢ ⊗ x̃ᵢ)
         H = -np.dot(T.T, T).reshape(K, size, K, size)
-        for i in range(K):
-            A = X * np.sqrt(c * P[start:stop, i])[:, None]
-            H[i, :, i] += np.dot(A.T, A)
+        rest = _rest(P[start:stop])
+        for i in range(K):  # p(1 − p), not p − p²: a row that is nearly decided counts a little
+            A = X * np.sqrt(c * P[start:stop, i] * rest[:, i])[:, None]
+            H[i, :, i] = np.dot(A.T, A)
         return H
 
     H = np.zeros((K, size, K, size))
@@ -162,12 +167,23 @@ def hessian(objective: Objective, P: Array) -> Floats:
     for i in range(K):
         H[i, each[:-1], i, each[:-1]] += objective.ridge
     filling = np.einsum("kiki->i", H) / K**2
-    if objective.ridge.any():
-        filling[:-1] = 0.0
     for i in range(K):
         for j in range(K):
             H[i, each, j, each] += filling
     return H.reshape(K * size, K * size)
+
+
+def _rest(P: Array) -> Floats:
+    """1 − p with all its digits: the sum of the other classes' probabilities.
+
+    >>> _rest(np.array([[1.0, 1e-30, 2e-30]]))
+    array([[3.e-30, 1.e+00, 1.e+00]])
+    """
+    P = P.astype(np.float64, copy=False)
+    rest = np.zeros_like(P)
+    rest[:, 1:] += np.cumsum(P[:, :-1], axis=1)
+    rest[:, :-1] += np.cumsum(P[:, :0:-1], axis=1)[:, ::-1]
+    return rest
 
 
 def _widest(full: Objective, whiten: Floats) -> float:
