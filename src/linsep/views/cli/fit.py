@@ -131,11 +131,12 @@ def _learner(asked: dict[str, Any]) -> Any:
 
 
 def _train(learner: Any, source: Any, settings: dict[str, Any]) -> None:
-    if source.encoding is not None:
+    from linsep.views.sources import Rows
+
+    if isinstance(source, Rows):
+        learner.fit(*source.load(), **settings)
+    else:  # not a look at source.encoding: to settle it now would read the file once more
         learner.fit(source, **settings)
-        return
-    X, y = source.load()
-    learner.fit(X, y, **settings)
 
 
 def _report(
