@@ -140,6 +140,13 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_file(tmp_path, monkey
         linsep.read(write(tmp_path, text), quote='"').load()
 
 
+def test_a_quote_that_swallows_every_row_of_a_short_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"opened near '1,\"2,p' is not closed before the file"):
+        linsep.read(write(tmp_path, 'a,b,y\n1,"2,p\n3,4,q\n5,6,p\n')).load()
+    with pytest.raises(DataError, match="line 4: unexpected end of data"):
+        linsep.read(write(tmp_path, 'a,b,y\n1,2,p\n3,4,q\n5,"6,p\n')).load()
+
+
 def test_wide_tables_long_names_and_odd_names(tmp_path):
     width = 3000
     head = ",".join([*(f"c{j}" for j in range(width)), "y"])

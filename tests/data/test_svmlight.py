@@ -120,6 +120,17 @@ def test_a_bad_line_is_named_by_line_and_column(tmp_path, text, told):
         load(tmp_path, text).load()
 
 
+@pytest.mark.parametrize("line", ["1 -1:1", "1 1: 2", "1,2", "a b c", "1 :2"])
+@pytest.mark.parametrize("name", ["t.svm", "t.libsvm", "t.svmlight"])
+def test_a_file_named_svmlight_is_never_taken_for_a_table(tmp_path, name, line):
+    path = tmp_path / name
+    path.write_text(f"{line}\n-1 2:1\n")
+    with pytest.raises(DataError, match="line 1, column"):
+        linsep.read(path).load()
+    path.with_suffix(".txt").write_text("1 1:2\n-1 2:1\n")  # other names leave it to the lines
+    assert linsep.read(path.with_suffix(".txt")).load()[0].shape == (2, 2)
+
+
 def test_bad_lines_can_be_skipped_counted_and_listed(tmp_path):
     text = "1 1:1\nbad\n2 2:1e999\n3 2:1 1:1\n-1 2:0.5\n"
     skipped = load(tmp_path, text, bad_rows="skip")

@@ -234,7 +234,7 @@ def test_an_interrupted_fit_exits_with_130_and_keeps_the_best_model(tmp_path):
         (["score", __file__, "xor"], 4, "not a sound linsep model file"),
         (["inspect", "/dev/null"], 4, "regular"),
         (["export", "nowhere", "m.sql"], 4, "nowhere"),
-        (["fit", "xor", "--out", "/nowhere/m"], 1, "could not be written"),
+        (["fit", "xor", "--out", "/nowhere/m"], 1, "there is no folder"),
     ],
     ids=range(12),
 )

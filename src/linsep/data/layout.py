@@ -115,6 +115,11 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
     if header is None:
         header = _has_header(first, body, numeric, target, decimal, missing)
     if header and not body:
+        if len(rows) > 1 and "".join(lines).count(quote) % 2:
+            raise DataError(
+                f"{path}: a quote ({quote}) that is opened near {lines[1].strip()[:40]!r} is not "
+                "closed before the file ends; close it, or pass quote= if another sign quotes."
+            )
         raise DataError(f"{path} holds one line, {delimiter.join(first)!r}; rows are wanted.")
     names = unique_names(first) if header else [str(j) for j in range(width)]
     kinds = ["number" if one else "text" for one in numeric]

@@ -260,6 +260,12 @@ def recognise(path: Path) -> str:
 
 
 def _text_format(path: Path, start: bytes) -> str:
+    name = path.name
+    for suffix in SUFFIXES:
+        name = name.removesuffix(suffix)
+    named = _SUFFIXES.get(Path(name).suffix, "csv")
+    if named == "svmlight":
+        return named  # lines that are none are told of as such, not taken for words of a table
     for line in start.removeprefix(b"\xef\xbb\xbf").splitlines()[:20]:
         words = line.partition(b"#")[0].split()
         if words and all(w.partition(b":")[0] == b"qid" or _pair(w) for w in words[1:]):
@@ -267,10 +273,7 @@ def _text_format(path: Path, start: bytes) -> str:
                 return "svmlight"
         elif words:
             return "csv"
-    name = path.name
-    for suffix in SUFFIXES:
-        name = name.removesuffix(suffix)
-    return _SUFFIXES.get(Path(name).suffix, "csv")
+    return named
 
 
 def _pair(word: bytes) -> bool:

@@ -48,6 +48,18 @@ base = click.option(
     help="Whether svmlight features count from 0 or from 1, where the file does not tell.",
 )
 
+READING = ("format", "delimiter", "quote", "decimal", "header", "skip", "encoding", "missing",
+           "fill", "n_features", "memory", "cache")  # fmt: skip
+
+reading = click.option(
+    "--read",
+    "reading",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="How to read DATA, where it should not be judged, such as encoding=latin-1, skip=2 or "
+    f"delimiter=tab: {', '.join(READING)}, as in linsep.read. May be given several times.",
+)
+
 
 def split_classes(text: str | None) -> list[str] | None:
     """The classes in '--classes 0,1'."""
@@ -72,9 +84,58 @@ def split_columns(pairs: tuple[str, ...]) -> dict[str, str] | None:
     return found or None
 
 
+_SIGNS = {"tab": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
+
+
+def how_to_read(
+    columns: tuple[str, ...] = (), base: str | None = None, reading: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """What --column, --base and --read ask of `linsep.read`.
+
+    >>> how_to_read(("city=hash",), "0", ("skip=2", "missing=-,none"))
+    {'skip': 2, 'missing': ['-', 'none'], 'columns': {'city': 'hash'}, 'base': 0}
+    """
+    found: dict[str, Any] = {}
+    for pair in reading:
+        name, sign, text = pair.partition("=")
+        if not sign or name not in READING:
+            raise click.BadParameter(
+                f"{pair!r}; give NAME=VALUE, with a name of {', '.join(READING)}.",
+                param_hint="--read",
+            )
+        found[name] = _read_value(name, text)
+    kinds = split_columns(columns)
+    found |= {} if kinds is None else {"columns": kinds}
+    return found | ({} if base is None else {"base": int(base)})
+
+
+def _read_value(name: str, text: str) -> Any:
+    if name in ("header", "skip", "n_features", "memory"):
+        found, wanted = value(text), "a whole number >= 0"
+        fine = type(found) is int and found >= 0
+        if name == "header":
+            fine, wanted = isinstance(found, bool), "true or false"
+        if not fine:
+            raise click.BadParameter(f"{name} is {text!r}; give {wanted}.", param_hint="--read")
+        return found
+    if name in ("delimiter", "quote", "decimal"):
+        text = _SIGNS.get(text, text)
+        if len(text) != 1:
+            raise click.BadParameter(
+                f"{name} is {text!r}; give one character, or one of {', '.join(_SIGNS)}.",
+                param_hint="--read",
+            )
+        return text
+    return text.split(",") if name == "missing" else text
+
+
 _OPTIONS = (
     (r"pass base=(\d)", r"pass --base \1"),
     (r"bad_rows='skip'", "--bad-rows skip"),
+    (r"pass (encoding)='([\w-]+)'", r"pass --read \1=\2"),
+    (r"pass (skip|n_features)=", r"pass --read \1=NUMBER"),
+    (r"pass quote=", "pass --read quote=SIGN"),
+    (r"pass cache=", "pass --read cache=FOLDER"),
     (r"columns=\{\.\.\.: '(\w+)'\}", r"--column NAME=\1"),
     (r"columns=\{'([^']*)': '(\w+)'\}", r"--column '\1=\2'"),
     (r"^columns (names|says|drops)", r"--column \1"),

@@ -59,31 +59,37 @@ def open_source(
     target: str | None = None,
     classes: list[str] | None = None,
     bad_rows: str = "fail",
-    columns: dict[str, str] | None = None,
     like: Any = None,
-    base: str | None = None,
+    **reading: Any,
 ) -> Any:
-    """An embedded set, or the rows of files, ready to be walked or fitted."""
-    if name == "-" or Path(name).exists() or any(sign in name for sign in "*?["):
+    """An embedded set, or the rows of files, ready to be walked or fitted.
+
+    `reading` are more keywords of `linsep.read`.
+    """
+    require_there("DATA", name)
+    if _is_read(name):
         from linsep.data.reading import read
 
         known = _encoding(like, target)
         wanted = None if known is not None else target
-        return read(
-            name,
-            target=wanted,
-            classes=classes,
-            bad_rows=bad_rows,
-            columns=columns,
-            like=known,
-            base=None if base is None else int(base),
+        return read(name, wanted, classes=classes, bad_rows=bad_rows, like=known, **reading)
+    if target is not None or reading:
+        asked = "--target" if target is not None else f"{next(iter(reading))} of how to read it"
+        raise ParameterError(
+            f"{name} is an embedded set, whose columns are settled; leave out {asked}."
         )
-    if name not in EMBEDDED:
-        known_sets = ", ".join(EMBEDDED)
-        raise DataError(f"DATA is {name!r}: no such file, nor an embedded set ({known_sets}).")
-    if target is not None or columns is not None:
-        raise ParameterError(f"{name} is an embedded set, whose labels have a fixed place.")
     return Rows(name, *_kept(*_embedded(name), classes))
+
+
+def require_there(option: str, name: str) -> None:
+    """Refuse a name that is neither a file nor an embedded set."""
+    if not _is_read(name) and name not in EMBEDDED:
+        known_sets = ", ".join(EMBEDDED)
+        raise DataError(f"{option} is {name!r}: no such file, nor an embedded set ({known_sets}).")
+
+
+def _is_read(name: str) -> bool:
+    return name == "-" or Path(name).exists() or any(sign in name for sign in "*?[")
 
 
 def _encoding(model: Any, target: str | None) -> Any:
@@ -101,10 +107,14 @@ def _encoding(model: Any, target: str | None) -> Any:
 
 
 def open_data(
-    name: str, target: str | None = None, classes: list[str] | None = None, bad_rows: str = "fail"
+    name: str,
+    target: str | None = None,
+    classes: list[str] | None = None,
+    bad_rows: str = "fail",
+    **reading: Any,
 ) -> tuple[Any, Any]:
     """Rows and labels of an embedded set or of the file `name`, in memory."""
-    X, y = open_source(name, target, classes, bad_rows).load()
+    X, y = open_source(name, target, classes, bad_rows, **reading).load()
     return X, y
 
 

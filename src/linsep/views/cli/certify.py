@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from linsep.views import arguments
 @arguments.target
 @arguments.classes
 @arguments.bad_rows
+@arguments.columns
+@arguments.base
+@arguments.reading
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -34,6 +38,9 @@ def command(
     target: str | None,
     classes: str | None,
     bad_rows: str,
+    columns: tuple[str, ...],
+    base: str | None,
+    reading: tuple[str, ...],
     out: Path | None,
     certificate: Path | None,
     time_limit: float | None,
@@ -51,9 +58,12 @@ def command(
       linsep certify mnist/ --classes 0,1 --out zero-one.json
       linsep certify covtype.csv.gz --target "Cover_Type == 2"
     """
+    from linsep.views.places import require_place
     from linsep.views.sources import open_data
 
-    X, y = open_data(data, target, arguments.split_classes(classes), bad_rows)
+    require_place("--out", out)
+    how = arguments.how_to_read(columns, base, reading)
+    X, y = open_data(data, target, arguments.split_classes(classes), bad_rows, **how)
     if certificate is not None:
         _check(X, y, data, certificate, as_json)
         return
@@ -71,12 +81,11 @@ def command(
     if out is None:
         click.echo("Keep the certificate with --out FILE.", err=True)
     else:
-        how = "".join(f" {name} '{text}'" for name, text in
-                      (("--target", target), ("--classes", classes)) if text)  # fmt: skip
-        click.echo(
-            f"Certificate in {out}; check it with: linsep certify {data}{how} --verify {out}",
-            err=True,
-        )
+        given = [("--target", target), ("--classes", classes), ("--base", base)]
+        given += [("--column", one) for one in columns] + [("--read", one) for one in reading]
+        again = ["linsep", "certify", data, *(w for pair in given if pair[1] for w in pair)]
+        told = shlex.join([*map(str, again), "--verify", str(out)])
+        click.echo(f"Certificate in {out}; check it with: {told}", err=True)
 
 
 def _prove(X: Any, y: Any, time_limit: float | None, out: Path | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ BAD_DATA = 3
 @arguments.classes
 @arguments.columns
 @arguments.base
+@arguments.reading
 @click.option("--bad-rows", metavar="FILE", help="List rows that cannot be read in this CSV file.")
 @arguments.as_json
 def command(
@@ -24,6 +25,7 @@ def command(
     classes: str | None,
     columns: tuple[str, ...],
     base: str | None,
+    reading: tuple[str, ...],
     bad_rows: str | None,
     as_json: bool,
 ) -> None:
@@ -40,8 +42,8 @@ def command(
     from linsep.views.sources import Rate, open_source
 
     wanted = arguments.split_classes(classes)
-    kinds = arguments.split_columns(columns)
-    source = open_source(data, target, wanted, bad_rows or "skip", kinds, base=base)
+    how = arguments.how_to_read(columns, base, reading)
+    source = open_source(data, target, wanted, bad_rows or "skip", **how)
     counts: dict[Any, int] = {}
     rate = Rate("checking")
     encoding = source.encoding

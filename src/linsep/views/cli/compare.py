@@ -18,6 +18,9 @@ REPEAT_BELOW = 10.0  # seconds; a first fit may have compiled its kernels
 @arguments.target
 @arguments.classes
 @arguments.bad_rows
+@arguments.columns
+@arguments.base
+@arguments.reading
 @click.option(
     "--test-share",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -36,6 +39,9 @@ def command(
     target: str | None,
     classes: str | None,
     bad_rows: str,
+    columns: tuple[str, ...],
+    base: str | None,
+    reading: tuple[str, ...],
     test_share: float,
     learners: tuple[str, ...],
     as_json: bool,
@@ -48,7 +54,8 @@ def command(
     """
     from linsep.views.sources import open_data
 
-    X, y = open_data(data, target, arguments.split_classes(classes), bad_rows)
+    how = arguments.how_to_read(columns, base, reading)
+    X, y = open_data(data, target, arguments.split_classes(classes), bad_rows, **how)
     if not as_json:
         names = f"{'learner':<28}{'train err':>10}{'test err':>10}{'margin':>10}{'gap':>9}{'s':>8}"
         click.echo(f"{names}  end")

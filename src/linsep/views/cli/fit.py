@@ -34,7 +34,7 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
 @click.option(
     "--trace",
     metavar="FILE",
-    help="Write every correction of the run as JSON lines; linsep film shows them.",
+    help="Write every correction of the run as JSON lines, for linsep film; - is standard output.",
 )
 @click.option("--report", metavar="HTML", help="Write one page about the model and its errors.")
 @click.option(
@@ -46,6 +46,7 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
 @arguments.bad_rows
 @arguments.columns
 @arguments.base
+@arguments.reading
 @click.option("--strict", is_flag=True, help="Exit with 5 where the fit did not reach its goal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 @arguments.as_json
@@ -63,8 +64,7 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
       zcat big.csv.gz | linsep fit - --target y --out y.linsep --json
     """
     out = asked["out"]
-    if asked["resume"] and (out is None or out == "-"):
-        raise click.UsageError("--resume keeps its checkpoint beside the model: give --out FILE.")
+    _foresee(data, as_json, asked)
     learner, source, record, texts = _fit(data, **asked)
     for note in source.notes if not asked["quiet"] else []:
         click.echo(note, err=True)
@@ -72,12 +72,12 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
         record["model"] = _keep(learner, out)
     if asked["report"] is not None:
         record["report"] = _write_report(learner, source, asked["report"])
-    if as_json and out != "-":
+    if as_json:
         import json
 
         click.echo(json.dumps(record))
     else:
-        click.echo("\n".join(texts), err=out == "-")
+        click.echo("\n".join(texts), err="-" in (out, asked["trace"]))
         _next_steps(data, out, asked)
     if record["status"] == "interrupted":
         kept = out if out not in (None, "-") else "nowhere: no --out was given"
@@ -85,6 +85,25 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
         sys.exit(INTERRUPTED)
     if strict and not record["reached"]:
         sys.exit(NOT_CONVERGED)
+
+
+def _foresee(data: str, as_json: bool, asked: dict[str, Any]) -> None:
+    """Refuse before the fit what would otherwise be refused after it."""
+    from linsep.views.places import require_one, require_place
+    from linsep.views.sources import require_there
+
+    if asked["resume"] and asked["out"] in (None, "-"):
+        raise click.UsageError("--resume keeps its checkpoint beside the model: give --out FILE.")
+    writes = {f"--{name}": asked[name] == "-" for name in ("out", "trace")}
+    require_one("output", writes | {"--json": as_json})
+    require_one("input", {"DATA": data == "-", "--test": asked["test"] == "-"})
+    if asked["report"] == "-":
+        raise click.BadParameter("'-'; a report is a page: name a file.", param_hint="--report")
+    require_place("--out", asked["out"])
+    require_place("--trace", asked["trace"])
+    require_place("--report", asked["report"], ".html")
+    if asked["test"] is not None:
+        require_there("--test", asked["test"])
 
 
 def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
@@ -95,10 +114,8 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     from linsep.views.sources import open_source
 
     classes = arguments.split_classes(asked["classes"])
-    columns = arguments.split_columns(asked["columns"])
-    source = open_source(
-        data, asked["target"], classes, asked["bad_rows"], columns, base=asked["base"]
-    )
+    how = arguments.how_to_read(asked["columns"], asked["base"], asked["reading"])
+    source = open_source(data, asked["target"], classes, asked["bad_rows"], **how)
     learner = _learner(asked)
     settings: dict[str, Any] = {"verbose": not asked["quiet"]}
     if asked["resume"]:
@@ -111,7 +128,7 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
         for left in Path(settings["checkpoint"]).parent.glob(f"{Path(asked['out']).name}.check*"):
             left.unlink()
     if asked["trace"]:
-        getattr(learner, "learner_", learner).trace_.save(asked["trace"])
+        _write_trace(getattr(learner, "learner_", learner).trace_, asked["trace"])
     record, texts = _report(learner, source, data, seconds, asked)
     return learner, source, record, texts
 
@@ -149,11 +166,14 @@ def _report(
 
     model = as_model(learner)
     train = score_rows(model, source, "scoring", asked["quiet"])
-    found = None
+    found, left = None, 0
     if asked["test"]:
-        test = open_source(asked["test"], None, arguments.split_classes(asked["classes"]),
-                           asked["bad_rows"], like=model)  # fmt: skip
+        how = arguments.how_to_read(reading=asked["reading"])
+        kept = arguments.split_classes(asked["classes"])
+        bad_rows = _beside(asked["bad_rows"])
+        test = open_source(asked["test"], None, kept, bad_rows, like=model, **how)
         found = score_rows(model, test, "testing", asked["quiet"])
+        left = test.skipped
     proof = proof_of(learner)
     diagnosis = getattr(getattr(learner, "learner_", learner), "diagnosis_", None)
     record = {
@@ -176,7 +196,7 @@ def _report(
         "proof": proof,
         "seconds": seconds,
         "train": train.record(),
-        "test": None if found is None else found.record(),
+        "test": None if found is None else found.record() | {"skipped": left},
         "model": None,
         "report": None,
     }
@@ -191,7 +211,26 @@ def _report(
     lines += [f"Proof: {proof}"] if proof else []
     lines += ["", f"Training rows: {train.text()}"]
     lines += [] if found is None else ["", f"Test rows: {found.text()}"]
+    if left:
+        listed = "" if bad_rows == "skip" else f", and are listed in {bad_rows}"
+        lines.append(f"{left:,} test rows could not be read and were left out{listed}.")
     return record, lines
+
+
+def _beside(bad_rows: str) -> str:
+    """Where bad rows of the test data go: `bad.csv` is for those of the training data."""
+    if bad_rows in ("fail", "skip"):
+        return bad_rows
+    path = Path(bad_rows)
+    return str(path.with_name(f"{path.stem}-test{path.suffix}"))
+
+
+def _write_trace(trace: Any, path: str) -> None:
+    if path != "-":
+        trace.save(path)
+        return
+    for line in trace.lines():
+        click.echo(line)
 
 
 def _write_report(learner: Any, source: Any, path: str) -> str:

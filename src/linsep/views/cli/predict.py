@@ -17,6 +17,7 @@ from linsep.views import arguments
 @click.option("--out", metavar="FILE", default="-", show_default=True, help="Where to write.")
 @arguments.bad_rows
 @arguments.base
+@arguments.reading
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 @arguments.as_json
 def command(
@@ -27,6 +28,7 @@ def command(
     out: str,
     bad_rows: str,
     base: str | None,
+    reading: tuple[str, ...],
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -45,13 +47,16 @@ def command(
     # Threads of BLAS cost a tenth of a second to start, and wait for the reader anyway.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+    from linsep.views.places import require_place
     from linsep.views.sources import Rate, open_source
     from linsep.views.stored import open_model
 
+    require_place("--out", out)
     known = open_model(model)
     if proba:
         known._want_chances()
-    source = open_source(data, None, None, bad_rows, like=known, base=base)
+    how = arguments.how_to_read((), base, reading)
+    source = open_source(data, None, None, bad_rows, like=known, **how)
     rate = Rate("predicting", quiet or (out == "-" and sys.stdout.isatty()))
     write = _json_lines if as_json else _csv_lines
     if out == "-":

@@ -15,6 +15,7 @@ from linsep.views import arguments
 @arguments.classes
 @arguments.bad_rows
 @arguments.base
+@arguments.reading
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 @arguments.as_json
 def command(
@@ -24,6 +25,7 @@ def command(
     classes: str | None,
     bad_rows: str,
     base: str | None,
+    reading: tuple[str, ...],
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -45,7 +47,8 @@ def command(
 
     known = open_model(model)
     kept = arguments.split_classes(classes)
-    source = open_source(data, target, kept, bad_rows, like=known, base=base)
+    how = arguments.how_to_read((), base, reading)
+    source = open_source(data, target, kept, bad_rows, like=known, **how)
     found = score_rows(known, source, "scoring", quiet)
     if source.skipped:
         click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
