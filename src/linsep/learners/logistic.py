@@ -12,7 +12,7 @@ from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import explain, separation
 from linsep.model.chances import chances, log_chances
-from linsep.train import dual_descent, row_space
+from linsep.train import dual_descent, row_space, sparse_problem
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.losses import Logistic
 from linsep.train.multinomial import fit_softmax
@@ -173,15 +173,19 @@ class LogisticRegression(LinearClassifier):
                     f"solver='dual' is for l1_ratio=0; here it is {self.l1_ratio}. Use 'auto'."
                 )
             return "newton" if self.solver == "auto" else self.solver
+        short = sparse and problem.binary and sparse_problem.suits(problem.X)
         if self.solver == "auto":
-            return "newton" if not sparse else ("dual" if dual else "quasi-newton")
+            return "newton" if not sparse or short else ("dual" if dual else "quasi-newton")
         if self.solver == "dual" and not dual:
             raise ParameterError(
                 f"solver='dual' is for two classes and a finite C; here are {problem.n_classes} "
                 f"classes and C is {self.C}. Use solver='auto'."
             )
-        if self.solver == "newton" and sparse:
-            raise ParameterError("solver='newton' reads dense rows; X is sparse. Use 'auto'.")
+        if self.solver == "newton" and sparse and not short:
+            raise ParameterError(
+                "solver='newton' reads dense rows, or many short sparse ones; X is neither. Use "
+                "'auto'."
+            )
         return self.solver
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:

@@ -13,7 +13,7 @@ from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import explain
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
-from linsep.train import joint_hinge
+from linsep.train import joint_hinge, tall
 from linsep.train.blocks import Crew
 from linsep.train.dual_descent import Check, Solution
 from linsep.train.loop import Listener, Pass, Status
@@ -23,6 +23,7 @@ from linsep.train.order import seed_of
 from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
 from linsep.train.score_losses import Planes, ScoreLoss
+from linsep.train.supports import near_margin, supports
 
 Array = npt.NDArray[Any]
 
@@ -207,16 +208,18 @@ class LinearSVC(LinearClassifier):
 
         def fit(machine: Machine, k: int) -> Solution:
             alpha = None if before is None or before[2] is None else before[2][k]
+            start = None if before is None else (before[0][k], float(before[1][k]))
             if self.solver == "newton":
-                start = None if before is None else (before[0][k], float(before[1][k]))
+                if tall.suits(problem.X):
+                    return machine.by_looks(start)
                 found = machine.by_steps(machine.tol, self.max_iter, machine.listener, start)
                 return machine.finished(found)
             if self.solver == "dual":
                 return machine.finished(machine.by_passes(self.max_iter, alpha))
-            return machine.auto(alpha)
+            return machine.auto(alpha, start)
 
         if problem.binary:
-            signs = np.where(problem.codes == 1, 1.0, -1.0)
+            signs = np.where(problem.codes == 1, np.int8(1), np.int8(-1))
             machine = Machine(problem.X, signs, listener=_telling(listeners), **settings)
             found = [fit(machine, 0)]
             if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
@@ -272,9 +275,7 @@ class LinearSVC(LinearClassifier):
         self.intercept_ = np.asarray(found.b, problem.X.dtype)
         self.n_iter_ = found.n_iter
         self.objective_, self.gap_ = found.primal, max(0.0, found.relative_gap)
-        signs = self._score_loss.signs(problem.codes, len(self.coef_))
-        z = signs * (np.asarray(problem.X @ self.coef_.T) + self.intercept_)
-        self.support_ = np.flatnonzero((z <= 1).any(axis=1))
+        self.support_ = near_margin(problem, self._score_loss, self.coef_, self.intercept_)
         if hasattr(self, "dual_coef_"):
             del self.dual_coef_
         self._set_margin(problem)
@@ -328,11 +329,7 @@ class LinearSVC(LinearClassifier):
         self.objective_ = float(sum(one.primal for one in found))
         total = self.objective_ or 1.0
         self.gap_ = float(sum(one.gap for one in found)) / total
-        alpha = np.stack([one.alpha for one in found])
-        own = np.arange(problem.n_classes)[:, None] == problem.codes
-        signed = alpha * np.where(own[1:] if problem.binary else own, 1.0, -1.0)
-        self.support_ = np.flatnonzero(alpha.any(axis=0))
-        self.dual_coef_ = signed[:, self.support_]
+        self.support_, self.dual_coef_ = supports(problem, [one.alpha for one in found])
         self._n_rows = problem.n_rows
         self._set_margin(problem)
 

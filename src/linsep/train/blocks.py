@@ -7,9 +7,11 @@ thread. So the bytes of a result do not depend on how many threads there are.
 
 import math
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import islice
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -17,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
-from linsep.data.chunks import BLOCK, threads
+from linsep.data.chunks import BLOCK, threads, tree_sum
 from linsep.data.pages import Behind, rows_of
 
 Array = npt.NDArray[Any]
@@ -98,6 +100,21 @@ class Crew:
         if self._pool is None or len(items) < 2:
             return [function(item) for item in items]
         return list(self._pool.map(function, items))
+
+    def sum(self, function: Callable[[S], Array], items: Iterable[S]) -> Array:
+        """The sum of `function` over items along the tree of `add_up`, few parts held at a time."""
+        return tree_sum(self._in_order(function, items), np.add)
+
+    def _in_order(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+        if self._pool is None:
+            yield from map(function, items)
+            return
+        source = iter(items)
+        waiting = deque(self._pool.submit(function, one) for one in islice(source, 2 * self.size))
+        while waiting:
+            found = waiting.popleft().result()
+            waiting.extend(self._pool.submit(function, one) for one in islice(source, 1))
+            yield found
 
 
 def add_up(parts: Array) -> Array:

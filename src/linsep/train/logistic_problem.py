@@ -56,6 +56,9 @@ def duality_gap(ridge: Floats, gradient: Floats, s: Sums, fit_intercept: bool) -
 class Problem:
     """F = P / (C Σcᵢ) in prepared coordinates u: x′ = (x − shift)·scale, penalties lⱼ."""
 
+    sampled = True
+    """Whether a sample of many rows is to be solved first."""
+
     def __init__(
         self,
         X: Array,
@@ -76,7 +79,7 @@ class Problem:
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = np.append(penalty * scale * scale, 0.0)
         c = np.array([1 / n]) if weights is None else weights / total
-        self.sums = LogisticSums(
+        self.sums: Any = LogisticSums(
             Blocks(X, self.columns), signs.astype(np.int8, copy=False), c, crew
         )
         self.odds = self._log_odds()

@@ -92,19 +92,20 @@ class LogisticSums:
             _blocks(self.blocks.X, self.signs, self.c, w, b, first, last, parts)
             self.blocks.behind.took(TOGETHER * BLOCK)
 
-        def one(k: int) -> Floats | None:
+        def one(k: int) -> None:
+            _block(*self.part(k), w, b, _NONE, parts[k])
+
+        def curvature(k: int) -> Floats:
             X, signs, c = self.part(k)
-            D = _NONE if curved is None else np.empty(len(X))
+            D = np.empty(len(X))
             _block(X, signs, c, w, b, D, parts[k])
-            if curved is None:
-                return None
             B = np.empty((len(X), d + 1), curved)
             _weigh(X, D, B)
             return np.dot(B.T, B).astype(np.float64, copy=False)
 
         hessian = None
         if curved is not None:
-            hessian = add_up(np.array(self.crew.map(one, range(count))))
+            hessian = self.crew.sum(curvature, range(count))
         elif self.blocks.plain:
             self.crew.map(plain, range(0, count, TOGETHER))
         else:

@@ -4,7 +4,8 @@ Coordinate descent on the dual is fast where features are of one scale and C is 
 crawls elsewhere. Where one side of X is short, an interior point method (hinge) or Newton's method
 (squared hinge) takes ten to thirty steps whatever the scale. So: short work is left to the steps
 at once; elsewhere descent may make about as many passes as the steps would cost, and then they
-take over.
+take over. Many rows of few features are another matter (see `linsep.train.tall`): there a few looks
+at all rows are enough, and nothing is kept for each of them.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.train import dual_descent, interior, semismooth
+from linsep.train import dual_descent, interior, semismooth, tall
 from linsep.train.blocks import Crew
 from linsep.train.crew import Crew as Pair
 from linsep.train.dual_descent import Check, Solution
@@ -39,7 +40,7 @@ class Machine:
     Parameters
     ----------
     X : checked array or CSR matrix
-    signs : −1 or +1 for each row
+    signs : −1 or +1 for each row, of any type
     weights : cᵢ ≥ 0 of each row, or None where each counts once
     C, loss, fit_intercept, tol, max_iter, seed, n_jobs
         As of `linsep.train.dual_descent.solve`.
@@ -76,8 +77,18 @@ class Machine:
     def _common(self) -> dict[str, Any]:
         return {"fit_intercept": self.fit_intercept}
 
-    def auto(self, start: Array | None = None) -> Solution:
-        """The faster way; `start` are multipliers of a neighbouring problem."""
+    def auto(
+        self, start: Array | None = None, plane: tuple[Array, float] | None = None
+    ) -> Solution:
+        """The faster way; `start` are multipliers of a neighbouring problem, `plane` its weights"""
+        if tall.suits(self.X):
+            found = self.by_looks(plane)
+            left = self.max_iter - found.n_iter
+            if found.status is not Status.budget or left <= 0 or self.step > AT_ALL:
+                return found
+            more = self.by_steps(self.tol, left, self.listener, (found.w, found.b))
+            better = more.primal <= found.primal
+            return more._replace(n_iter=found.n_iter + more.n_iter) if better else found
         if start is not None:
             near = self.finished(self.unsettled(start))
             if near.status is Status.converged:
@@ -110,6 +121,14 @@ class Machine:
         if more.primal <= found.primal:
             found = more._replace(n_iter=made + more.n_iter)
         return self.finished(found)
+
+    def by_looks(self, start: tuple[Array, float] | None = None) -> Solution:
+        """Newton's method on sums over blocks, for many rows of few features."""
+        return tall.solve(
+            self.X, self.signs, self.weights, self.C, loss=self.loss, tol=self.tol,
+            max_iter=self.max_iter, start=start, listener=self.listener,
+            n_jobs=self._dual["n_jobs"], **self._common,
+        )  # fmt: skip
 
     def by_passes(self, max_iter: int, start: Array | None = None) -> Solution:
         """Coordinate descent on the dual."""
@@ -151,7 +170,7 @@ class Machine:
             alpha = np.where(alpha >= (1.0 - SNAP) * caps, caps, alpha)
         with Crew(1):
             better = polish(
-                self.X, self.signs, caps, alpha,
+                self.X, self.signs.astype(np.float64), caps, alpha,
                 squared=self.loss == "squared_hinge", fit_intercept=self.fit_intercept,
             )  # fmt: skip
         if better is None or not better.primal <= found.primal * (1 + 1e-12):
@@ -199,7 +218,7 @@ def one_vs_rest(
     settings |= {"listener": lambda check: halt.is_set(), "halt": halt, "ground": ground}
 
     def one(k: int) -> Solution:
-        signs = np.where(codes == k, 1.0, -1.0)
+        signs = np.where(codes == k, np.int8(1), np.int8(-1))
         machine = Machine(X, signs, n_jobs=1, lanes=1, **settings)
         found = fit(machine, k)
         halted = halt.is_set() and found.status is Status.stopped

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.train.basis import better_basis
@@ -33,6 +34,7 @@ from linsep.train.multinomial import fit_softmax
 from linsep.train.quasi_newton import Memory
 from linsep.train.sampling import pick
 from linsep.train.solution import Solution
+from linsep.train.sparse_problem import SparseProblem
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -59,7 +61,8 @@ def fit_logistic(
 
     Parameters
     ----------
-    X : checked C-contiguous float32 or float64 array
+    X : checked C-contiguous float32 or float64 array, or a CSR matrix of many short rows (see
+        `linsep.train.sparse_problem.suits`)
     signs : array of −1 and +1
     weights : cᵢ ≥ 0, or None where each row counts once
     C : weight of the losses; infinity stands for no penalty (maximum likelihood)
@@ -88,7 +91,7 @@ def fit_logistic(
         "n_jobs": n_jobs,
         "listener": listener,
     }
-    basis = better_basis(X, C, fit_intercept)
+    basis = None if sp.issparse(X) else better_basis(X, C, fit_intercept)
     if basis is None:
         return _solve(X, signs, weights, float(C), start, options)
     if start is not None:
@@ -106,14 +109,15 @@ def _solve(
     start: tuple[Array, float] | None,
     options: dict[str, Any],
 ) -> Solution:
-    if X.shape[1] > _WIDE:
+    kind: type[Problem] = SparseProblem if sp.issparse(X) else Problem
+    if X.shape[1] > _WIDE and kind is Problem:
         return _as_two_classes(X, signs, weights, C, start, options)
     if X.size <= 1 << 21:
         X = X.astype(np.float64, copy=False)
     arguments = (X, signs, weights, C, options["fit_intercept"])
     with Crew(options["n_jobs"]) as crew, np.errstate(all="ignore"):
         for careful in (False, True):
-            run = _Run(Problem(*arguments, crew, careful), options)
+            run = _Run(kind(*arguments, crew, careful), options)
             try:
                 return run.solve(start)
             except OverflowedError:
@@ -184,7 +188,7 @@ class _Run:
             w, b = problem.columns.inside(np.asarray(start[0], np.float64), float(start[1]))
             u = np.append(w, b if problem.fit_intercept else 0.0)
         try:
-            if n >= _MANY and n >= 64 * d:
+            if problem.sampled and n >= _MANY and n >= 64 * d:
                 u = self._by_sample(u, start is None)
             if self.status is None:
                 self._by_newton(u)

@@ -1,0 +1,116 @@
+"""The support vector machine by looks at all rows: bounds, multipliers, and the same bytes."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import linsep
+from linsep import LinearSVC
+from linsep.train import interior, tall
+from linsep.train.loop import Status
+
+LOSSES = ["hinge", "squared_hinge"]
+
+
+def noisy(n=3000, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * [1.0, 5.0, 0.1, 1.0][:d] + 0.5
+    y = np.where(X[:, 0] + X[:, 3] + rng.standard_normal(n) > 1, 1, -1).astype(np.int8)
+    return X, y
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("C", [1e-3, 1.0])
+def test_the_optimum_lies_between_the_bounds(loss, free, C):
+    X, y = noisy()
+    weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    settings = {"loss": loss, "fit_intercept": free}
+    exact = interior.solve(X, y, weights, C, tol=1e-10, **settings)
+    found = tall.solve(X, y, weights, C, tol=1e-6, **settings)
+    assert found.status is Status.converged
+    assert found.gap <= 1e-6 * found.primal
+    slack = 1e-9 * exact.primal
+    assert found.dual <= exact.primal + slack
+    assert found.primal >= exact.dual - slack
+    assert found.primal <= exact.primal * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_multipliers_are_feasible_and_give_the_bound(loss):
+    X, y = noisy()
+    found = tall.solve(X, y, C=0.7, loss=loss, tol=1e-5)
+    alpha = found.alpha
+    assert (alpha >= 0).all()
+    assert abs(alpha @ y) <= 1e-10 * alpha.sum()
+    w = (alpha * y) @ X
+    dual = alpha.sum() - 0.5 * w @ w
+    if loss == "hinge":
+        assert (alpha <= 0.7).all()
+    else:
+        dual -= (alpha**2).sum() / (4 * 0.7)
+    assert dual == pytest.approx(found.dual, rel=1e-9)
+
+
+def test_primal_is_that_of_the_weights():
+    X, y = noisy()
+    found = tall.solve(X, y, C=0.7)
+    lost = np.maximum(0, 1 - y * (X @ found.w + found.b))
+    assert 0.5 * found.w @ found.w + 0.7 * lost.sum() == pytest.approx(found.primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_threads_change_no_byte(loss):
+    X, y = noisy(n=40_000)
+    one, two = (tall.solve(X, y, loss=loss, n_jobs=k) for k in (1, 2))
+    assert one.w.tobytes() == two.w.tobytes()
+    assert one.b == two.b
+    assert one.alpha.tobytes() == two.alpha.tobytes()
+
+
+def test_sparse_rows_give_the_same_optimum():
+    X, y = noisy()
+    X[np.abs(X) < 0.4] = 0.0
+    dense, sparse = tall.solve(X, y, tol=1e-8), tall.solve(sp.csr_array(X), y, tol=1e-8)
+    assert sparse.status is Status.converged
+    assert sparse.primal == pytest.approx(dense.primal, rel=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e9])
+def test_units_do_not_matter_to_the_proof(scale):
+    X, y = noisy()
+    found = tall.solve(X * [1.0, scale, 1.0, 1.0] + [0, 1e9 * scale, 0, 0], y)
+    assert found.status is Status.converged
+
+
+def test_a_listener_stops_it():
+    X, y = noisy()
+    assert tall.solve(X, y, tol=1e-9, listener=lambda seen: True).status is Status.stopped
+
+
+def test_a_start_at_the_optimum_takes_one_look_less_than_none():
+    X, y = noisy()
+    cold = tall.solve(X, y, loss="squared_hinge", tol=1e-9)
+    warm = tall.solve(X, y, loss="squared_hinge", tol=1e-9, start=(cold.w, cold.b))
+    assert warm.n_iter == 1
+
+
+def test_many_rows_of_a_file_and_of_an_array_give_the_same_machine(tmp_path):
+    X, y = noisy(n=tall.FEWEST, d=4)
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    array = LinearSVC().fit(X, y)
+    file = LinearSVC().fit(linsep.read(tmp_path / "rows.npz", memory=1 << 16))
+    for name in ("coef_", "intercept_", "support_", "dual_coef_"):
+        assert getattr(array, name).tobytes() == getattr(file, name).tobytes()
+    assert array.gap_ == file.gap_ <= 1e-4
+    assert isinstance(file.support_.base, np.memmap)  # as many as rows, and not in memory
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_several_classes_each_have_their_bound(loss):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((tall.FEWEST, 3))
+    y = np.argmax(X + rng.standard_normal(X.shape), axis=1)
+    learner = LinearSVC(loss=loss).fit(X, y)
+    assert linsep.gap(learner, X, y).relative <= 1e-4
+    assert learner.dual_coef_.shape == (3, len(learner.support_))
