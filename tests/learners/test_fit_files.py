@@ -71,6 +71,24 @@ def test_every_learner_fits_a_file_as_it_fits_the_array(tmp_path, name):
         assert learner.encoding_.n_features == 3
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_every_learner_fits_the_same_bytes_whatever_is_read_together(tmp_path, monkeypatch, name):
+    learner = KINDS[name]
+    X, y = rows(150)
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    if is_regressor(learner):
+        y = X @ [1.0, 2.0, 3.0]
+    np.savetxt(tmp_path / "t.csv", np.column_stack([X, y]), "%.17g", ",")
+    dump_svmlight_file(sp.csr_array(X), y, str(tmp_path / "t.svm"), zero_based=False)
+    for file in ("t.csv", "t.svm"):
+        expected = state(learner.fit(*linsep.read(tmp_path / file).load()))
+        for piece in PIECES.values():
+            with monkeypatch.context() as patch:
+                patch.setattr(delimited, "PIECE", piece)
+                patch.setattr(svmlight, "PIECE", piece)
+                assert state(learner.fit(linsep.read(tmp_path / file, memory=0))) == expected
+
+
 @pytest.mark.parametrize("memory", [0, 1 << 30], ids=["disk", "memory"])
 @pytest.mark.parametrize("piece", PIECES)
 def test_the_size_of_what_is_read_together_changes_no_byte(tmp_path, monkeypatch, piece, memory):
@@ -192,3 +210,35 @@ def test_warnings_of_a_fit_on_a_file_point_at_the_caller(tmp_path):
         warnings.simplefilter("always", NotConverged)
         Perceptron(max_iter=1).fit(linsep.read(path))
     assert [one.filename for one in told] == [__file__]
+
+
+ANSWERS = ("predict", "decision_function", "rank", "predict_proba", "transform", "score")
+
+
+@pytest.mark.parametrize("name", [*(kind.__name__ for kind in learners()), "scaled", "scaled line"])
+def test_a_file_is_asked_as_the_array_is_also_of_a_loaded_model(tmp_path, name):
+    around = {"scaled": linsep.LogisticRegression(), "scaled line": linsep.LinearRegression()}
+    learner = linsep.Scaled(around[name]) if name in around else getattr(linsep, name)()
+    X, y = rows(120)
+    if is_regressor(learner):
+        path = tmp_path / "t.csv"
+        np.savetxt(path, np.column_stack([X, X @ [1.0, 2.0, 3.0]]), "%.17g", ",")
+    else:
+        path = write_csv(tmp_path / "t.csv", X, y)
+    learner.fit(linsep.read(path))
+    linsep.save(learner, tmp_path / "m.linsep")
+    loaded = linsep.load(tmp_path / "m.linsep")
+    X, y = linsep.read(path).load()
+    asked = [name for name in ANSWERS if hasattr(learner, name)]
+    assert {"predict", "score"} <= set(asked)
+    for method in asked:
+        more = (y,) if method == "score" else ()
+        expected = np.asarray(getattr(learner, method)(X, *more))
+        for model in (learner, loaded):
+            found = np.asarray(getattr(model, method)(linsep.read(path)))
+            np.testing.assert_array_equal(found, expected)
+    other = tmp_path / "other.csv"
+    other.write_text("a,b,z,y\n1,2,3,4\n5,6,7,9\n")
+    for model in (learner, loaded):
+        with pytest.raises(ParameterError, match="another way than the rows"):
+            model.predict(linsep.read(other))

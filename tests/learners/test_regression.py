@@ -7,9 +7,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.utils.estimator_checks import check_estimator
 
-from linsep import LinearRegression, Status
+from linsep import LinearRegression, Perceptron, Status
 from linsep.data.toys import height_weight
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
+from linsep.train.checkpoint import Checkpoint
 
 DESCENTS = ["batch", "minibatch", "sgd"]
 
@@ -328,10 +329,34 @@ def test_targets_that_make_no_sense_are_refused():
     X, y = height_weight(5)
     with pytest.raises(DataError, match="X has 5 rows but y has 4"):
         LinearRegression().fit(X, y[:4])
-    with pytest.raises(DataError, match="NaN"):
+    with pytest.raises(DataError, match="y contains NaN: y is nan at row 4"):
         LinearRegression().fit(X, np.append(y[:4], np.nan))
+    with pytest.raises(DataError, match="y contains infinity: y is inf at row 4; give finite"):
+        LinearRegression().fit(X, np.append(y[:4], np.inf))
+    with pytest.raises(DataError, match="y is 'tall' at row 1; a regression predicts numbers"):
+        LinearRegression().fit(X, ["1", "tall", "2", "3", "4"])
+    with pytest.raises(DataError, match="y is None at row 0"):
+        LinearRegression().fit(X, np.array([None, 1, 2, 3, 4], object))
     with pytest.raises(DataError, match="the target y is None"):
         LinearRegression().fit(X, None)
+
+
+@pytest.mark.parametrize("solver", ["exact", "sgd"])
+def test_a_regression_that_died_begins_again_and_ends_the_same(tmp_path, solver):
+    X, y = cloud()
+    whole = fit(LinearRegression(solver, max_iter=20), X, y).coef_.tobytes()
+
+    def die(done):
+        raise OSError("the machine went away")
+
+    path = tmp_path / "run.ckpt"
+    with pytest.raises(OSError, match="went away"):
+        LinearRegression(solver, max_iter=20).fit(X, y, checkpoint=path, callback=die)
+    again = fit(LinearRegression(solver, max_iter=20), X, y, checkpoint=path)
+    assert again.coef_.tobytes() == whole
+    fit(Perceptron(max_iter=2), X, y > 0, checkpoint=Checkpoint(path, every=0))
+    with pytest.raises(ParameterError, match="belongs to another fit"):
+        LinearRegression(solver).fit(X, y, checkpoint=path)
 
 
 def test_weights_beyond_the_range_of_floats_are_refused():

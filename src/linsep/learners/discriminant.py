@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.arrays import check_rows
 from linsep.data.chunks import spans
+from linsep.data.streams import Chunks, scores_of
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.model.centred import CentredModel, in_range
@@ -240,6 +241,8 @@ class LinearDiscriminantAnalysis(
     def transform(self, X: Any) -> Array:
         """Coordinates along the discriminant axes: within-class covariance one, widest first."""
         check_is_fitted(self)
+        if isinstance(X, Chunks):
+            return scores_of(X, getattr(self, "encoding_", None), self.transform)
         X = check_rows(X, self, reset=False)
         along = in_range(self._projection.scores(X)).reshape(X.shape[0], -1)
         return along.astype(X.dtype, copy=False)

@@ -15,6 +15,7 @@ from linsep.errors import DataError, NotConverged
 from linsep.learners.base import one_of, positive
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
+from linsep.train.checkpoint import Checkpoint, Keeper, fingerprint
 from linsep.train.descent import Descent, descend
 from linsep.train.least_squares import Line, least_squares
 from linsep.train.loop import Listener, Pass, Status, listeners_of, tell
@@ -144,6 +145,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         *,
         callback: Any = None,
         verbose: bool = False,
+        checkpoint: Any = None,
     ) -> Self:
         """Learn from rows `X` and numbers `y`.
 
@@ -155,6 +157,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         callback : a callable told of every pass, or a list of them; one that returns True
             ends the fit
         verbose : show progress on stderr
+        checkpoint : path of a file, as in the other learners. A regression that died begins again
+            and ends with the same bytes; a checkpoint of another fit is refused.
 
         Returns
         -------
@@ -162,20 +166,24 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         """
         self._check_parameters()
         with opened(X, y) as (X, y, encoding):
-            self._fit(X, y, sample_weight, callback, verbose)
+            self._fit(X, y, sample_weight, callback, verbose, checkpoint)
         self.encoding_ = encoding
         if not self.status_.good:
             message = f"{type(self).__name__}: {self.status_.value}"
             warnings.warn(message, NotConverged, stacklevel=2)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, callback: Any, verbose: bool) -> None:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, callback: Any, verbose: bool, checkpoint: Any
+    ) -> None:
         X = check_rows(X, self)
         if isinstance(y, Coded):
             y = y.classes[y.codes]
         Y = _targets(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
         problem = Problem(X, np.zeros(X.shape[0], np.int32), weights, 1, self.n_jobs)
+        if checkpoint is not None:
+            self._require_mine(checkpoint, problem, Y, weights)
         listeners = listeners_of(self.callback) + listeners_of(callback) + self._recorders()
         table = Y.reshape(len(Y), -1)
         if verbose or self.verbose:
@@ -186,6 +194,11 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self.status_ = status
         if self.trace:
             self.trace_.end(status)
+
+    def _require_mine(self, path: Any, problem: Problem, Y: Array, weights: Any) -> None:
+        """Refuse a checkpoint of another fit; of this one there is nothing to go on from."""
+        key = {"learner": type(self).__name__, "data": list(fingerprint(problem.X, Y, weights))}
+        Keeper(path if isinstance(path, Checkpoint) else Checkpoint(path), self, (), key).check()
 
     def _recorders(self) -> list[Listener]:
         """With trace=True, a listener that notes the weights after each pass, and the trace."""
@@ -265,6 +278,12 @@ class LinearRegression(RegressorMixin, BaseEstimator):
             require_finite(X, self)
         return in_range(values)
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R²: one minus the share of the variance of `y` that is not explained."""
+        if isinstance(X, Chunks) and y is None:
+            y = np.concatenate([part for _, part in X])
+        return float(super().score(X, y, sample_weight))
+
     def _form(self) -> Centred:
         return Centred(self.coef_, self.intercept_, self._plane)
 
@@ -278,6 +297,29 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return tags
 
 
+def _first_wrong(y: Any) -> str:
+    """The first target that is no finite number, and what to do; nothing where none is found."""
+    for row, one in enumerate(np.asarray(y, dtype=object).reshape(-1)):
+        try:
+            found = float(one)
+        except (TypeError, ValueError):
+            return (
+                f"y is {_plain(one)!r} at row {row}; a regression predicts numbers. Give numbers, "
+                "or use a classifier such as LogisticRegression."
+            )
+        if not np.isfinite(found):
+            kind = "NaN" if np.isnan(found) else "infinity"
+            return (
+                f"Input y contains {kind}: y is {found} at row {row}; give finite numbers, or "
+                "leave the row out."
+            )
+    return ""
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _targets(y: Any, n_rows: int) -> Array:
     """The numbers to predict, finite, one or several for each row."""
     if y is None:
@@ -287,8 +329,8 @@ def _targets(y: Any, n_rows: int) -> Array:
         )
     try:
         Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    except ValueError as problem:
-        raise DataError(str(problem)) from None
+    except (TypeError, ValueError) as problem:
+        raise DataError(_first_wrong(y) or str(problem)) from None
     if Y.ndim not in (1, 2):
         raise DataError(f"y has shape {Y.shape}; give one number per row, or one row of numbers.")
     if len(Y) != n_rows:

@@ -2,14 +2,16 @@
 
 from typing import Any, Self
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.arrays import check_rows, check_weights
-from linsep.data.streams import opened
+from linsep.data.streams import Chunks, opened, scores_of
 from linsep.errors import ParameterError
 from linsep.learners.base import one_of
 from linsep.model.forms import Framed, carried
@@ -112,40 +114,52 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
     def _rows(self, X: Any) -> Any:
         return self._frame.apply(check_rows(X, self, reset=False))
 
+    def _ask(self, method: str, X: Any) -> Array:
+        """What the learner's method says of scaled rows, block by block where they are a file's."""
+        if isinstance(X, Chunks):
+            known = getattr(self, "encoding_", None)
+            return scores_of(X, known, lambda rows: self._ask(method, rows))
+        return np.asarray(getattr(self._fitted(), method)(self._rows(X)))
+
     @_can("predict")
     def predict(self, X: Any) -> Array:
         """What the learner predicts for rows in the units of the data."""
-        return self._fitted().predict(self._rows(X))
+        return self._ask("predict", X)
 
     @_can("decision_function")
     def decision_function(self, X: Any) -> Array:
         """⟨w, x⟩ + b for each row."""
-        return self._fitted().decision_function(self._rows(X))
+        return self._ask("decision_function", X)
 
     @_can("predict_proba")
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class."""
-        return self._fitted().predict_proba(self._rows(X))
+        return self._ask("predict_proba", X)
 
     @_can("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities."""
-        return self._fitted().predict_log_proba(self._rows(X))
+        return self._ask("predict_log_proba", X)
 
     @_can("rank")
     def rank(self, X: Any) -> Array:
         """All classes for each row, best first."""
-        return self._fitted().rank(self._rows(X))
+        return self._ask("rank", X)
 
     @_can("draw")
     def draw(self, X: Any, random_state: Any = 0) -> Array:
         """A class for each row, drawn with its probability."""
-        return self._fitted().draw(self._rows(X), random_state)
+        rows = X.load()[0] if isinstance(X, Chunks) else X
+        return self._fitted().draw(self._rows(rows), random_state)
 
     @_can("score")
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The learner's own score: the share of rows right, or R² for numbers."""
-        return self._fitted().score(self._rows(X), y, sample_weight)
+        if not isinstance(X, Chunks):
+            return float(self._fitted().score(self._rows(X), y, sample_weight))
+        y = np.concatenate([part for _, part in X]) if y is None else y
+        score = accuracy_score if hasattr(self, "classes_") else r2_score
+        return float(score(y, self.predict(X), sample_weight=sample_weight))
 
     def _form(self) -> Framed:
         return Framed(self.learner_._form(), self._frame)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from linsep.data.labels import agree
 from linsep.data.plain import not_finite, plain_rows
+from linsep.data.streams import Chunks, scores_of
 from linsep.errors import ParameterError
 from linsep.model.centred import in_range
 from linsep.model.chances import calibrated_chances, chances, log_chances
@@ -94,6 +95,8 @@ class Model:
         return self._scores(X)
 
     def _scores(self, X: Any) -> Array:
+        if isinstance(X, Chunks):
+            return scores_of(X, self.encoding_, self._scores)
         names = self.feature_names_in_
         X = plain_rows(X, self.n_features_in_, None if names is None else names.tolist())
         if self.carries_rows:
@@ -141,16 +144,20 @@ class Model:
         axes = getattr(self.form, "axes", None)
         if axes is None:
             raise ParameterError(f"{self.learner} has no axes; LinearDiscriminantAnalysis does.")
+        if isinstance(X, Chunks):
+            return scores_of(X, self.encoding_, self.transform)
         X = plain_rows(X, self.n_features_in_)
         self._require_finite(X)
         along = in_range(axes.scores(X)).reshape(X.shape[0], -1)
         return along.astype(X.dtype, copy=False)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any = None) -> float:
         """The share of rows predicted right; for a regression R², one minus the share unexplained.
 
-        With several targets, the mean of R² over them.
+        With several targets, the mean of R² over them. What `linsep.read` opens brings its labels.
         """
+        if isinstance(X, Chunks) and y is None:
+            y = np.concatenate([part for _, part in X])
         if self.classes_ is not None:
             return float(np.mean(agree(y, self.predict(X))))
         y = np.asarray(y, np.float64)
