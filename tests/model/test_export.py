@@ -135,6 +135,34 @@ def test_texts_gaps_and_names_of_any_kind_are_encoded_by_the_query(database, tmp
     assert [bool(row[3]) for row in found] == model.predict(new).tolist()
 
 
+@pytest.mark.parametrize("database", DATABASES)
+def test_blanks_around_a_text_are_left_out_as_in_the_fit(database, tmp_path):
+    file = tmp_path / "d.csv"
+    file.write_text("size,job,y\n" + "".join(f"{k}, {'ab'[k % 2]} ,{k % 2}\n" for k in range(8)))
+    model = linsep.LogisticRegression().fit(linsep.read(file, target="y"))
+    linsep.export(model, tmp_path / "m.sql")
+    table = [[k, text] for k in range(3) for text in ("a", " a", "b ", " b ")]
+    found = DATABASES[database]((tmp_path / "m.sql").read_text(), ["size", "job"], table)
+    cells = {
+        "size": np.array([row[0] for row in table], float),
+        "job": [row[1].strip() for row in table],
+    }
+    wanted = model.decision_function(model.encoding_.apply(cells))
+    assert [row[2] for row in found] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_texts_that_a_database_holds_as_truth_values_are_compared_as_such(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    file = tmp_path / "d.csv"
+    file.write_text("size,flag,y\n" + "".join(f"{k},{k % 2 > 0},{k % 2}\n" for k in range(8)))
+    model = linsep.LogisticRegression().fit(linsep.read(file, target="y"))
+    linsep.export(model, tmp_path / "m.sql")
+    base = duckdb.connect()
+    base.execute(f"CREATE TABLE data AS FROM read_csv('{file}')")
+    found = base.execute((tmp_path / "m.sql").read_text()).fetchall()
+    assert [row[-1] for row in found] == [k % 2 for k in range(8)]
+
+
 def test_a_regression_is_a_sum(tmp_path):
     X = rows(40, 0)
     model = linsep.LinearRegression().fit(X, X @ [1.0, 2.0, 3.0, 4.0] + 1e6)

@@ -79,7 +79,27 @@ def _term(column: Column, weights: Array, centre: Array) -> str:
         f"WHEN {text(category)} THEN {number(rest + w)}"
         for category, w in zip(column.categories, weights.tolist(), strict=True)
     )
-    return f"CASE {name} {cases} ELSE {number(rest)} END" if cases else number(rest)
+    cell = f"TRIM({name})" if _trimmed(column.categories) else name
+    return f"CASE {cell} {cases} ELSE {number(rest)} END" if cases else number(rest)
+
+
+def _trimmed(categories: tuple[str, ...]) -> bool:
+    """Whether blanks around a text are to be left out, as in the fit.
+
+    Not where every text is a number or a truth value: a database may hold such a column in a type
+    of its own, which compares with texts but cannot be trimmed.
+    """
+    if any(category != category.strip(" ") for category in categories):
+        return False
+    return not all(_typed(category) for category in categories)
+
+
+def _typed(category: str) -> bool:
+    try:
+        float(category)
+    except ValueError:
+        return category.lower() in ("true", "false")
+    return True
 
 
 def _label(scores: list[str], classes: list[Any]) -> str:
