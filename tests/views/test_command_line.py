@@ -45,6 +45,7 @@ def test_every_command_of_the_folder_is_in_the_help_with_a_sentence():
     for name in commands():
         line = next(line for line in text.splitlines() if line.startswith(f"  {name} "))
         assert len(line.split()) > 3
+        assert line.endswith("."), f"cut off: {line}"
 
 
 @pytest.mark.parametrize("name", commands())
@@ -176,6 +177,27 @@ def test_errors_of_reading_name_options_of_the_command_line(tmp_path):
     done = linsep("fit", str(table))
     assert done.returncode == 3
     assert "--column 'b=text'" in done.stderr and "--bad-rows skip" in done.stderr
+
+
+def test_what_check_says_to_do_next_keeps_what_was_asked(tmp_path):
+    file = tmp_path / "some rows.csv"
+    file.write_text("size,day,delay\n" + "".join(f"{k},{k % 3},{5 * k}\n" for k in range(9)))
+    given = [str(file), "--target", "delay > 15", "--column", "day=drop", "--read", "decimal=,"]
+    done = CliRunner().invoke(group, ["check", *given])
+    assert done.stderr.splitlines()[-1].endswith(
+        f"Next: linsep fit '{file}' --target 'delay > 15' --column day=drop --read decimal=,"
+    )
+
+
+def test_how_a_fit_ended_is_told_in_words_of_the_command_line(tmp_path):
+    file = tmp_path / "d.csv"
+    rows = ((k * 1e6, k % 7, (k * k) % 5 > 2) for k in range(60))
+    file.write_text("size,day,y\n" + "".join(f"{a},{b},{int(c)}\n" for a, b, c in rows))
+    done = CliRunner().invoke(group, ["fit", str(file), "-p", "max_iter=1", "-p", "tol=1e-15"])
+    assert "--scale mean" in done.stdout and "Scale" not in done.stdout, done.stdout
+    never = ["fit", "xor", "--learner", "Perceptron", "-p", "max_iter=3", "-q"]
+    done = CliRunner().invoke(group, never)
+    assert "linsep certify proves" in done.stdout and "proof_" not in done.stdout
 
 
 def test_the_documented_exit_codes_are_those_of_the_program():

@@ -4,6 +4,7 @@ import difflib
 import inspect
 import json
 import re
+import shlex
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -141,14 +142,41 @@ _OPTIONS = (
     (r"^columns (names|says|drops)", r"--column \1"),
     (r"^classes is", "--classes is"),
     (r"^target is", "--target is"),
+    (r"\(StandardScaler does\)|\(linsep\.Scaled does\)", "(--scale mean does)"),
+    (r"certify \(linsep\.separability\)", "linsep certify"),
+    (r", and proof_ holds the proof", ", as linsep certify proves"),
+    (r" \(proof_ holds it\)", " (linsep certify shows it)"),
+    (r"keep='pocket' or 'average'", "-p keep=pocket or -p keep=average"),
+    (r"\b(keep|solver)='([\w-]+)'", r"-p \1=\2"),
+    (r"use LinearSVC", "use --learner LinearSVC"),
+    (
+        r"LinearDiscriminantAnalysis\(shrinkage='auto'\)",
+        "--learner LinearDiscriminantAnalysis -p shrinkage=auto",
+    ),
 )
 
 
+def spelled(command: str, data: str, **options: Any) -> str:
+    """A command as it is to be typed; options that are None or empty are left out.
+
+    >>> spelled("fit", "a b.csv", target="delay > 15", column=("date=drop", "city=hash"), base=None)
+    "linsep fit 'a b.csv' --target 'delay > 15' --column date=drop --column city=hash"
+    """
+    words = ["linsep", command, data]
+    for name, given in options.items():
+        several = given if isinstance(given, tuple) else () if given is None else (given,)
+        for one in several:
+            words += [f"--{name.replace('_', '-')}", str(one)]
+    return shlex.join(words)
+
+
 def in_options(text: str) -> str:
-    """What an error of `linsep.read` asks for, in the words of the command line.
+    """What an error of `linsep.read` or the end of a fit asks for, in words of the command line.
 
     >>> in_options("Pass columns={'city': 'hash'}, or bad_rows='skip'; pass base=0.")
     "Pass --column 'city=hash', or --bad-rows skip; pass --base 0."
+    >>> in_options("Use solver='exact'. Bring the features to one scale (linsep.Scaled does).")
+    'Use -p solver=exact. Bring the features to one scale (--scale mean does).'
     """
     for python, option in _OPTIONS:
         text = re.sub(python, option, text)

@@ -2,7 +2,6 @@
 
 import json
 import math
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from linsep import __version__
 from linsep.views import arguments
 
 
-@click.command("certify")
+@click.command("certify", short_help="Prove that a plane separates the classes, or that none does.")
 @click.argument("data", default="digits01")
 @arguments.target
 @arguments.classes
@@ -81,11 +80,11 @@ def command(
     if out is None:
         click.echo("Keep the certificate with --out FILE.", err=True)
     else:
-        given = [("--target", target), ("--classes", classes), ("--base", base)]
-        given += [("--column", one) for one in columns] + [("--read", one) for one in reading]
-        again = ["linsep", "certify", data, *(w for pair in given if pair[1] for w in pair)]
-        told = shlex.join([*map(str, again), "--verify", str(out)])
-        click.echo(f"Certificate in {out}; check it with: {told}", err=True)
+        again = arguments.spelled(
+            "certify", data, target=target, classes=classes, base=base, column=columns,
+            read=reading, bad_rows=None if bad_rows == "fail" else bad_rows, verify=out,
+        )  # fmt: skip
+        click.echo(f"Certificate in {out}; check it with: {again}", err=True)
 
 
 def _prove(X: Any, y: Any, time_limit: float | None, out: Path | None) -> dict[str, Any]:

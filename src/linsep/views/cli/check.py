@@ -10,7 +10,7 @@ from linsep.views import arguments
 BAD_DATA = 3
 
 
-@click.command("check")
+@click.command("check", short_help="Say what a fit would see: columns, types, classes, bad rows.")
 @click.argument("data")
 @arguments.target
 @arguments.classes
@@ -63,7 +63,10 @@ def command(
         if bad_rows:
             click.echo(f"All of them are in {bad_rows}.", err=True)
         sys.exit(BAD_DATA)
-    click.echo(f"Every row can be read. Next: linsep fit {data}", err=True)
+    again = arguments.spelled(
+        "fit", data, target=target, classes=classes, column=columns, base=base, read=reading
+    )
+    click.echo(f"Every row can be read. Next: {again}", err=True)
 
 
 def _count(counts: dict[Any, int], y: Any) -> None:

@@ -13,7 +13,7 @@ MANY_ROWS = 10_000
 REPEAT_BELOW = 10.0  # seconds; a first fit may have compiled its kernels
 
 
-@click.command("compare")
+@click.command("compare", short_help="Fit every learner to the same data, in one table.")
 @click.argument("data", default="cancer")
 @arguments.target
 @arguments.classes

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 
-@click.command("demo")
+@click.command("demo", short_help="Learn to read handwritten digits, and show the work.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),

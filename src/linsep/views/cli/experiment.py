@@ -15,7 +15,7 @@ def _list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.command("experiment")
+@click.command("experiment", short_help="Measure a finding of the lectures again.")
 @click.argument("name", type=click.Choice(names()))
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list,

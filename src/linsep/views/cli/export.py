@@ -7,7 +7,7 @@ import click
 from linsep.views import arguments
 
 
-@click.command("export")
+@click.command("export", short_help="Write a model as an ONNX graph or an SQL query.")
 @click.argument("model")
 @click.argument("out")
 @click.option("--table", default="data", show_default=True, help="For .sql, name of the table.")

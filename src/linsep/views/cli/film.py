@@ -8,7 +8,7 @@ import click
 from linsep.views import arguments
 
 
-@click.command("film")
+@click.command("film", short_help="Show a recorded run as a page or as moving pictures.")
 @click.argument("trace")
 @click.argument("out")
 @arguments.as_json

@@ -11,7 +11,7 @@ from linsep.views import arguments
 NOT_CONVERGED, INTERRUPTED = 5, 130
 
 
-@click.command("fit")
+@click.command("fit", short_help="Learn from data, say how well, and keep the model.")
 @click.argument("data", default="cancer")
 @arguments.target
 @click.option(
@@ -205,9 +205,9 @@ def _report(
     lines = [
         f"{model.learner} on {source.n_rows:,} rows of {model.n_features_in_:,} features: "
         f"{passes}{seconds:.2f} s.",
-        f"End: {model.status_.value}",
+        f"End: {arguments.in_options(model.status_.value)}",
     ]
-    lines += [f"Why: {diagnosis}"] if diagnosis else []
+    lines += [f"Why: {arguments.in_options(diagnosis)}"] if diagnosis else []
     lines += [f"Proof: {proof}"] if proof else []
     lines += ["", f"Training rows: {train.text()}"]
     lines += [] if found is None else ["", f"Test rows: {found.text()}"]

@@ -9,7 +9,7 @@ from linsep.views import arguments
 SHOWN = 12
 
 
-@click.command("inspect")
+@click.command("inspect", short_help="Say what a model is, how it was trained, what weighs most.")
 @click.argument("model")
 @click.option("--weights", is_flag=True, help="All weights, instead of the largest.")
 @arguments.as_json

@@ -9,7 +9,7 @@ from linsep.views import arguments
 PORT = 8808
 
 
-@click.command("lab")
+@click.command("lab", short_help="Open a page: place points, run learners, watch, share.")
 @click.argument("opened", metavar="[DATA|TRACE]", required=False)
 @arguments.target
 @arguments.classes

@@ -13,7 +13,9 @@ ROWS_SHOWN = 64
 HIDDEN_SHOWN = 8
 
 
-@click.command("logic")
+@click.command(
+    "logic", short_help="Find a threshold unit for an expression, or prove there is none."
+)
 @click.argument("expression", metavar="EXPR")
 @click.option(
     "--network", "two_layers", is_flag=True, help="Show the two-layer network in any case."

@@ -9,7 +9,7 @@ import click
 from linsep.views import arguments
 
 
-@click.command("predict")
+@click.command("predict", short_help="Write what a model says of each row.")
 @click.argument("model")
 @click.argument("data")
 @click.option("--scores", is_flag=True, help="Also the score, of each class where more than two.")

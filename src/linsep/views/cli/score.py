@@ -5,7 +5,7 @@ import click
 from linsep.views import arguments
 
 
-@click.command("score")
+@click.command("score", short_help="Compare what a model says of rows with their labels.")
 @click.argument("model")
 @click.argument("data")
 @click.option(

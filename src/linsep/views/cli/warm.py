@@ -9,7 +9,7 @@ import click
 from linsep.views.arguments import LEARNERS
 
 
-@click.command("warm")
+@click.command("warm", short_help="Compile the kernels before they are needed.")
 @click.argument("learners", nargs=-1, type=click.Choice(LEARNERS))
 def command(learners: tuple[str, ...]) -> None:
     """Compile the kernels of LEARNERS (default: all), so that no later fit has to wait for it."""
