@@ -6,8 +6,17 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
-from linsep import KernelPerceptron, PassiveAggressive, Perceptron, VotedPerceptron
+from linsep import (
+    KernelPerceptron,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PassiveAggressive,
+    Perceptron,
+    VotedPerceptron,
+)
 from linsep.data import atomic
 from linsep.errors import NotConverged
 from linsep.train.checkpoint import Checkpoint
@@ -23,19 +32,33 @@ LEARNERS = {
 }
 
 
+SOLVERS = {
+    "newton": lambda: LogisticRegression(tol=1e-12, n_jobs=1),
+    "short": lambda: LogisticRegression(tol=1e-9, n_jobs=1),
+    "sgd": lambda: LogisticRegression(solver="minibatch", tol=1e-9, max_iter=40, n_jobs=1),
+    "tall": lambda: LinearSVC(tol=1e-7, n_jobs=1),
+    "line": lambda: LinearRegression("sgd", tol=1e-14, max_iter=40, n_jobs=1),
+}
+"""Batch solvers, which go on from the sums of their passes, and descents."""
+
+
 def data(name):
     """Overlapping classes: no run ends before its passes are made."""
     rng = np.random.default_rng(1)
-    n = 400 if name == "kernel" else 6000
+    n = {"kernel": 400, "tall": 70_000, "short": 70_000}.get(name, 6000)
     y = rng.integers(0, 3 if name == "pocket" else 2, n)
-    return rng.standard_normal((n, 20)) + 0.1 * y[:, None], y
+    X = rng.standard_normal((n, 20)) + 0.1 * y[:, None]
+    if name == "short":
+        X = sp.csr_array(np.where(np.abs(X) > 0.8, X, 0.0))
+    return X, y
 
 
 def answer(learner):
     """The bytes of what was learned."""
     names = ("coef_", "intercept_", "dual_coef_", "survival_", "support_")
     parts = [np.asarray(getattr(learner, n)).tobytes() for n in names if hasattr(learner, n)]
-    return b"".join(parts) + repr((learner.n_iter_, learner.mistakes_, learner.status_)).encode()
+    mistakes = getattr(learner, "mistakes_", None)
+    return b"".join(parts) + repr((learner.n_iter_, mistakes, learner.status_)).encode()
 
 
 class Deadly(atomic.Disk):
@@ -59,5 +82,7 @@ def fit(name, checkpoint, result, die_at=None):
     if die_at is not None:
         atomic.DISK = Deadly(die_at)
     with warnings.catch_warnings(action="ignore", category=NotConverged):
-        learner = LEARNERS[name]().fit(*data(name), checkpoint=Checkpoint(checkpoint, every=0))
+        learner = (LEARNERS | SOLVERS)[name]().fit(
+            *data(name), checkpoint=Checkpoint(checkpoint, every=0)
+        )
     Path(result).write_bytes(answer(learner))

@@ -53,8 +53,26 @@ def test_a_fit_that_ended_suddenly_goes_on_to_the_same_bytes(tmp_path, name):
     assert told[0] == 5  # passes 1 to 4 were not made again
 
 
-@pytest.mark.parametrize("learner", [LogisticRegression(), LinearSVC()], ids=repr)
-def test_solvers_of_few_passes_begin_again_and_end_the_same(tmp_path, learner):
+@pytest.mark.parametrize("name", killed.SOLVERS)
+def test_a_solver_goes_on_from_the_sums_of_its_passes(tmp_path, name):
+    X, y = killed.data(name)
+    told, make = [], killed.SOLVERS[name]
+    whole = killed.answer(make().fit(X, y, callback=lambda done: told.append(done.epoch)))
+    passes = told[-1]
+    assert passes > 2
+    checkpoint = Checkpoint(tmp_path / "run.ckpt", every=0)
+    for last in {2, 3, passes // 2, passes}:
+        with contextlib.suppress(Death):
+            make().fit(X, y, checkpoint=checkpoint, callback=dying(last))
+    told.clear()
+    learner = make().fit(X, y, checkpoint=checkpoint, callback=lambda done: told.append(done.epoch))
+    assert killed.answer(learner) == whole
+    assert told in ([passes], [])  # all before were recalled
+    assert not hasattr(learner, "_journal")
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(solver="dual"), LinearSVC()], ids=repr)
+def test_solvers_with_numbers_for_each_row_begin_again_and_end_the_same(tmp_path, learner):
     X, y = killed.data("kernel")
     whole = learner.fit(X, y).coef_.tobytes()
     with pytest.raises(Death):

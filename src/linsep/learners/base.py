@@ -17,15 +17,13 @@ from linsep.data.streams import Chunks, opened, scores_of
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
 from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
-from linsep.train.checkpoint import Checkpoint, Keeper, fingerprint
+from linsep.train.checkpoint import keeper_of
 from linsep.train.loop import Listener, Status, listeners_of
 from linsep.train.problem import Problem
 from linsep.train.progress import Progress
 from linsep.train.trace import Trace
 
 Array = npt.NDArray[Any]
-
-_FREE = {"max_iter", "n_jobs", "verbose", "warm_start"}  # may differ when a fit is resumed
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -71,8 +69,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             ends the fit
         verbose : show progress on stderr
         checkpoint : path of a file that is written every few seconds; if the process dies, the same
-            call goes on from there and ends with the same bytes. Learners that make passes of
-            corrections go on from the last pass; solvers of few passes begin again.
+            call goes on from the last pass written down and ends with the same bytes. Closed forms,
+            which make one pass, and solvers that keep numbers for each row (descent on the dual,
+            several classes of `LogisticRegression` and `LinearSVC`, l1_ratio > 0) begin again.
 
         Returns
         -------
@@ -93,24 +92,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _keeper(self, problem: Problem, checkpoint: Any) -> list[Listener]:
         """The listener that saves what the next pass depends on, if a checkpoint is asked for."""
-        if checkpoint is None:
-            return []
-        if getattr(self, "trace", False):
-            raise ParameterError(
-                "trace=True records a whole run, which a resumed one is not; leave out trace or "
-                "checkpoint."
-            )
-        if not isinstance(checkpoint, Checkpoint):
-            checkpoint = Checkpoint(checkpoint)
         weights = problem.weights if problem.weights.size else None
-        settings = {k: v for k, v in self._settings().items() if k not in _FREE}
-        keeper = Keeper(checkpoint, self, self._resumable, {
-            "learner": type(self).__name__, "parameters": settings,
-            "classes": [str(one) for one in self.classes_.tolist()],
-            "data": list(fingerprint(problem.X, problem.codes, weights)),
-        })  # fmt: skip
-        keeper.check()
-        return [keeper]
+        data = (problem.X, problem.codes, weights)
+        return [*keeper_of(self, checkpoint, self.classes_.tolist(), self._settings(), *data)]
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit could honour; learners with such parameters override."""

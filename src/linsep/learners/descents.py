@@ -70,7 +70,10 @@ def descend_scores(
         descent = _descent(learner, problem, loss, penalty, start, learner.scale)
         newton = learner.solver not in ("gradient", "minibatch", "sgd") and suits(descent)
         walk = ProximalNewton(descent) if newton else None
-        return descend(descent, *asked, listeners, learner._recorder, publish, walk)
+        journal = learner._journal
+        tell = journal.telling(listeners)
+        told = [] if tell is None else [tell]
+        return descend(descent, *asked, told, learner._recorder, publish, walk, journal)
 
 
 def _descent(

@@ -12,7 +12,8 @@ from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import explain, separation
 from linsep.model.chances import chances, log_chances
-from linsep.train import dual_descent, row_space, sparse_problem
+from linsep.train import dual_descent, journal, row_space, sparse_problem
+from linsep.train.journal import Journal
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.losses import Logistic
 from linsep.train.multinomial import fit_softmax
@@ -107,6 +108,8 @@ class LogisticRegression(LinearClassifier):
     """
 
     _any_scale = True
+    _resumable = ("_journal",)
+    _journal: Journal
 
     @property
     def _order_matters(self) -> bool:  # type: ignore[override]
@@ -191,6 +194,7 @@ class LogisticRegression(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
         self.solver_ = self._choose(problem)
+        journal.begin(self, listeners)
         X, C = problem.X, float(self.C)
         if self.solver_ in STEPPING or (self._penalty.l1 > 0 and np.isfinite(self.C)):
             start = self._before(problem)
@@ -227,9 +231,10 @@ class LogisticRegression(LinearClassifier):
                 start=start, listeners=listeners, **settings,
             )  # fmt: skip
         else:
-            settings |= {"n_jobs": self.n_jobs, "listener": _all(listeners)}
+            settings |= {"n_jobs": self.n_jobs, "listener": self._journal.telling(listeners)}
             if problem.binary:
                 plane = None if start is None else (start[0][0], float(start[1][0]))
+                settings["journal"] = self._journal
                 found = fit_logistic(X, signs, weights, C, start=plane, **settings)
             else:
                 settings |= {"n_classes": problem.n_classes, "start": start}
@@ -293,6 +298,7 @@ class LogisticRegression(LinearClassifier):
 
     def _finish(self, problem: Problem, found: Any) -> Status:
         self._publish(problem, found)
+        del self._journal
         self.proof_ = None
         if found.status is Status.no_optimum and self.fit_intercept:
             self.proof_ = separation(problem, self.classes_)
@@ -334,21 +340,9 @@ def _loss(problem: Problem) -> ScoreLoss:
     return Planes(Logistic()) if problem.binary else Softmax(problem.n_classes)
 
 
-def _all(listeners: list[Listener]) -> Listener | None:
-    """Several listeners as one; True from any of them stops the run."""
-    if not listeners:
-        return None
-
-    def told(done: Pass) -> bool:
-        asked = [one(done) is True for one in listeners]
-        return any(asked)
-
-    return told
-
-
 def _telling(listeners: list[Listener]) -> Any:
     """Tell of a look of the dual solver as of a pass."""
-    tell = _all(listeners)
+    tell = Journal().telling(listeners)
     if tell is None:
         return None
     return lambda check: tell(Pass(check.n_iter, 0, check.n_active, check.primal))

@@ -15,8 +15,10 @@ from linsep.errors import DataError, NotConverged
 from linsep.learners.base import one_of, positive
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
-from linsep.train.checkpoint import Checkpoint, Keeper, fingerprint
+from linsep.train import journal
+from linsep.train.checkpoint import keeper_of
 from linsep.train.descent import Descent, descend
+from linsep.train.journal import Journal
 from linsep.train.least_squares import Line, least_squares
 from linsep.train.loop import Listener, Pass, Status, listeners_of, tell
 from linsep.train.order import seed_of
@@ -92,6 +94,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):
 
     trace_: Trace
 
+    _resumable = ("_journal",)
+    _journal: Journal
+
     def __init__(
         self,
         solver: str = "exact",
@@ -157,8 +162,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         callback : a callable told of every pass, or a list of them; one that returns True
             ends the fit
         verbose : show progress on stderr
-        checkpoint : path of a file, as in the other learners. A regression that died begins again
-            and ends with the same bytes; a checkpoint of another fit is refused.
+        checkpoint : path of a file that is written every few seconds; if the process dies, the same
+            call goes on from the last pass written down and ends with the same bytes.
+            solver='exact' makes one pass, and begins again.
 
         Returns
         -------
@@ -174,7 +180,13 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         return self
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, callback: Any, verbose: bool, checkpoint: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        callback: Any,
+        verbose: bool,
+        checkpoint: Any,
     ) -> None:
         X = check_rows(X, self)
         if isinstance(y, Coded):
@@ -182,9 +194,10 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         Y = _targets(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
         problem = Problem(X, np.zeros(X.shape[0], np.int32), weights, 1, self.n_jobs)
-        if checkpoint is not None:
-            self._require_mine(checkpoint, problem, Y, weights)
         listeners = listeners_of(self.callback) + listeners_of(callback) + self._recorders()
+        plain = self._settings()
+        listeners += keeper_of(self, checkpoint, [], plain, X, Y, weights)
+        journal.begin(self, listeners)
         table = Y.reshape(len(Y), -1)
         if verbose or self.verbose:
             with Progress(self.max_iter, type(self).__name__) as bar:
@@ -192,13 +205,14 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         else:
             status = self._train(problem, table, listeners, Y.ndim == 1)
         self.status_ = status
+        del self._journal
         if self.trace:
             self.trace_.end(status)
 
-    def _require_mine(self, path: Any, problem: Problem, Y: Array, weights: Any) -> None:
-        """Refuse a checkpoint of another fit; of this one there is nothing to go on from."""
-        key = {"learner": type(self).__name__, "data": list(fingerprint(problem.X, Y, weights))}
-        Keeper(path if isinstance(path, Checkpoint) else Checkpoint(path), self, (), key).check()
+    def _settings(self) -> dict[str, Any]:
+        """Parameters that can be written down."""
+        plain = (str, int, float, bool, type(None))
+        return {k: v for k, v in self.get_params().items() if isinstance(v, plain)}
 
     def _recorders(self) -> list[Listener]:
         """With trace=True, a listener that notes the weights after each pass, and the trace."""
@@ -206,9 +220,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
             del self.trace_
         if not self.trace:
             return []
-        plain = (str, int, float, bool, type(None))
-        settings = {k: v for k, v in self.get_params().items() if isinstance(v, plain)}
-        trace = self.trace_ = Trace(type(self).__name__, settings, [])
+        trace = self.trace_ = Trace(type(self).__name__, self._settings(), [])
         nothing = np.empty(0)
 
         def note(done: Pass) -> None:
@@ -249,6 +261,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
                 (seed_of(self.random_state), self.shuffle),
                 listeners,
                 publish,
+                self._journal,
             )
         finally:
             publish()

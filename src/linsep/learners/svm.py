@@ -13,9 +13,10 @@ from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import explain
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
-from linsep.train import joint_hinge, tall
+from linsep.train import joint_hinge, journal, tall
 from linsep.train.blocks import Crew
-from linsep.train.dual_descent import Check, Solution
+from linsep.train.dual_descent import Solution
+from linsep.train.journal import Journal
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.losses import Hinge, SquaredHinge
 from linsep.train.machines import Machine, one_vs_rest
@@ -102,6 +103,8 @@ class LinearSVC(LinearClassifier):
         return self.solver == "sgd"
 
     batch_size = 1  # sgd steps row by row
+    _resumable = ("_journal",)
+    _journal: Journal
     support_: Array
     dual_coef_: Array
     sigmoids_: Array
@@ -180,6 +183,7 @@ class LinearSVC(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
         status = self._settle(problem, listeners)
+        del self._journal
         self.diagnosis_ = explain(self, problem, status)
         if hasattr(self, "sigmoids_"):
             del self.sigmoids_
@@ -190,6 +194,8 @@ class LinearSVC(LinearClassifier):
     def _settle(self, problem: Problem, listeners: list[Listener]) -> Status:
         """The hyperplanes, by the solver asked for."""
         before = self._before(problem) if self.warm_start else None
+        journal.begin(self, listeners)
+        own = self._journal if problem.binary else None
         if self.solver == "sgd":
             return self._by_rows(problem, listeners, before)
         joint = self.multiclass == "crammer-singer"
@@ -211,16 +217,16 @@ class LinearSVC(LinearClassifier):
             start = None if before is None else (before[0][k], float(before[1][k]))
             if self.solver == "newton":
                 if tall.suits(problem.X):
-                    return machine.by_looks(start)
+                    return machine.by_looks(start, own)
                 found = machine.by_steps(machine.tol, self.max_iter, machine.listener, start)
                 return machine.finished(found)
             if self.solver == "dual":
                 return machine.finished(machine.by_passes(self.max_iter, alpha))
-            return machine.auto(alpha, start)
+            return machine.auto(alpha, start, own)
 
         if problem.binary:
             signs = np.where(problem.codes == 1, np.int8(1), np.int8(-1))
-            machine = Machine(problem.X, signs, listener=_telling(listeners), **settings)
+            machine = Machine(problem.X, signs, listener=_telling(listeners, own), **settings)
             found = [fit(machine, 0)]
             if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
                 one = found[0]
@@ -339,17 +345,12 @@ class LinearSVC(LinearClassifier):
         self.margin_ = margins[0] if problem.binary else margins
 
 
-def _telling(listeners: list[Listener]) -> Any:
+def _telling(listeners: list[Listener], own: Journal | None = None) -> Any:
     """Tell every listener of each look at all rows; True from any of them stops the run."""
-    if not listeners:
+    tell = (own or Journal()).telling(listeners)
+    if tell is None:
         return None
-
-    def listener(check: Check) -> bool:
-        done = Pass(check.n_iter, 0, check.n_active, check.primal)
-        asked = [one(done) is True for one in listeners]
-        return any(asked)
-
-    return listener
+    return lambda check: tell(Pass(check.n_iter, 0, check.n_active, check.primal))
 
 
 def worst(statuses: list[Status]) -> Status:

@@ -24,8 +24,12 @@ from linsep.data import atomic
 from linsep.errors import ParameterError, StorageError
 from linsep.train.ensemble import Ensemble
 from linsep.train.gram import Dual, KernelScores
+from linsep.train.journal import Journal
+from linsep.train.logistic_sums import Sums
 from linsep.train.loop import Pass
+from linsep.train.score_descent import Look
 from linsep.train.survival import Found, Hyperplanes, Survivors
+from linsep.train.tall_sums import TallSums
 from linsep.train.weights import Weights
 
 Array = npt.NDArray[Any]
@@ -34,16 +38,20 @@ MAGIC = b"linsep checkpoint 1\n"
 SECONDS = 5.0
 """Time between two saves, unless asked otherwise."""
 
+FREE = {"max_iter", "n_jobs", "verbose", "warm_start"}
+"""Parameters that may differ when a fit is resumed."""
+
 # What the next pass depends on, of each thing that takes part in training.
 STATE: dict[type, tuple[str, ...]] = {
     Ensemble: ("parts", "done"),
+    Journal: ("entries",),
     Weights: ("W", "b", "sums", "ub", "best", "pocket", "life", "tally", "moved"),
     Hyperplanes: ("W", "b", "votes", "seen"),
     KernelScores: ("F", "b", "votes", "seen"),
     Survivors: ("_fresh",),
     Dual: ("seen", "alpha", "fewest", "_fresh", "_heard"),
 }
-TUPLES: dict[str, Callable[..., Any]] = {"Found": Found}
+TUPLES: dict[str, Callable[..., Any]] = {one.__name__: one for one in (Found, Look, Sums, TallSums)}
 
 
 class Checkpoint:
@@ -138,6 +146,36 @@ class Keeper:
         about = {f: getattr(done, f) for f in ("epoch", "mistakes", "updates", "loss", "eta")}
         plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in about.items()}
         self.checkpoint.save(pack({"key": self.key, "pass": plain, "state": state}, arrays))
+
+
+def keeper_of(
+    learner: Any, checkpoint: Any, classes: list[Any], settings: dict[str, Any], *data: Any
+) -> list[Keeper]:
+    """The listener that saves what the next pass of a learner depends on, if one is asked for.
+
+    Parameters
+    ----------
+    checkpoint : a path, a `Checkpoint`, or None
+    settings : the learner's plain parameters
+    data : the rows, then whatever else the fit is a function of
+    """
+    if checkpoint is None:
+        return []
+    if getattr(learner, "trace", False):
+        raise ParameterError(
+            "trace=True records a whole run, which a resumed one is not; leave out trace or "
+            "checkpoint."
+        )
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    keeper = Keeper(checkpoint, learner, learner._resumable, {
+        "learner": type(learner).__name__,
+        "parameters": {k: v for k, v in settings.items() if k not in FREE},
+        "classes": [str(one) for one in classes],
+        "data": list(fingerprint(*data)),
+    })  # fmt: skip
+    keeper.check()
+    return [keeper]
 
 
 def freeze(value: Any, arrays: list[Array]) -> Any:

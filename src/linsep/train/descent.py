@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from linsep._compile import kernel
 from linsep.rows.rows import CSR
 from linsep.train.blocks import Crew
+from linsep.train.journal import Journal
 from linsep.train.least_squares import Line, Targets, targets_of
 from linsep.train.lens import Lens, View, lens_of, raw_lens
 from linsep.train.loop import Listener, Pass, Status, run
@@ -151,6 +152,7 @@ def descend(
     order: tuple[int, bool],
     listeners: list[Listener],
     publish: Callable[[], None],
+    journal: Journal,
 ) -> Status:
     """Make passes until the loss changes by less than `tol` times that of the mean prediction.
 
@@ -161,6 +163,7 @@ def descend(
     schedule : step size as a function of the first one and the pass; None for the
         first one divided by 1 + the number of passes so far that have not lowered the loss
     order : (seed, shuffle)
+    journal : passes in it are not made again; new ones are added
     """
     with np.errstate(over="ignore", invalid="ignore"):
         eta = descent.step_size(batch_size) if eta0 is None else float(eta0)
@@ -171,15 +174,20 @@ def descend(
     enough = tol * float(np.square(y - y.mean(axis=0)).mean(axis=0).sum()) / 2 + NOTHING
     calm = failures = 0
 
+    def make(epoch: int, now: float) -> tuple[Any, ...]:
+        steps = 1
+        if batch_size is None:
+            descent.step(now, (slope[0], slope[1]))
+        else:
+            steps = descent.fold_pass(now, batch_size, order[0], epoch, order[1])
+        return steps, descent.a.copy(), descent.b.copy(), *descent.value_and_slope()
+
     def one_pass(epoch: int) -> Pass:
         nonlocal loss, slope, calm, failures
         now = eta / (1 + failures) if schedule is None else schedule(eta, epoch)
-        if batch_size is None:
-            descent.step(now, (slope[0], slope[1]))
-            steps = 1
-        else:
-            steps = descent.fold_pass(now, batch_size, order[0], epoch, order[1])
-        losses, *slope = descent.value_and_slope()
+        state = journal.look(descent.a, now, lambda: make(epoch, now))
+        steps, a, b, losses, *slope = state
+        descent.a, descent.b = a.copy(), b.copy()
         descent.remember(losses)
         before, loss = loss, float(losses.sum())
         calm = calm + 1 if abs(before - loss) <= enough else 0
@@ -196,7 +204,9 @@ def descend(
         return Status.converged if near else None
 
     with np.errstate(over="ignore", invalid="ignore"):
-        status = run(one_pass, ending, max_iter, listeners, publish)
+        tell = journal.telling(listeners)
+        told = [] if tell is None else [tell]
+        status = run(one_pass, ending, max_iter, told, publish)
     return Status.unfinished if status is Status.budget else status
 
 

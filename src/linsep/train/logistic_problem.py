@@ -19,6 +19,7 @@ import numpy.typing as npt
 from linsep.errors import DataError, OverflowedError
 from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
 from linsep.train.curvature import Curvature
+from linsep.train.journal import Journal
 from linsep.train.logistic_sums import LogisticSums, Sums
 from linsep.train.quasi_newton import Memory
 
@@ -79,6 +80,7 @@ class Problem:
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = np.append(penalty * scale * scale, 0.0)
         c = np.array([1 / n]) if weights is None else weights / total
+        self.journal = Journal()
         self.sums: Any = LogisticSums(
             Blocks(X, self.columns), signs.astype(np.int8, copy=False), c, crew
         )
@@ -99,7 +101,8 @@ class Problem:
         """One pass over all rows."""
         if not np.isfinite(u).all():
             raise OverflowedError(_TOO_LARGE)
-        s = self.sums.at(u, np.float64 if curved else None)
+        how = np.float64 if curved else None
+        s = self.journal.look(u, float(curved), lambda: self.sums.at(u, how))
         value = 0.5 * float(self.ridge @ (u * u)) + float(s.loss.sum())
         gradient = self.ridge * u + self.masked(s.gradient)
         if not (math.isfinite(value) and np.isfinite(gradient).all()):

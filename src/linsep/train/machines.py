@@ -21,6 +21,7 @@ from linsep.train.blocks import Crew
 from linsep.train.crew import Crew as Pair
 from linsep.train.dual_descent import Check, Solution
 from linsep.train.ground import Ground
+from linsep.train.journal import Journal
 from linsep.train.loop import Status
 from linsep.train.polish import polish
 
@@ -78,11 +79,14 @@ class Machine:
         return {"fit_intercept": self.fit_intercept}
 
     def auto(
-        self, start: Array | None = None, plane: tuple[Array, float] | None = None
+        self,
+        start: Array | None = None,
+        plane: tuple[Array, float] | None = None,
+        journal: Journal | None = None,
     ) -> Solution:
         """The faster way; `start` are multipliers of a neighbouring problem, `plane` its weights"""
         if tall.suits(self.X):
-            found = self.by_looks(plane)
+            found = self.by_looks(plane, journal)
             left = self.max_iter - found.n_iter
             if found.status is not Status.budget or left <= 0 or self.step > AT_ALL:
                 return found
@@ -122,12 +126,14 @@ class Machine:
             found = more._replace(n_iter=made + more.n_iter)
         return self.finished(found)
 
-    def by_looks(self, start: tuple[Array, float] | None = None) -> Solution:
+    def by_looks(
+        self, start: tuple[Array, float] | None = None, journal: Journal | None = None
+    ) -> Solution:
         """Newton's method on sums over blocks, for many rows of few features."""
         return tall.solve(
             self.X, self.signs, self.weights, self.C, loss=self.loss, tol=self.tol,
             max_iter=self.max_iter, start=start, listener=self.listener,
-            n_jobs=self._dual["n_jobs"], **self._common,
+            n_jobs=self._dual["n_jobs"], journal=journal, **self._common,
         )  # fmt: skip
 
     def by_passes(self, max_iter: int, start: Array | None = None) -> Solution:

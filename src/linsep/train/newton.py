@@ -28,6 +28,7 @@ from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.train.basis import better_basis
 from linsep.train.blocks import Crew
 from linsep.train.curvature import Curvature, at_rounding, decrease_left
+from linsep.train.journal import Journal
 from linsep.train.logistic_problem import Point, Problem, Sample
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.multinomial import fit_softmax
@@ -56,6 +57,7 @@ def fit_logistic(
     n_jobs: int | None = None,
     start: tuple[Array, float] | None = None,
     listener: Listener | None = None,
+    journal: Journal | None = None,
 ) -> Solution:
     """Minimise ½‖w‖² + C Σ cᵢ log(1 + e^{−yᵢ(⟨w, xᵢ⟩ + b)}) and say how near the minimum is.
 
@@ -72,6 +74,7 @@ def fit_logistic(
     n_jobs : threads; never changes the bytes of the result
     start : (w, b) to start from
     listener : called after each pass; True stops the run
+    journal : what an earlier run found, gone through again; new passes are added
 
     Examples
     --------
@@ -90,6 +93,7 @@ def fit_logistic(
         "max_iter": max_iter,
         "n_jobs": n_jobs,
         "listener": listener,
+        "journal": journal,
     }
     basis = None if sp.issparse(X) else better_basis(X, C, fit_intercept)
     if basis is None:
@@ -118,6 +122,8 @@ def _solve(
     with Crew(options["n_jobs"]) as crew, np.errstate(all="ignore"):
         for careful in (False, True):
             run = _Run(kind(*arguments, crew, careful), options)
+            if options["journal"] is not None:
+                run.problem.journal = options["journal"]
             try:
                 return run.solve(start)
             except OverflowedError:
@@ -140,7 +146,8 @@ def _as_two_classes(
         w, b = np.asarray(start[0], np.float64) / 2, float(start[1]) / 2
         two = np.stack([-w, w]), np.array([-b, b])
     codes = (signs > 0).astype(np.int32)
-    found = fit_softmax(X, codes, weights, C / 2, n_classes=2, start=two, **options)
+    asked = {name: value for name, value in options.items() if name != "journal"}
+    found = fit_softmax(X, codes, weights, C / 2, n_classes=2, start=two, **asked)
     return replace(
         found,
         w=found.w[1] - found.w[0],

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.train.journal import Journal
 from linsep.train.loop import Listener, Pass, Status, run
 from linsep.train.score_descent import Look, ScoreDescent
 from linsep.train.solution import Solution
@@ -83,6 +84,7 @@ def descend(
     trace: Trace | None,
     publish: Callable[[Floats, Floats], None],
     walk: Any = None,
+    journal: Journal | None = None,
 ) -> Solution:
     """Make passes until the relative gap is at most `tol`.
 
@@ -90,15 +92,16 @@ def descend(
 
     Whole batches with no step size given search along each step; with one, and in folds, steps are
     as long as the schedule says, or are divided by 1 + the number of passes so far that have not
-    lowered the objective. To be called with one thread for matrix products, and with overflow let
-    pass: both belong to the whole run.
+    lowered the objective. Passes of such steps that are in the `journal` are not made again, unless
+    the loss has a corner and multipliers of all rows belong to the state. To be called with one
+    thread for matrix products, and with overflow let pass: both belong to the whole run.
     """
     size, bend = steps.batch_size, descent.loss.bend
     known = Progressing(descent, tol, lambda seen: publish(*descent.outside(seen.a, seen.b)))
     if walk is None:
         eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
         searching = size is None and steps.eta0 is None
-        walk = _Search(descent, eta) if searching else _Walk(descent, steps, eta, trace)
+        walk = _Search(descent, eta) if searching else _Walk(descent, steps, eta, trace, journal)
     known.note(walk.seen)
     if trace is not None:
         trace.begin(*descent.outside(descent.a, descent.b))
@@ -150,11 +153,17 @@ class _Walk:
     """Steps of a given length: whole batches, folds or single rows."""
 
     def __init__(
-        self, descent: ScoreDescent, steps: Steps, eta: float, trace: Trace | None
+        self,
+        descent: ScoreDescent,
+        steps: Steps,
+        eta: float,
+        trace: Trace | None,
+        journal: Journal | None,
     ) -> None:
         self.descent, self.steps, self.eta, self.trace = descent, steps, eta, trace
-        self.seen = descent.look(descent.scores(descent.a))
-        self._own = self.seen
+        self._journal = None if descent.loss.corner else journal
+        seen = descent.look(descent.scores(descent.a))
+        self.seen = seen._replace(a=descent.a.copy())  # folds move the weights where they lie
         self._failures = 0
 
     def go(self, epoch: int) -> tuple[int, float]:
@@ -163,23 +172,29 @@ class _Walk:
         eta = self.eta / (1 + self._failures)
         if steps.schedule is not None:
             eta = steps.schedule(self.eta, epoch)
-        if steps.batch_size is None:
-            made = 1
-            descent.a = descent.step(eta, self._own)
-            descent.b = self._own.b - eta * self._own.slope_b
-            S = descent.scores(descent.a)
-            before, self._own = self._own.value, descent.look(S, descent.b)
-            self._failures += not self._own.value < before
-            self.seen = self._own
-            return made, eta
         before = self.seen.value
-        made = descent.fold_pass(
-            eta, steps.batch_size, steps.seed, epoch, steps.shuffle, self.trace
-        )
-        seen = descent.look(descent.scores(descent.a))
-        self.seen = seen._replace(a=descent.a.copy())
+        if self._journal is None:
+            state = self._make(epoch, eta)
+        else:
+            state = self._journal.look(descent.a, eta, lambda: self._make(epoch, eta))
+        made, a, b, clock, self.seen = state
+        descent.a, descent.b, descent._clock = a.copy(), b.copy(), clock.copy()
         self._failures += not self.seen.value < before
         return made, eta
+
+    def _make(self, epoch: int, eta: float) -> tuple[int, Floats, Floats, Any, Look]:
+        """The steps of one pass, and what all rows look like after them."""
+        descent, steps, made = self.descent, self.steps, 1
+        if steps.batch_size is None:
+            descent.a = descent.step(eta, self.seen)
+            descent.b = self.seen.b - eta * self.seen.slope_b
+            seen = descent.look(descent.scores(descent.a), descent.b)
+        else:
+            made = descent.fold_pass(
+                eta, steps.batch_size, steps.seed, epoch, steps.shuffle, self.trace
+            )
+            seen = descent.look(descent.scores(descent.a))._replace(a=descent.a.copy())
+        return made, descent.a.copy(), descent.b.copy(), descent._clock.copy(), seen
 
 
 class _Search:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.train.blocks import Crew
+from linsep.train.journal import Journal
 from linsep.train.logistic_problem import Problem
 from linsep.train.logistic_sums import Sums
 from linsep.train.losses import Logistic
@@ -86,6 +87,7 @@ class SparseProblem(Problem):
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = np.append(penalty * scale * scale, 0.0)
         c = np.array([1 / n]) if weights is None else weights / total
+        self.journal = Journal()
         rows = SparseRows(X, self.columns, signs.astype(np.int8, copy=False), c, crew)
         self.sums: Any = LogisticRows(rows)
         self.odds = self._log_odds()

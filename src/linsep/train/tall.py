@@ -31,6 +31,7 @@ from linsep.train import sparse_sums
 from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
 from linsep.train.curvature import Curvature
 from linsep.train.dual_descent import FINEST, Check, Solution
+from linsep.train.journal import Journal
 from linsep.train.loop import Status
 from linsep.train.sampling import pick
 from linsep.train.sparse_sums import SparseRows, columns_of
@@ -88,6 +89,7 @@ class _Objective:
 
     def __init__(self, rows: Any, ridge: Floats, free: bool) -> None:
         self.rows, self.ridge, self.free = rows, ridge, free
+        self.journal = Journal()
 
     @cached_property
     def squares(self) -> Floats:
@@ -97,7 +99,7 @@ class _Objective:
 
     def at(self, u: Floats, h: float) -> Point:
         """One pass over the rows."""
-        s, ridge = self.rows.at(u, h), self.ridge
+        s, ridge = self.journal.look(u, h, lambda: self.rows.at(u, h)), self.ridge
         penalty = 0.5 * float(ridge @ (u * u))
         gradient = ridge * u + s.gradient
         if not self.free:
@@ -219,6 +221,7 @@ def solve(
     n_jobs: int | None = None,
     start: tuple[Array, float] | None = None,
     listener: Callable[[Check], Any] | None = None,
+    journal: Journal | None = None,
 ) -> Solution:
     """Fit a two-class support vector machine to a certified relative gap, in bounded memory.
 
@@ -237,6 +240,7 @@ def solve(
     n_jobs : threads; never changes the bytes of the result
     start : weights and intercept to begin from
     listener : told a `Check` after each pass; returns True to stop
+    journal : what an earlier run found, gone through again; new passes are added
 
     Returns
     -------
@@ -254,6 +258,8 @@ def solve(
     with Crew(n_jobs) as crew, np.errstate(all="ignore"):
         for careful in (False, True):
             given = _Given(X, signs, weights, float(C), fit_intercept, crew, careful)
+            if journal is not None:
+                given.objective.journal = journal
             descent = _Descent(given.objective, max(tol, FINEST), max_iter, listener, given.unit)
             corner = SQUARED if loss == "squared_hinge" else WIDTH
             try:
