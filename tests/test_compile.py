@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linsep
-from linsep._compile import by_type, kernel, upper_half, weighted_sum
+from linsep._compile import by_type, fetch, kernel, upper_half, weighted_sum
 from linsep.rows.rows import as_rows, dot
 from linsep.train.rules import Rosenblatt, wrong
 
@@ -241,3 +241,18 @@ def test_a_field_is_a_number_and_needs_no_new_code():
     known = len(applied.signatures)
     assert applied(Shift(2.0), 1.0) == 3.0
     assert len(applied.signatures) == known
+
+
+@kernel
+def total_ahead(values):
+    """Σ x, each line of memory asked for early, beyond the end too."""
+    total = 0.0
+    for i in range(values.shape[0]):
+        fetch(values, i + 8)
+        total += values[i]
+    return total
+
+
+def test_memory_asked_for_ahead_changes_no_result():
+    values = np.arange(100.0)
+    assert total_ahead(values) == total_ahead.py_func(values) == 4950.0

@@ -1,11 +1,20 @@
-"""Every system on every problem: seconds to each accuracy, ratios, JSON and a picture."""
+"""Every system on every problem: seconds to each accuracy, ratios, JSON and a picture.
 
+    python -m benchmarks convex.race            all of it
+    python -m benchmarks.convex.race 'IMDB hinge' --systems 'Snap ML,LIBLINEAR dual' --seconds 5
+
+The second runs one problem, or those whose name begins so, against some systems only, and prints
+the seconds of each to each accuracy. Both write what they find into out/solvers.json, where a
+problem run again takes the place of its earlier results, and draw out/solvers.png from it.
+"""
+
+import argparse
 import json
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,41 +22,61 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.convex import systems
+from benchmarks.convex.picture import draw
 from benchmarks.convex.workloads import WORKLOADS, Workload, objective
 from benchmarks.stopwatch import peak_memory
 from linsep import LinearSVC, LogisticRegression
 
 ACCURACIES = (1e-2, 1e-3, 1e-4, 1e-6)
-SECONDS = 40.0  # for a system on a problem, all its efforts together
+TOLERANCES = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-9)
+SECONDS = 20.0  # for a system on a problem, all its efforts together
 PEERS = Path(sys.prefix) / "peers" / "bin" / "python"
+OUT = Path("out")
 
 Point = tuple[float, float]  # seconds, relative distance from the optimum
+Curves = dict[str, list[Point]]
 
 
 def rows() -> list[dict[str, Any]]:
-    """A line for each problem and accuracy that has a goal."""
+    """A line for each problem and accuracy that some peer reached."""
     if not PEERS.exists():
         print("the peers are not installed (make bench does it): no comparison of solvers")
         return []
-    lines, curves = [], {}
+    lines = []
     for work in WORKLOADS:
-        X, y = work.load()
-        curves[work.name] = found = run(work, X, y)
+        found = compare(work, list(systems.SYSTEMS), SECONDS)
         lines += [_line(work.name, found, accuracy, work.wanted) for accuracy in ACCURACIES]
-    out = Path("out")
-    out.mkdir(exist_ok=True)
-    (out / "solvers.json").write_text(json.dumps(curves, indent=1))
-    draw(curves, out / "solvers.png")
     return [line for line in lines if line is not None]
 
 
-def run(work: Workload, X: Any, y: Any) -> dict[str, list[Point]]:
-    """Seconds and distance from the optimum of every fit of every system."""
-    fits = {"linsep": _ours(work, X, y)}
+def compare(work: Workload, names: list[str], seconds: float) -> Curves:
+    """Run one problem, and keep what was found with what other problems left."""
+    X, y = work.load()
+    found = run(work, X, y, names, seconds)
+    OUT.mkdir(exist_ok=True)
+    path = OUT / "solvers.json"
+    curves = json.loads(path.read_text()) if path.exists() else {}
+    curves = {w.name: curves.get(w.name) for w in WORKLOADS} | {work.name: found}
+    curves = {name: kept for name, kept in curves.items() if kept}
+    path.write_text(json.dumps(curves, indent=1))
+    draw(curves, OUT / "solvers.png")
+    return found
+
+
+def run(work: Workload, X: Any, y: Any, names: list[str], seconds: float) -> Curves:
+    """Seconds and distance from the optimum of every fit of every system, which take turns."""
+    warnings.simplefilter("ignore")
+    _model(work, 1e-2).fit(X[:2000], y[:2000])  # compiles, or loads what was compiled
+    turns: list[list[systems.Fit]] = []
+    fits = {}
     with tempfile.TemporaryDirectory() as folder:
         _write(Path(folder), work, X, y)
-        for name in systems.SYSTEMS:
-            fits[name] = _theirs(Path(folder), name)
+        for k, name in enumerate(names):
+            if k in (0, len(names) // 2):
+                turns.append(_ours(work, X, y, seconds))
+            fits[name] = _theirs(Path(folder), name, seconds)
+        turns.append(_ours(work, X, y, seconds))
+    fits["linsep"] = [min(same, key=lambda fit: fit[0]) for same in zip(*turns, strict=False)]
     values = {
         name: [(took, objective(work, X, y, coef, b)) for took, coef, b in found]
         for name, found in fits.items()
@@ -60,17 +89,15 @@ def run(work: Workload, X: Any, y: Any) -> dict[str, list[Point]]:
     }
 
 
-def _ours(work: Workload, X: Any, y: Any) -> list[tuple[float, Any, Any]]:
-    warnings.simplefilter("ignore")
-    fits = []
-    _model(work, 1e-2).fit(X[:2000], y[:2000])
-    for tol in (3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-9):
-        best = np.inf
-        for _ in range(2 if tol < 1e-8 else 5):
-            model, start = _model(work, tol), time.perf_counter()
-            model.fit(X, y)
-            best = min(best, time.perf_counter() - start)
-        fits.append((best, model.coef_, model.intercept_))
+def _ours(work: Workload, X: Any, y: Any, seconds: float) -> list[systems.Fit]:
+    """One of three turns, the peers' between them; a peer has its repeats in one go."""
+    fits: list[systems.Fit] = []
+    for tol in TOLERANCES:
+        model = _model(work, tol)
+        took, _ = systems.timed(partial(model.fit, X, y), 1)
+        fits.append((took, model.coef_, model.intercept_))
+        if sum(fit[0] for fit in fits) > seconds:
+            break
     return fits
 
 
@@ -90,21 +117,20 @@ def _write(folder: Path, work: Workload, X: Any, y: Any) -> None:
         np.save(folder / "X.npy", X)
 
 
-def _theirs(folder: Path, name: str) -> list[tuple[float, Any, Any]]:
-    command = [str(PEERS), systems.__file__, str(folder), name, str(SECONDS)]
+def _theirs(folder: Path, name: str, seconds: float) -> list[systems.Fit]:
+    """What a peer found in the time it has; a fit under way when it is over does not count."""
+    command = [str(PEERS), systems.__file__, str(folder), name, str(seconds)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=4 * SECONDS)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 30)
+        if done.returncode:
+            print(f"  {name}: {(done.stderr.strip() or 'no word').splitlines()[-1][:160]}")
     except subprocess.TimeoutExpired:
-        print(f"  {name}: nothing within {4 * SECONDS:.0f} s")
-        return []
-    if done.returncode:
-        print(f"  {name}: {(done.stderr.strip() or 'no word').splitlines()[-1][:160]}")
-    path = folder / f"{name}.npz"
-    if not path.exists():
-        return []
-    kept = np.load(path)
-    efforts = range(sum(key.startswith("took") for key in kept))
-    return [(float(kept[f"took{e}"]), kept[f"coef{e}"], kept[f"b{e}"]) for e in efforts]
+        print(f"  {name}: out of time")
+    found = []
+    for path in sorted(folder.glob(f"{name}.*.npz")):
+        kept = np.load(path)
+        found.append((float(kept["took"]), kept["coef"], kept["b"]))
+    return found
 
 
 def seconds_to(points: list[Point], accuracy: float) -> float:
@@ -113,7 +139,7 @@ def seconds_to(points: list[Point], accuracy: float) -> float:
 
 
 def _line(
-    name: str, found: dict[str, list[Point]], accuracy: float, wanted: dict[float, float]
+    name: str, found: Curves, accuracy: float, wanted: dict[float, float]
 ) -> dict[str, Any] | None:
     times = {system: seconds_to(points, accuracy) for system, points in found.items()}
     ours = times.pop("linsep")
@@ -127,26 +153,23 @@ def _line(
     }  # fmt: skip
 
 
-def draw(curves: dict[str, dict[str, list[Point]]], path: Path) -> None:
-    """Distance from the optimum against seconds, a panel for each problem."""
-    import matplotlib as mpl
+def main() -> None:
+    """One or some problems, and every system's seconds."""
+    parser = argparse.ArgumentParser(description="Seconds of each system to each accuracy.")
+    parser.add_argument("workloads", nargs="*", help="how the names of problems begin")
+    parser.add_argument("--systems", help="peers, separated by commas; all of them if not given")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each system")
+    asked = parser.parse_args()
+    names = asked.systems.split(",") if asked.systems else list(systems.SYSTEMS)
+    for work in WORKLOADS:
+        if asked.workloads and not work.name.startswith(tuple(asked.workloads)):
+            continue
+        found = compare(work, names, asked.seconds)
+        print(f"{work.name:<26}" + "".join(f"{accuracy:>10.0e}" for accuracy in ACCURACIES))
+        for name, points in sorted(found.items(), key=lambda item: item[0] != "linsep"):
+            times = [seconds_to(points, accuracy) for accuracy in ACCURACIES]
+            print(f"  {name:<24}" + "".join(f"{took:>10.4f}" for took in times), flush=True)
 
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, 3, figsize=(15, 9), constrained_layout=True)
-    names = sorted({name for found in curves.values() for name in found} - {"linsep"})
-    colours = dict(zip(names, plt.get_cmap("tab20").colors, strict=False))
-    for ax, (title, found) in zip(axes.flat, curves.items(), strict=False):
-        for name, points in sorted(found.items(), key=lambda item: item[0] == "linsep"):
-            ours = name == "linsep"
-            reached = np.minimum.accumulate([max(off, 1e-10) for _, off in points])
-            ax.loglog(
-                [took for took, _ in points], reached, marker="o" if ours else ".", label=name,
-                color="black" if ours else colours[name], linewidth=2.5 if ours else 1.2,
-            )  # fmt: skip
-        ax.set(title=title, xlabel="seconds", ylabel="objective above the optimum, relative")
-        ax.grid(alpha=0.3)
-        ax.legend(fontsize=7)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+if __name__ == "__main__":
+    main()

@@ -267,12 +267,12 @@ def _choose_whole(half):  # type: ignore[no-untyped-def]
     return lambda half: _from_bits(np.uint32(np.uint32(half) << np.uint32(16)))  # type: ignore[call-arg]
 
 
-def _fetch(builder: Any, pointer: Any) -> None:
-    """Ask for the cache line at `pointer`, to be there when it is needed."""
+def _fetch(builder: Any, pointer: Any, nearness: int = 3) -> None:
+    """Ask for the cache line at `pointer`, to be there when it is needed: 3 for the first cache."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
     prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(prefetch, [builder.bitcast(pointer, byte), number(0), number(3), number(1)])
+    builder.call(prefetch, [builder.bitcast(pointer, byte), number(0), number(nearness), number(1)])
 
 
 def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -354,6 +354,28 @@ def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, a
         total = total if target == real else builder.fpext(total, wide)
         builder.store(total, address(out, first, wide)).align = size
     return context.get_dummy_value()
+
+
+def fetch(array, place):  # type: ignore[no-untyped-def]
+    """Ask for the cache line of the entry at `place` of the array's memory, and go on at once.
+
+    In kernels; a row that is visited out of order is then there when its turn comes.
+    """
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _fetch_place(typing_context, array, place):  # type: ignore[no-untyped-def]
+    def ask(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        memory = context.make_array(signature.args[0])(context, builder, args[0]).data
+        _fetch(builder, builder.gep(memory, [args[1]]), 2)  # the first cache is full of weights
+        return context.get_dummy_value()
+
+    return numba.types.void(array, numba.types.int64), ask
+
+
+@overload(fetch, jit_options=INSIDE)
+def _choose_fetch(array, place):  # type: ignore[no-untyped-def]
+    return lambda array, place: _fetch_place(array, np.int64(place))  # type: ignore[call-arg]
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]

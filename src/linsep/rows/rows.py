@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import by_type, kernel, upper_half, weighted_sum, whole
+from linsep._compile import by_type, fetch, inner, kernel, upper_half, weighted_sum, whole
 from linsep.data.arrays import frozen
 
 Array = npt.NDArray[Any]
@@ -51,6 +51,15 @@ def _one(data, indices, start, stop, W):
     for e in range(start, stop):
         s += data[e] * W[indices[e], 0]
     return s
+
+
+@inner
+def bring_entries(data, indices, start, stop):
+    """Ask for the memory of one row, to be there when the row is visited."""
+    for e in range(np.int64(start), np.int64(stop), 64 // data.itemsize):
+        fetch(data, e)
+    for e in range(np.int64(start), np.int64(stop), 16):
+        fetch(indices, e)
 
 
 class Dense(NamedTuple):
@@ -136,6 +145,9 @@ class CSR(NamedTuple):
             s += self.data[e] * self.data[e]
         return s
 
+    def bring(self, i):
+        bring_entries(self.data, self.indices, self.indptr[i], self.indptr[i + 1])
+
     def scores(self, i, W, s):
         if W.shape[1] == 1:
             s[0] = _one(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W)
@@ -220,6 +232,12 @@ def square(rows, i):
 def scores(rows, i, W, s):
     """sₖ ← ⟨wₖ, xᵢ⟩ for every class k; s is as wide as the layout's weights"""
     rows.scores(i, W, s)
+
+
+@by_type
+def bring(rows, i):
+    """Ask for the memory of xᵢ ahead of its visit, where the layout gains by it."""
+    rows.bring(i)
 
 
 @by_type

@@ -15,18 +15,22 @@ With a free intercept the rows are centred on the way, x − μ, where any μ ne
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
-from linsep.rows.rows import add, dot, square
+from linsep._compile import fetch, kernel
+from linsep.rows.rows import add, bring, bring_entries, dot, square
 from linsep.train.dual_losses import charge, move, promise, rest, slack, slope
 
 Array = npt.NDArray[Any]
 
 # What is known of a row, in one cache line: y, cap U, curvature ‖x − μ‖², shift ⟨x, μ⟩,
 # multiplier α, turn (logit of α/U), margin z at the last visit, whether the row may be left out.
+# Kernels name both indices: points[i] alone is an array of its own, whose uses are counted, and
+# two threads that count at one place wait for each other at every row.
 SIGN, CAP, SQUARE, SHIFT, ALPHA, TURN, MARGIN, IDLE = range(8)
 ROUNDING = 1e-15
+AHEAD = 8  # visits by which the memory of a row is asked for before it is needed
 
 
 class Stretched(NamedTuple):
@@ -54,6 +58,9 @@ class Stretched(NamedTuple):
             s += self.data[e] * self.data[e] * (1.0 + (self.indices[e] < self.crowded))
         return s
 
+    def bring(self, i):  # type: ignore[no-untyped-def]
+        bring_entries(self.data, self.indices, self.indptr[i], self.indptr[i + 1])
+
 
 class Centred(NamedTuple):
     """Dense rows, centred as they are read."""
@@ -77,6 +84,11 @@ class Centred(NamedTuple):
             x = self.X[i, j] - self.centre[j]
             s += x * x
         return s
+
+    def bring(self, i):  # type: ignore[no-untyped-def]
+        first = np.int64(i) * self.X.shape[1]
+        for place in range(first, first + self.X.shape[1], 64 // self.X.itemsize):
+            fetch(self.X, place)
 
 
 class Lane(NamedTuple):
@@ -102,26 +114,33 @@ def sweep(loss, rows, points, listing, places, blocks, w, lane):  # type: ignore
     gap = 0.0
     drift = 0.0
     visits = 0
-    for block in blocks:
-        start = lane.block * block
+    last = blocks.shape[0] - 1
+    ahead = max(1, AHEAD // lane.block)
+    for q in range(blocks.shape[0]):
+        start = lane.block * np.int64(blocks[q])
+        later = lane.block * np.int64(blocks[min(q + ahead, last)]) - start
         for k in range(start, min(start + lane.block, listing.shape[0])):
-            p = points[listing[k]]
-            y, U, a, turn = p[SIGN], p[CAP], p[ALPHA], p[TURN]
-            s = dot(rows, places[k], w) - level + total * (lane.spread - p[SHIFT])
+            soon = min(k + later, listing.shape[0] - 1)
+            bring(rows, places[soon])
+            fetch(points, 8 * np.int64(listing[soon]))
+            i = listing[k]
+            y, U, a, turn = points[i, SIGN], points[i, CAP], points[i, ALPHA], points[i, TURN]
+            shift = points[i, SHIFT]
+            s = dot(rows, places[k], w) - level + total * (lane.spread - shift)
             z = y * (s + b)  # y(⟨w, x − μ⟩ + b)
             gap += promise(loss, a, turn, z, U)
-            drift += abs(z - p[MARGIN])
+            drift += abs(z - points[i, MARGIN])
             visits += 1
-            new, turn = move(loss, a, turn, z, p[SQUARE], U)
-            p[TURN] = turn
-            p[MARGIN] = z
-            p[IDLE] = rest(loss, new, z, U) > max(lane.reach, drift / visits)
+            new, turn = move(loss, a, turn, z, points[i, SQUARE], U)
+            points[i, TURN] = turn
+            points[i, MARGIN] = z
+            points[i, IDLE] = rest(loss, new, z, U) > max(lane.reach, drift / visits)
             if new != a:
-                p[ALPHA] = new
+                points[i, ALPHA] = new
                 d = y * (new - a)
                 add(rows, places[k], d, w)  # w ← w + yδx
                 total += d
-                level += d * p[SHIFT]
+                level += d * shift
                 b += d * lane.pull
     return total, gap, drift, visits
 
@@ -139,12 +158,12 @@ def merge(w, first, second, crowded):  # type: ignore[no-untyped-def]
 def measure(rows, points, listing, places, centre, lane, start, stop):  # type: ignore[no-untyped-def]
     """Set ‖x − μ‖² and ⟨x, μ⟩ of listed rows; the pull of the intercept adds to the curvature."""
     for k in range(start, stop):
-        p = points[listing[k]]
+        i = listing[k]
         if centre.shape[0]:
-            p[SHIFT] = dot(rows, places[k], centre)
+            points[i, SHIFT] = dot(rows, places[k], centre)
         q = square(rows, places[k])
         least = ROUNDING * (q + lane.spread)  # what is smaller is lost in the difference
-        p[SQUARE] = max(q - 2.0 * p[SHIFT] + lane.spread, least) + lane.pull
+        points[i, SQUARE] = max(q - 2.0 * points[i, SHIFT] + lane.spread, least) + lane.pull
 
 
 @kernel
@@ -160,12 +179,12 @@ def weigh(loss, points, scores, b, start, stop):  # type: ignore[no-untyped-def]
     charged = 0.0
     gap = 0.0
     for i in range(start, stop):
-        p = points[i]
-        if p[CAP] > 0.0:
-            z = p[SIGN] * (scores[i] + b)
-            p[MARGIN] = z
-            charged += charge(loss, z, p[CAP])
-            gap += slack(loss, p[ALPHA], p[TURN], z, p[CAP])
+        U = points[i, CAP]
+        if U > 0.0:
+            z = points[i, SIGN] * (scores[i] + b)
+            points[i, MARGIN] = z
+            charged += charge(loss, z, U)
+            gap += slack(loss, points[i, ALPHA], points[i, TURN], z, U)
     return charged, gap
 
 
@@ -174,9 +193,9 @@ def tilt(loss, points, scores, b):  # type: ignore[no-untyped-def]
     """The derivative in b of Σ Uℓ(y(s + b))."""
     total = 0.0
     for i in range(scores.shape[0]):
-        p = points[i]
-        if p[CAP] > 0.0:
-            total += p[SIGN] * slope(loss, p[SIGN] * (scores[i] + b), p[CAP])
+        y, U = points[i, SIGN], points[i, CAP]
+        if U > 0.0:
+            total += y * slope(loss, y * (scores[i] + b), U)
     return total
 
 
