@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep import PassiveAggressive, Perceptron
+import linsep
+from linsep import KernelPerceptron, PassiveAggressive, Perceptron, VotedPerceptron
 from linsep.data.toys import overlapping, separated, three_classes, three_points
 from linsep.errors import NotConverged
 from linsep.train import trace as recording
@@ -193,3 +194,53 @@ def test_parts_are_recorded_too():
     assert [event["row"] for event in stream.trace_.updates] == [0, 2]
     assert stream.trace_.passes[0]["updates"] == 2
     assert stream.trace_.status is Status.streaming
+
+
+@pytest.mark.parametrize("name", linsep._LEARNERS)
+def test_every_learner_can_be_recorded(name):
+    X, y = overlapping(n=30, seed=0)
+    learner = fit(getattr(linsep, name)(trace=True), X, y)
+    assert len(learner.trace_.passes) >= 1
+    assert learner.trace_.status is learner.status_
+    assert not hasattr(fit(learner.set_params(trace=False), X, y), "trace_")
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_vote_is_recorded_as_the_perceptron_run_it_is(classes, dtype, layout):
+    X, y = overlapping(n=60, seed=0) if classes == 2 else three_classes(60, spread=2.0)
+    rows = layout(X.astype(dtype))
+    voted = fit(VotedPerceptron(max_iter=5, trace=True), rows, y)
+    plain = fit(Perceptron(max_iter=5, trace=True), rows, y)
+    assert voted.trace_.count == len(voted.trace_) == voted.n_vectors_ - 1
+    for mine, other in zip(voted.trace_.updates, plain.trace_.updates, strict=True):
+        for name in ("n", "epoch", "row", "plane", "step"):
+            assert mine[name] == other[name]
+        assert mine["w"].tobytes() == other["w"].tobytes()
+        assert mine["b"].tobytes() == other["b"].tobytes()
+        np.testing.assert_allclose(mine["scores"], other["scores"], rtol=1e-5, atol=1e-5)
+    unseen = fit(VotedPerceptron(max_iter=5), rows, y)
+    assert unseen.survival_.tobytes() == voted.survival_.tobytes()
+
+
+def test_a_vote_in_parts_is_recorded_from_where_it_was():
+    X, y = three_points()
+    stream = VotedPerceptron(trace=True).partial_fit(X, y)
+    w, b = stream.trace_.updates[-1]["w"], stream.trace_.updates[-1]["b"]
+    stream.partial_fit(X, y)
+    assert [part.tolist() for part in stream.trace_.start] == [w.tolist(), b.tolist()]
+    plain = Perceptron(shuffle=False, max_iter=2, trace=True)
+    both = fit(plain, X, y).trace_.updates
+    assert [e["row"] for e in stream.trace_.updates] == [e["row"] for e in both if e["epoch"] == 2]
+    assert stream.trace_.updates[-1]["w"].tolist() == both[-1]["w"].tolist()
+
+
+@pytest.mark.parametrize(
+    "learner", [KernelPerceptron(trace=True), VotedPerceptron(kernel="rbf", trace=True)], ids=repr
+)
+def test_a_kernel_has_passes_to_record_and_no_weights(learner):
+    X, y = overlapping(n=30, seed=0)
+    trace = fit(learner, X, y).trace_
+    assert [done["updates"] for done in trace.passes] == learner.mistakes_per_epoch_
+    assert trace.updates == []

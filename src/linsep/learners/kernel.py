@@ -47,6 +47,8 @@ class KernelPerceptron(LinearClassifier):
         End when a pass finds at most this share of the rows misplaced.
     cache_size : float
         Megabytes for rows of the Gram matrix; it never changes what is learned.
+    trace : bool
+        Record the passes in `trace_`; a feature space has no weights to write down.
     fit_intercept, shuffle, class_weight, n_jobs, random_state, callback, verbose
         As in `Perceptron`. Threads never change the result.
 
@@ -61,7 +63,7 @@ class KernelPerceptron(LinearClassifier):
     intercept_ : (1,) or (K,) array
     gamma_ : float
         The γ used.
-    mistakes_, mistakes_per_epoch_, status_, classes_, n_iter_, n_features_in_
+    mistakes_, mistakes_per_epoch_, status_, trace_, classes_, n_iter_, n_features_in_
         As in `Perceptron`.
 
     Examples
@@ -94,6 +96,7 @@ class KernelPerceptron(LinearClassifier):
         cache_size: float = 200,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -110,6 +113,7 @@ class KernelPerceptron(LinearClassifier):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.trace = trace
         self.callback = callback
         self.verbose = verbose
 

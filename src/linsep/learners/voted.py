@@ -8,6 +8,7 @@ import numpy.typing as npt
 from linsep.data.arrays import require_finite
 from linsep.data.streams import by_block
 from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.replay import retold
 from linsep.model.expansion import Expansion, Votes
 from linsep.rows.kernels import Kernel, check_kernel, kernel_of
 from linsep.train.blocks import Crew
@@ -40,6 +41,9 @@ class VotedPerceptron(LinearClassifier):
         None for hyperplanes of X itself; the others as in `KernelPerceptron`.
     degree, gamma, coef0, cache_size
         Of the kernel, as in `KernelPerceptron`.
+    trace : bool
+        Record the corrections in `trace_`; with a kernel, which has no weights to write down, the
+        passes.
     fit_intercept, shuffle, class_weight, n_jobs, random_state, callback, verbose
         As in `Perceptron`. Threads never change the result.
 
@@ -49,7 +53,7 @@ class VotedPerceptron(LinearClassifier):
         The votes cₙ of each separator; w₀ = 0 comes first.
     n_vectors_ : int
         How many separators there are.
-    mistakes_, mistakes_per_epoch_, status_, classes_, n_iter_, n_features_in_
+    mistakes_, mistakes_per_epoch_, status_, trace_, classes_, n_iter_, n_features_in_
         As in `Perceptron`.
 
     Examples
@@ -83,6 +87,7 @@ class VotedPerceptron(LinearClassifier):
         cache_size: float = 200,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -98,6 +103,7 @@ class VotedPerceptron(LinearClassifier):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.trace = trace
         self.callback = callback
         self.verbose = verbose
 
@@ -162,7 +168,8 @@ class VotedPerceptron(LinearClassifier):
         seed: int,
         shuffle: bool,
     ) -> Pass:
-        done = walk.one_pass(problem, seed, epoch, shuffle, survivors.tell)
+        tell = retold(survivors.tell, self._recorder, walk, problem, epoch)
+        done = walk.one_pass(problem, seed, epoch, shuffle, tell)
         self.mistakes_ += done.updates
         self.mistakes_per_epoch_.append(done.updates)
         return done

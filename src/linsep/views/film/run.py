@@ -13,7 +13,8 @@ from linsep.train.trace import KeptRows, Trace
 Array = npt.NDArray[Any]
 
 LEARNERS = (
-    "Perceptron, PassiveAggressive, LogisticRegression(solver='sgd'), LinearSVC(solver='sgd')"
+    "Perceptron, VotedPerceptron, PassiveAggressive, LogisticRegression(solver='sgd'), "
+    "LinearSVC(solver='sgd')"
 )
 
 
@@ -84,8 +85,9 @@ def open_run(trace: Any, X: Any, y: Any, most: int | None = None) -> Run:
         raise DataError("The trace is empty: nothing was recorded.")
     if not trace.updates:
         raise DataError(
-            f"The trace of {trace.learner} holds no corrections, only its passes: this solver goes "
-            f"to the end in few long steps. Those that can be shown are {LEARNERS}."
+            f"The trace of {trace.learner} holds no corrections, only its passes: it went to the "
+            "end in few long steps, or in the feature space of a kernel. Those that can be shown "
+            f"are {LEARNERS}."
         )
     rows = _rows(trace, X, y)
     if most is None:
