@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import linsep
 from linsep.data.encoding import Column, Encoding
+from linsep.data.sample_digest import sample_digest, sample_of
 from linsep.errors import DataError, ParameterError, StorageError
 from linsep.model.document import LEARNERS
 from linsep.model.store import fingerprint, from_bytes, to_bytes
@@ -170,7 +171,7 @@ def test_names_encoding_proof_and_fingerprint_are_kept():
     model = from_bytes(to_bytes(learner, data=(X.to_numpy(), [0, 1, 1, 0])))
     assert model.feature_names_in_.tolist() == ["age", "sex=f"]
     assert model.encoding_ == learner.encoding_
-    assert model.data == fingerprint(X.to_numpy(), [0, 1, 1, 0])
+    assert model.data == learner.data_ | fingerprint(X.to_numpy(), [0, 1, 1, 0])
     assert model.data["rows"] == 4
     assert json.loads(model.certificate)["separable"] is False
     assert model.results["n_iter"] == learner.n_iter_
@@ -189,6 +190,40 @@ def test_a_fingerprint_changes_with_any_entry_label_or_shape():
         fingerprint(single(X), y), fingerprint(sp.csr_array(X), y), fingerprint(X.T, y),
     ]  # fmt: skip
     assert len({one["sha256"] for one in made}) == len(made)
+
+
+def test_a_file_says_what_its_model_was_fitted_on(tmp_path):
+    X, y = cloud(200, 0), np.arange(200) % 2
+    np.save(tmp_path / "t.npy", np.column_stack([X, y]))
+    told = from_bytes(to_bytes(linsep.Perceptron(max_iter=3).fit(X, y))).data
+    assert (told["rows"], told["columns"], told["sha256"]) == (200, 4, None)
+    for memory in (0, 1 << 20):
+        chunks = linsep.read(tmp_path / "t.npy", memory=memory)
+        assert linsep.Perceptron(max_iter=3).fit(chunks).data_["sample"] == told["sample"]
+    other = X.copy()
+    other[77, 2] = np.nextafter(other[77, 2], 9)
+    for rows, labels, weights in ((other, y, None), (X, 1 - y, None), (X, y, y + 1.0)):
+        found = linsep.Perceptron(max_iter=3).fit(rows, labels, weights).data_
+        assert found["sample"] != told["sample"]
+    parts = linsep.Perceptron().partial_fit(X, y)
+    assert from_bytes(to_bytes(parts)).data is None
+
+
+def test_a_sampled_digest_knows_the_rows_it_looks_at_and_the_count_of_classes():
+    X, y = np.zeros((70_000, 2)), np.arange(70_000) % 2
+    whole, chosen = sample_digest(X, y, None), sample_of(X)
+    assert len(chosen) < len(X)
+    X[chosen[-1], 1] = 1e-300
+    assert sample_digest(X, y, None)["sample"] != whole["sample"]
+    left = np.setdiff1d(np.arange(70_000), chosen)[0]
+    y[left] = 1 - y[left]
+    assert sample_digest(np.zeros_like(X), y, None)["sample"] != whole["sample"]
+
+
+def test_a_model_of_an_old_format_is_saved_in_the_new_one():
+    old = linsep.load(GOLDEN / "1-logistic.linsep")
+    assert old.data is None
+    assert from_bytes(to_bytes(old)).predict([[0.0, 1.0, 2.0]]) == old.predict([[0.0, 1.0, 2.0]])
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -46,6 +46,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     trace_: Trace
     encoding_: Encoding | None
+    data_: dict[str, Any] | None
     _any_scale = False  # whether products of entries such as 1e300 are taken care of
 
     def fit(
@@ -81,6 +82,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         with opened(X, y) as (X, y, encoding):
             problem = self._problem(X, y, sample_weight)
             self._from_file = False
+            self.data_ = problem.digest()
             self._reset(problem)
             keeper = self._keeper(problem, checkpoint)
             with self._listening(callback, verbose, problem) as listeners:
@@ -139,6 +141,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 )
             classes = self.classes_
         problem = self._problem(X, y, sample_weight, classes)
+        self.data_ = None  # parts of the rows are gone before all of them were seen
         problem.settle()  # bad rows must not touch what the parts before have taught
         return problem
 

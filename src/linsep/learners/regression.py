@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from linsep.data.arrays import check_rows, check_shape, check_weights, require_finite
+from linsep.data.sample_digest import sample_digest
 from linsep.data.streams import Chunks, opened, scores_of
 from linsep.data.study import Coded
 from linsep.errors import DataError, NotConverged
@@ -196,6 +197,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         problem = Problem(X, np.zeros(X.shape[0], np.int32), weights, 1, self.n_jobs)
         listeners = listeners_of(self.callback) + listeners_of(callback) + self._recorders()
         plain = self._settings()
+        self.data_ = sample_digest(X, Y, weights)
         listeners += keeper_of(self, checkpoint, [], plain, X, Y, weights)
         journal.begin(self, listeners)
         table = Y.reshape(len(Y), -1)

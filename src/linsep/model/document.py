@@ -17,7 +17,9 @@ from linsep.train.loop import Status
 
 Array = npt.NDArray[Any]
 
-FORMAT = 1
+FORMAT = 2
+FORMATS = (1, FORMAT)
+"""Formats that are read: all there ever were."""
 LEARNERS = linsep._LEARNERS
 """The names a file may bear, from the table of public names."""
 
@@ -56,10 +58,11 @@ def read(document: Any, tensors: dict[str, Array]) -> tuple[Model, list[list[flo
     """The model a document and its tensors describe; ValueError where they do not add up."""
     if not isinstance(document, dict):
         raise ValueError("its document is not an object")
-    if document.get("format") != FORMAT or type(document["format"]) is not int:
+    if document.get("format") not in FORMATS or type(document["format"]) is not int:
         raise ValueError(
             f"it has format {str(document.get('format'))[:40]}; this linsep, "
-            f"{linsep.__version__}, reads format {FORMAT}, so a newer one may have made it"
+            f"{linsep.__version__}, reads formats {FORMATS[0]} to {FORMAT}, so a newer one may "
+            "have made it"
         )
     if set(document) != FIELDS:
         raise ValueError(f"the field {sorted(set(document) ^ FIELDS)[0]!r} is missing or unknown")
@@ -82,7 +85,7 @@ def read(document: Any, tensors: dict[str, Array]) -> tuple[Model, list[list[flo
         encoding_=_encoding(document["encoding"], d),
         results=_results(document["results"]),
         certificate=None if document["certificate"] is None else _text(document, "certificate"),
-        data=_data(document["data"]),
+        data=_data(document["data"], document["format"]),
         scaled=document["scaled"],
         version=_text(document, "linsep"),
     )
@@ -153,17 +156,22 @@ def _encoding(value: Any, d: int) -> Encoding | None:
     return found
 
 
-def _data(value: Any) -> dict[str, Any] | None:
+def _data(value: Any, version: int) -> dict[str, Any] | None:
     if value is None:
         return None
-    if not isinstance(value, dict) or set(value) != {"rows", "sha256"}:
-        raise ValueError("data are not a number of rows and a digest")
+    fields = {"rows", "sha256"} if version == 1 else {"columns", "rows", "sample", "sha256"}
+    if not isinstance(value, dict) or set(value) != fields:
+        raise ValueError("data are not a number of rows and digests")
     _whole(value["rows"], "the number of training rows", least=1)
-    digest = value["sha256"]
-    if digest is not None:
-        exact = isinstance(digest, str) and len(digest) == 64
-        if not exact or any(c not in "0123456789abcdef" for c in digest):
-            raise ValueError("the digest of the data is not 64 hexadecimal digits")
+    value = {"columns": None, "sample": None} | value
+    if value["columns"] is not None:
+        _whole(value["columns"], "the number of columns", least=1)
+    for name, digits in (("sample", 32), ("sha256", 64)):
+        digest = value[name]
+        if digest is not None:
+            exact = isinstance(digest, str) and len(digest) == digits
+            if not exact or any(c not in "0123456789abcdef" for c in digest):
+                raise ValueError(f"the digest of the data is not {digits} hexadecimal digits")
     return value
 
 

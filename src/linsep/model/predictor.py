@@ -38,7 +38,7 @@ class Model:
     encoding_ : how columns of a file became features, or None
     results : numbers of the fit: n_iter, gap, objective, mistakes; None where there is none
     certificate : what was proved of the training rows, as the text of a certificate, or None
-    data : fingerprint of the training rows, or None
+    data : numbers and digests of the training rows, or None: `rows`, `columns`, `sample`, `sha256`
     scaled : whether rows are brought to one size first: None, "mean" or "min-max"
     version : of the linsep that saved it
     """
@@ -186,6 +186,7 @@ class Model:
         """What every fitted estimator says of its training."""
         learner.n_features_in_ = self.n_features_in_
         learner.status_ = self.status_
+        learner.data_ = self.data
         if self.feature_names_in_ is not None:
             learner.feature_names_in_ = self.feature_names_in_
         if self.classes_ is not None:

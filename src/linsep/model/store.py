@@ -36,7 +36,8 @@ def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
     model : a fitted learner of linsep, or what `load` returned
     path : where to write, replacing what is there
     data : (X, y), optional
-        The training rows and labels, to keep their number and SHA-256 in the file.
+        The training rows and labels, to keep the SHA-256 of all of them in the file. Their number
+        and a digest of some of them, which the fit has noted, are in it anyway.
 
     Raises
     ------
@@ -153,9 +154,20 @@ def as_model(learner: Any, data: Any = None) -> Model:
         encoding_=getattr(outer, "encoding_", None),
         results={field: _number(getattr(learner, f"{field}_", None)) for field in RESULTS},
         certificate=None if proof is None else proof.to_json(),
-        data=None if data is None else fingerprint(*data),
+        data=_about(learner, data),
         scaled=scaled,
     )
+
+
+def _about(learner: Any, data: Any) -> dict[str, Any] | None:
+    """What the learner was fitted on, as it noted, and the digest of all of it if it is given."""
+    noted = getattr(learner, "data_", None)
+    if data is None and noted is None:
+        return None
+    about = {"rows": None, "columns": None, "sample": None, "sha256": None} | (noted or {})
+    if data is not None:
+        about |= {"columns": int(data[0].shape[1])} | fingerprint(*data)
+    return about
 
 
 def _number(value: Any) -> Any:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from linsep.data.arrays import sum_of_squares
 from linsep.data.chunks import spans, sum_over, threads
 from linsep.data.pages import Behind
+from linsep.data.sample_digest import sample_digest
 from linsep.errors import DataError, OverflowedError
 from linsep.rows.radius import largest_square
 from linsep.rows.rows import Rows, as_rows
@@ -82,6 +83,10 @@ class Problem:
         if self.X.dtype != dtype:
             self.X = self.X.astype(dtype)
             self.rows = as_rows(self.X)
+
+    def digest(self) -> dict[str, Any]:
+        """What tells these rows, classes and weights from others."""
+        return sample_digest(self.X, self._codes, self._given_weights)
 
     @property
     def codes(self) -> Array:

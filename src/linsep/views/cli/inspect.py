@@ -119,6 +119,11 @@ def _text(record: dict[str, Any], everything: bool) -> str:
         lines.append(f"{len(record['classes'])} classes: {shown}{more}")
     target = f", target {record['target']}" if record["target"] else ""
     lines.append(f"{record['features']:,} features{target}")
+    data = record["data"]
+    if data is not None:
+        digest = f", sample {data['sample']}" if data["sample"] else ""
+        digest += f", SHA-256 {data['sha256']}" if data["sha256"] else ""
+        lines.append(f"Fitted on {data['rows']:,} rows{digest}.")
     settings = ", ".join(f"{k}={v!r}" for k, v in record["parameters"].items())
     lines.append(f"Parameters: {settings}")
     if record["scaled"]:
