@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.sources import imdb
-from benchmarks.stopwatch import race
+from benchmarks.stopwatch import as_installed, race
 
 PEERS = Path(__file__).resolve().parents[1] / ".venv" / "peers" / "bin" / "python"
 LINSEP = "from linsep.views.cli import main; main()"
@@ -58,7 +58,9 @@ def _repeated(path: Path, size: float) -> Path:
 
 
 def _run(*command: Any) -> None:
-    subprocess.run([str(one) for one in command], check=True, capture_output=True)
+    subprocess.run(
+        [str(one) for one in command], check=True, capture_output=True, env=as_installed()
+    )
 
 
 def _ours(path: Path, out: Path, learner: str, *parameters: str) -> None:

@@ -9,6 +9,9 @@ scikit-learn looks into it.
 import sys
 from types import ModuleType
 
+from linsep import _face
+from linsep import _scipy as _scipy
+
 _OUT_OF_SIGHT = {
     "pandas": None,  # to import it is an ImportError, which scikit-learn expects
     "scipy.stats": ModuleType("scipy.stats"),
@@ -25,5 +28,5 @@ def _import_base() -> None:
             del sys.modules[name]
 
 
-if "sklearn" not in sys.modules:
+if "sklearn" not in sys.modules and not _face.alone:
     _import_base()

@@ -1,8 +1,13 @@
 """From a file to a saved model: what `linsep fit` reads, and how often."""
 
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import linsep
 from linsep.data.sources import Source
 from linsep.views.cli import group
 
@@ -27,3 +32,32 @@ def test_a_fit_reads_its_file_once(name, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "Training rows" in done.output
     assert passes == [[path]]
+
+
+LONE = """
+import sys
+from linsep.views.cli import main
+try:
+    main()
+finally:
+    print(sorted({"sklearn", "pandas"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("learner", linsep._LEARNERS)
+def test_a_process_that_only_fits_needs_no_scikit_learn_and_saves_the_same_bytes(learner, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3)).round(3)
+    y = X[:, 0] + X[:, 1] > 0
+    path = tmp_path / "t.csv"
+    lines = [",".join(map(str, (*x, int(k)))) for x, k in zip(X.tolist(), y, strict=True)]
+    path.write_text("a,b,c,y\n" + "\n".join(lines) + "\n")
+    asked = ["fit", str(path), "--learner", learner, "-q", "--out"]
+    lone, here = tmp_path / "lone", tmp_path / "here"
+    done = subprocess.run(
+        [sys.executable, "-c", LONE, *asked, str(lone)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
+    beside = CliRunner().invoke(group, [*asked, str(here)])
+    assert beside.exit_code == 0, beside.output
+    assert lone.read_bytes() == here.read_bytes()

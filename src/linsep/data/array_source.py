@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from linsep._scipy import sp
 from linsep.data.bad_rows import BadRow, BadRows
 from linsep.data.encoding import Encoding
 from linsep.data.idx import images_and_labels

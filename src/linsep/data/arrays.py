@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from sklearn.utils.validation import check_array, validate_data
 
 from linsep._compile import kernel
+from linsep._scipy import sp
 from linsep.data.pages import Behind
 from linsep.data.plain import canonical, not_finite, where
 from linsep.errors import DataError, OverflowedError
@@ -85,6 +84,12 @@ def frozen(array: Array) -> Array:
 
 def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:
     """`check_rows` without the look at every entry; for callers that look at the results."""
+    named = hasattr(estimator, "feature_names_in_")
+    if estimator is not None and reset and not named and _ready(X):
+        estimator.n_features_in_ = X.shape[1]
+        return canonical(X) if sp.issparse(X) else np.asarray(X)
+    from sklearn.utils.validation import check_array, validate_data
+
     X = _from_arrow(X)
     try:
         if estimator is None:
@@ -96,6 +101,15 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
     except ValueError as problem:
         raise DataError(str(problem)) from None
     return canonical(X) if sp.issparse(X) else X
+
+
+def _ready(X: Any) -> bool:
+    """Whether X is a table of floats as kernels read it, in which scikit-learn finds no fault."""
+    if type(X) in (np.ndarray, np.memmap):
+        fine = X.ndim == 2 and X.flags.c_contiguous
+    else:
+        fine = type(X) is sp.csr_array and X.ndim == 2
+    return bool(fine and X.dtype in (np.float32, np.float64) and min(X.shape) > 0)
 
 
 def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> None:

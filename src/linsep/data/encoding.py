@@ -176,7 +176,7 @@ class Encoding:
         return X
 
     def _thin(self, parts: list[Array], n: int) -> Any:
-        import scipy.sparse as sp
+        from linsep._scipy import sp
 
         places = np.empty((n, len(parts)), np.int32)
         values = np.ones((n, len(parts)))

@@ -79,7 +79,7 @@ def rows_of(X: Any, rows: Array) -> Any:
         return X[rows]
     slices = Behind(X).scattered(len(rows))
     if hasattr(X, "indptr"):
-        import scipy.sparse as sp
+        from linsep._scipy import sp
 
         return sp.vstack([X[rows[some]] for some in slices], format="csr")
     found = np.empty((len(rows), *X.shape[1:]), X.dtype)

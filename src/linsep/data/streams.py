@@ -242,7 +242,7 @@ class Chunks:
         X: Any
         if "values" in arrays:
             entries = arrays["values"], arrays["places"], pointers(arrays["counts"])
-            import scipy.sparse as sp  # slow to import, and not needed to predict from tables
+            from linsep._scipy import sp  # slow to import; no table to predict needs it
 
             X = sp.csr_array(entries, shape=(n, encoding.n_features), copy=False)
         else:
@@ -359,7 +359,7 @@ def _joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         return parts[0]
     rows = [X for X, _ in parts]
     if is_sparse(rows[0]):
-        import scipy.sparse as sp
+        from linsep._scipy import sp
 
         X = sp.vstack(rows, format="csr")
     else:

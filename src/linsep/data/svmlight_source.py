@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from linsep._scipy import sp
 from linsep.data import svmlight
 from linsep.data.bad_rows import BadRows
 from linsep.data.encoding import Encoding

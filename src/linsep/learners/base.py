@@ -7,9 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
+from linsep._face import BaseEstimator, ClassifierMixin, check_is_fitted
 from linsep.data.arrays import check_rows_meanwhile, check_shape, check_weights, require_finite
 from linsep.data.encoding import Encoding
 from linsep.data.labels import agree, encode

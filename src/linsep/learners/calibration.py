@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from linsep.errors import NotConverged
 from linsep.rows.prints import prints
-from linsep.train.platt import fit_sigmoid, folds
 from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]
@@ -21,6 +19,10 @@ def cross_fitted(learner: Any, problem: Problem) -> Array:
     Five machines are fitted, each without one fold, and score that fold. A class with only one
     distinct row cannot be left out: then the learner's own scores stand in, which are too sure.
     """
+    from sklearn.base import clone
+
+    from linsep.train.platt import fit_sigmoid, folds
+
     n, weights = problem.n_rows, problem.weights
     c = weights if weights.size else np.ones(n)
     counts = c > 0

@@ -1,17 +1,17 @@
 """Why a fit did not reach its goal, where that is cheap to know."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 import scipy.sparse as sp
 
 from linsep.data.pages import rows_of
-from linsep.proofs.certificate import Separability
-from linsep.proofs.separability import separability
 from linsep.train.loop import Status
 from linsep.train.problem import Problem
+
+if TYPE_CHECKING:
+    from linsep.proofs.certificate import Separability
 
 Array = npt.NDArray[Any]
 
@@ -23,7 +23,7 @@ NAMED = 3  # columns named in one sentence, at most
 SECONDS = 10.0  # a cap for a slow or cold machine; the answer takes milliseconds
 
 
-def separation(problem: Problem, classes: Array) -> Separability | None:
+def separation(problem: Problem, classes: Array) -> "Separability | None":
     """Whether a separator exists, with its proof; None where that is not cheap to know.
 
     The proof speaks of the labels in `classes`, so that users can verify it with their own.
@@ -31,11 +31,13 @@ def separation(problem: Problem, classes: Array) -> Separability | None:
     small = problem.n_rows * problem.n_features <= SMALL
     if not small or (problem.weights.size and not problem.weights.all()):
         return None
+    from linsep.proofs.separability import separability  # long to import, and seldom asked
+
     found = separability(problem.X, classes[problem.codes], time_limit=SECONDS)
     return None if found.separable is None else found
 
 
-def out_of_passes(problem: Problem, classes: Array) -> tuple[Status, Separability | None]:
+def out_of_passes(problem: Problem, classes: Array) -> "tuple[Status, Separability | None]":
     """The status after `max_iter` passes with mistakes left, and the proof behind it."""
     try:
         found = separation(problem, classes)
@@ -101,6 +103,8 @@ def _collinear(learner: Any, problem: Problem) -> str | None:
     """Which column is a combination of which others: a pivoted QR shows the first such."""
     if problem.X.shape[0] * problem.X.shape[1] > FACTORED:
         return None
+    import scipy.linalg
+
     dense = problem.X.toarray() if sp.issparse(problem.X) else problem.X
     peak = np.abs(dense).max(axis=0).astype(np.float64)
     Z = dense / np.where(peak > 0, peak, 1.0)

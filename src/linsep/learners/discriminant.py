@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from linsep._face import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from linsep.data.arrays import check_rows
 from linsep.data.chunks import spans
 from linsep.data.streams import Chunks, scores_of

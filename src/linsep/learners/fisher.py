@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
+from linsep._face import check_is_fitted
 from linsep.learners.base import LinearClassifier, one_of
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred

@@ -5,9 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted
 
+from linsep._face import BaseEstimator, RegressorMixin, check_is_fitted
 from linsep.data.arrays import check_rows, check_shape, check_weights, require_finite
 from linsep.data.sample_digest import sample_digest
 from linsep.data.streams import Chunks, opened, scores_of
@@ -342,10 +341,15 @@ def _targets(y: Any, n_rows: int) -> Array:
             "This learner requires y to be passed, but the target y is None; "
             "give one number per row."
         )
-    try:
-        Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    except (TypeError, ValueError) as problem:
-        raise DataError(_first_wrong(y) or str(problem)) from None
+    if type(y) is np.ndarray and y.dtype.kind in "fi" and y.size and np.isfinite(y).all():
+        Y = y.astype(np.float64, copy=False)  # as a file gives it
+    else:
+        from sklearn.utils.validation import check_array
+
+        try:
+            Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        except (TypeError, ValueError) as problem:
+            raise DataError(_first_wrong(y) or str(problem)) from None
     if Y.ndim not in (1, 2):
         raise DataError(f"y has shape {Y.shape}; give one number per row, or one row of numbers.")
     if len(Y) != n_rows:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg as sl
 
+from linsep._scipy import linalg as sl
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg as sl
+
+from linsep._scipy import linalg as sl
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 import scipy.sparse as sp
 
+from linsep._scipy import linalg
 from linsep.data.chunks import BLOCK
 from linsep.errors import OverflowedError, ParameterError
 from linsep.train.dual_descent import FINEST, Check, Solution
@@ -220,7 +220,7 @@ class Machine:
         def solve(right: Array) -> tuple[Array, float]:
             if not self.free:
                 right[-1] = 0.0
-            found = unit * scipy.linalg.cho_solve(factor, unit * right, check_finite=False)
+            found = unit * linalg.cho_solve(factor, unit * right, check_finite=False)
             return found[:-1], float(found[-1])
 
         return solve
@@ -247,7 +247,7 @@ def _factor(G: Array) -> Any:
     for more in (0.0, 1e-15, 1e-13, 1e-11, 1e-9):
         G[diagonal, diagonal] += more
         try:
-            return scipy.linalg.cho_factor(G, lower=True, check_finite=False)
+            return linalg.cho_factor(G, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             continue
     raise np.linalg.LinAlgError

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg as sl
 
+from linsep._scipy import linalg as sl
 from linsep.train.background import in_background
 from linsep.train.moments import Floats, Frame, frame_of, require_room
 from linsep.train.problem import Block, Problem

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg as sl
 import scipy.sparse as sp
 
 from linsep._compile import kernel
+from linsep._scipy import linalg as sl
 from linsep.rows.rows import Dense, add, as_rows, dot, square
 from linsep.train.problem import Block
 from linsep.train.score_descent import Look, ScoreDescent

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg as sl
 
+from linsep._scipy import linalg as sl
 from linsep.train.blocks import Crew
 from linsep.train.sampling import draw
 

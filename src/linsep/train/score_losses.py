@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_softmax, softmax, xlog1py, xlogy
 
 from linsep._compile import by_type
+from linsep._scipy import special
 from linsep.train.losses import Hinge, Logistic, Loss, SquaredHinge, slope
 
 Array = npt.NDArray[Any]
@@ -30,9 +30,9 @@ class Curve(NamedTuple):
 CURVES: dict[type, Curve] = {
     Logistic: Curve(
         lambda z: np.logaddexp(0.0, -z),
-        lambda z: expit(-z),
-        lambda z: expit(z) * expit(-z),
-        lambda u: -xlogy(u, u) - xlog1py(1.0 - u, -u),
+        lambda z: special.expit(-z),
+        lambda z: special.expit(z) * special.expit(-z),
+        lambda u: -special.xlogy(u, u) - special.xlog1py(1.0 - u, -u),
         0.25,
     ),
     Hinge: Curve(
@@ -139,10 +139,10 @@ class Softmax(NamedTuple):
         return False
 
     def losses(self, S: Array, codes: Array) -> Array:
-        return -log_softmax(S, axis=1)[np.arange(len(codes)), codes]
+        return -special.log_softmax(S, axis=1)[np.arange(len(codes)), codes]
 
     def residual(self, S: Array, codes: Array) -> Array:
-        R = softmax(S, axis=1)
+        R = special.softmax(S, axis=1)
         R[np.arange(len(codes)), codes] -= 1.0
         return R
 
@@ -152,7 +152,7 @@ class Softmax(NamedTuple):
         p = s * R
         p[own] = 1.0 + p[own]
         p = np.clip(p, 0.0, 1.0)
-        return -xlogy(p, p).sum(axis=1)
+        return -special.xlogy(p, p).sum(axis=1)
 
     def mistakes(self, S: Array, codes: Array) -> int:
         own = np.arange(len(codes)), codes
@@ -169,7 +169,7 @@ class Softmax(NamedTuple):
 
         b, now = b - b.mean(), value(b - b.mean())
         for _ in range(50):
-            p = softmax(S + b, axis=1)
+            p = special.softmax(S + b, axis=1)
             g = c @ p - share
             if np.abs(g).max() <= 1e-14 * share.sum():
                 break

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.linalg import LinearOperator, cg
 
 from linsep.errors import OverflowedError, ParameterError
 from linsep.train.dual_descent import FINEST, Check, Solution
@@ -76,6 +75,8 @@ class Newton(Machine):
             s = inside * (rows.scores(u[:-1]) + free * u[-1])
             last = s.sum() if self.free else u[-1]
             return np.append(u[:-1] + rows.total(s), last)
+
+        from scipy.sparse.linalg import LinearOperator, cg  # long to import, and seldom needed
 
         diagonal = np.append(1.0 + np.asarray(rows.squares.T @ inside).ravel(), level)
         shape = (len(right), len(right))

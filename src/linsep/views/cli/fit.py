@@ -110,12 +110,15 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     import time
     import warnings
 
+    from linsep import _face
     from linsep.errors import NotConverged
-    from linsep.views.sources import open_source
+    from linsep.views.sources import Rows, open_source
 
     classes = arguments.split_classes(asked["classes"])
     how = arguments.how_to_read(asked["columns"], asked["base"], asked["reading"])
     source = open_source(data, asked["target"], classes, asked["bad_rows"], **how)
+    if not (isinstance(source, Rows) or asked["scale"] or asked["report"]):
+        _face.stand_alone()
     learner = _learner(asked)
     settings: dict[str, Any] = {"verbose": not asked["quiet"]}
     if asked["resume"]:
