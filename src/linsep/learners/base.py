@@ -14,6 +14,7 @@ from linsep.data.encoding import Encoding
 from linsep.data.labels import agree, encode
 from linsep.data.streams import Chunks, opened, scores_of
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
+from linsep.learners.parameters import check_callback, check_types
 from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
 from linsep.train.checkpoint import keeper_of
@@ -77,6 +78,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        check_types(self)
+        check_callback(callback)
         self._check_parameters()
         with opened(X, y) as (X, y, encoding):
             problem = self._problem(X, y, sample_weight)
@@ -125,6 +128,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 "This learner comes from a model file, which holds what it predicts with but not "
                 "the state of its training; use fit, or go on from a checkpoint."
             )
+        check_types(self)
         self._check_parameters()
         if isinstance(getattr(self, "class_weight", None), str):
             raise ParameterError(

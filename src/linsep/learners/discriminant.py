@@ -144,7 +144,10 @@ class LinearDiscriminantAnalysis(
     def _priors(self, shares: Array) -> Array:
         if self.priors is None:
             return shares
-        priors = np.asarray(self.priors, dtype=np.float64)
+        try:
+            priors = np.asarray(self.priors, dtype=np.float64)
+        except (TypeError, ValueError):
+            priors = np.empty(0)
         good = priors.shape == shares.shape and np.isfinite(priors).all() and (priors > 0).all()
         if not good:
             raise ParameterError(

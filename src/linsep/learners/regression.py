@@ -13,6 +13,7 @@ from linsep.data.streams import Chunks, opened, scores_of
 from linsep.data.study import Coded
 from linsep.errors import DataError, NotConverged
 from linsep.learners.base import one_of, positive
+from linsep.learners.parameters import check_callback, check_types
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.train import journal
@@ -170,6 +171,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         -------
         self
         """
+        check_types(self)
+        check_callback(callback)
         self._check_parameters()
         with opened(X, y) as (X, y, encoding):
             self._fit(X, y, sample_weight, callback, verbose, checkpoint)

@@ -111,8 +111,8 @@ class VotedPerceptron(LinearClassifier):
         positive("max_iter", self.max_iter, whole=True)
         one_of("decide", self.decide, ("vote", "average", "last"))
         positive("cache_size", self.cache_size, zero=True)
-        if self.kernel is not None:
-            check_kernel(self.kernel, self.degree, self.gamma, self.coef0)
+        kernel = "linear" if self.kernel is None else self.kernel
+        check_kernel(kernel, self.degree, self.gamma, self.coef0)
 
     def _reset(self, problem: Problem) -> None:
         planes = 1 if problem.binary else problem.n_classes

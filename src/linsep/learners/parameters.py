@@ -1,0 +1,54 @@
+"""Parameters of the wrong type are refused by name, for every learner alike."""
+
+import inspect
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import ParameterError
+
+
+def check_types(learner: Any) -> None:
+    """Refuse a parameter that is not of the kind of its default: a switch, a number.
+
+    `shuffle='no'` would otherwise count as true. What numbers may be is for the learner to say.
+    """
+    for name, parameter in inspect.signature(type(learner).__init__).parameters.items():
+        value, default = getattr(learner, name, None), parameter.default
+        if name == "random_state":
+            _check_state(value)
+        elif name == "callback":
+            check_callback(value)
+        elif isinstance(default, bool):
+            if not _is_switch(value) and not (name == "verbose" and isinstance(value, Integral)):
+                raise ParameterError(f"{name} is {value!r}; give True or False.")
+        elif isinstance(default, (int, float)) and not _is_number(value):
+            wanted = "a whole number" if isinstance(default, int) else "a finite number"
+            raise ParameterError(f"{name} is {value!r}; give {wanted}.")
+
+
+def check_callback(value: Any) -> None:
+    """Refuse what cannot be told of a pass."""
+    several = isinstance(value, Iterable) and all(callable(one) for one in value)
+    if not (value is None or callable(value) or several):
+        raise ParameterError(
+            f"callback is {value!r}; give a function of one pass, or a list of them."
+        )
+
+
+def _check_state(value: Any) -> None:
+    known = (Integral, np.random.RandomState, np.random.Generator)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, known)):
+        raise ParameterError(
+            f"random_state is {value!r}; give a whole number, None, or a generator of numpy."
+        )
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_)) or (isinstance(value, Integral) and value in (0, 1))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
