@@ -23,6 +23,8 @@ from numba.core import cgutils, event
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, lower_builtin, overload
 
+from linsep._machine import cache_base
+
 _CONFIG: Any = numba.config
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,10 +45,8 @@ def _digest() -> str:
 
 def _cache_folder() -> Path | None:
     """A writable folder for machine code, or None where nothing can be written."""
-    base = os.environ.get("LINSEP_CACHE") or os.environ.get("XDG_CACHE_HOME")
     try:
-        folder = Path(base) if base else Path.home() / ".cache"
-        folder = folder / "linsep" / _digest()
+        folder = cache_base() / _digest()
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
@@ -77,6 +77,11 @@ def inner(function: F) -> F:
 def exact(function: F) -> F:
     """`kernel` whose arithmetic is done as written: for code that proves its last bit right."""
     return _compiled(function, set())
+
+
+def exact_inner(function: F) -> F:
+    """`exact` that other kernels take in whole."""
+    return _compiled(function, set(), forceinline=True)
 
 
 def _compiled(function: F, fastmath: set[str], **more: Any) -> F:

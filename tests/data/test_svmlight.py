@@ -26,9 +26,11 @@ numbers = st.one_of(
 
 def one(text):
     """(kind, where it ended, the float) of the number at the start of a text."""
-    bits = np.zeros(1, np.uint64)
-    kind, end = decimal(np.frombuffer(f"{text}\n".encode(), np.uint8), 0, bits, bits.view(float))
-    return kind, end, bits.view(float)[0]
+    bits, words = np.zeros(1, np.uint64), np.zeros(len(text) // 8 + 4, np.uint64)
+    letters = words.view(np.uint8)
+    letters[: len(text) + 1] = np.frombuffer(f"{text}\n".encode(), np.uint8)
+    kind, end = decimal(letters, words, np.uint64(0), bits, bits.view(float))
+    return kind, int(end), bits.view(float)[0]
 
 
 @given(numbers)

@@ -61,3 +61,17 @@ def test_a_process_that_only_fits_needs_no_scikit_learn_and_saves_the_same_bytes
     beside = CliRunner().invoke(group, [*asked, str(here)])
     assert beside.exit_code == 0, beside.output
     assert lone.read_bytes() == here.read_bytes()
+
+
+def test_a_learner_that_cannot_be_ends_the_reading_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n" + "1.25,2.5,0\n-1.25,2.5,1\n" * 200_000)
+    asked = ["fit", str(path), "--learner", "LinearSVC", "-p", "loss=none", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-c", LONE, *asked], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "loss is" in done.stderr
+    assert not list((tmp_path / "temporary").glob("linsep-*"))

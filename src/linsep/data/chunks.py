@@ -7,11 +7,12 @@ reader happens to deliver can change a bit of the result.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from numbers import Integral
-from threading import Event
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from linsep.errors import ParameterError
@@ -96,6 +97,59 @@ def in_order(
         if halt is not None:
             halt.set()
         raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def read_in_order(
+    function: Callable[[Any], T], pieces: Iterable[Any], n_jobs: int | None = None
+) -> Iterator[T]:
+    """`in_order` for pieces that cost something to get: the threads get them too, one at a time.
+
+    What getting or working on a piece raises is raised in its place, after the pieces before it.
+    """
+    workers = threads(n_jobs)
+    source = enumerate(pieces)
+    if workers == 1:
+        yield from (function(piece) for _, piece in source)
+        return
+    lock = Lock()
+    done = 0  # pieces that were got
+
+    def turn() -> tuple[int, T | None, BaseException | None]:
+        nonlocal done
+        with lock:
+            number = done
+            try:
+                _, piece = next(source, (0, lock))
+            except BaseException as problem:
+                done += 1
+                return number, None, problem
+            if piece is lock:  # no more
+                return -1, None, None
+            done += 1
+        try:
+            return number, function(piece), None
+        except BaseException as problem:
+            return number, None, problem
+
+    pool = ThreadPoolExecutor(workers)
+    try:
+        turns = deque(pool.submit(turn) for _ in range(2 * workers))
+        ready: dict[int, tuple[T | None, BaseException | None]] = {}
+        wanted = 0
+        while turns:
+            number, result, problem = turns.popleft().result()
+            if number < 0:
+                continue
+            turns.append(pool.submit(turn))
+            ready[number] = result, problem
+            while wanted in ready:
+                result, problem = ready.pop(wanted)
+                wanted += 1
+                if problem is not None:
+                    raise problem
+                yield result  # type: ignore[misc]
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from linsep.data.bad_rows import BadRow
-from linsep.data.chunks import in_order
+from linsep.data.chunks import read_in_order
 from linsep.data.encoding import Texts
 from linsep.data.pages import trim
 from linsep.data.table_part import TablePart, from_arrow
 from linsep.errors import DataError, ParameterError
 
-BATCH = 1 << 13  # rows
+BATCH = 1 << 22  # bytes of rows, about
 TRIMMED = 16  # batches after which freed memory is given back
 BUFFER = 1 << 18  # bytes of a column read together, in the place of all it has in a row group
 
@@ -73,7 +73,7 @@ def parts(
                 part = _part(batch, wanted, required)
                 return part if then is None else then(part)
 
-            for part in in_order(read, _batches(file, list(wanted)), n_jobs):
+            for part in read_in_order(read, _batches(file, list(wanted)), n_jobs):
                 yield part._replace(bad=[row.moved(start) for row in part.bad])
                 start += part.lines
         except (pa.ArrowException, OSError) as problem:
@@ -89,16 +89,17 @@ def _part(batch: Any, wanted: dict[str, str], required: frozenset[str]) -> Table
 
 
 def _batches(file: Any, names: list[str]) -> Iterator[Any]:
+    size = max(1 << 10, min(1 << 15, BATCH // (8 * max(1, len(names)))) >> 10 << 10)  # rows
     if hasattr(file, "iter_batches"):
-        for number, batch in enumerate(file.iter_batches(BATCH, columns=names)):
+        for number, batch in enumerate(file.iter_batches(size, columns=names)):
             yield batch
             if number % TRIMMED == TRIMMED - 1:
                 trim()
         return
     for k in range(file.num_record_batches):
         batch = file.get_batch(k)
-        for first in range(0, batch.num_rows, BATCH):
-            yield batch.slice(first, BATCH)
+        for first in range(0, batch.num_rows, size):
+            yield batch.slice(first, size)
 
 
 def _names(file: Any) -> list[str]:
@@ -126,6 +127,8 @@ def _checked(columns: dict[str, Any], n: int, required: frozenset[str]) -> Table
     for name, cells in columns.items():
         if isinstance(cells, Texts):
             wrong = cells.codes < 0 if name in required else np.zeros(n, bool)
+        elif np.isfinite(np.add.reduce(cells)):
+            continue  # a sum with NaN or infinity in it is neither
         else:
             wrong = ~np.isfinite(cells) if name in required else np.isinf(cells)
         for i in np.flatnonzero(wrong).tolist():

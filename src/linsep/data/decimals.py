@@ -8,7 +8,8 @@ gigabyte per second"). Those, and longer numbers, are left to Python's `float`.
 
 import numpy as np
 
-from linsep._compile import exact
+from linsep._bits import high_product, leading_zeros, trailing_zeros
+from linsep._compile import exact_inner
 
 LOW, HIGH = -342, 308  # powers of ten that a float of 19 digits can need
 
@@ -31,25 +32,20 @@ TENS = np.array([10.0**e for e in range(23)])
 
 OK, HARD, BAD = 0, 1, 2
 
-_HALF = np.uint64(0xFFFFFFFF)
-_32 = np.uint64(32)
-_ONE = np.uint64(1)
-_TEN = np.uint64(10)
+SHIFTS = np.array([10**count for count in range(9)], np.uint64)
+
+_NONE, _ONE, _THREE, _SEVEN, _EIGHT, _TEN, _16, _19, _32, _63 = (
+    np.uint64(number) for number in (0, 1, 3, 7, 8, 10, 16, 19, 32, 63)
+)
+_EXACT = np.uint64(1 << 53)
+_HIGH, _TO_HIGH, _ZEROS = (np.uint64(0x0101010101010101 * byte) for byte in (0x80, 0x76, 0x30))
+_LANES = np.uint64(0x000000FF000000FF)
+_HUNDREDS, _ONES = np.uint64(100 + (1000000 << 32)), np.uint64(1 + (10000 << 32))
 _NINE_BITS = np.uint64(0x1FF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@exact
-def _high_product(a, b):  # type: ignore[no-untyped-def]
-    """The upper 64 bits of a · b."""
-    a0, a1 = a & _HALF, a >> _32
-    b0, b1 = b & _HALF, b >> _32
-    middle = a1 * b0 + ((a0 * b0) >> _32)
-    other = a0 * b1 + (middle & _HALF)
-    return a1 * b1 + (middle >> _32) + (other >> _32)
-
-
-@exact
+@exact_inner
 def nearest(m, e, out):  # type: ignore[no-untyped-def]
     """The float nearest to m · 10^e, put in out[0]; HARD where 128 bits do not settle it.
 
@@ -58,16 +54,15 @@ def nearest(m, e, out):  # type: ignore[no-untyped-def]
     """
     if e < LOW or e > HIGH:
         return HARD
-    shift = 0
-    while not (m >> np.uint64(63)):
-        m <<= _ONE
-        shift += 1
+    zeros = leading_zeros(m)
+    m <<= zeros
+    shift = np.int64(zeros)
     exponent = ((217706 * e) >> 16) + 64 + 1023 - shift  # 217706/2^16 ≈ log₂ 10
     power = POWERS[e - LOW, 1]
-    high, low = _high_product(m, power), m * power
+    high, low = high_product(m, power), m * power
     if (high & _NINE_BITS) == _NINE_BITS and low + m < m:  # the cut-off part might carry
         power = POWERS[e - LOW, 0]
-        more, least = _high_product(m, power), m * power
+        more, least = high_product(m, power), m * power
         merged = low + more
         if merged < low:
             high += _ONE
@@ -90,56 +85,85 @@ def nearest(m, e, out):  # type: ignore[no-untyped-def]
     return OK
 
 
-@exact
-def decimal(text, i, bits, floats):  # type: ignore[no-untyped-def]
+@exact_inner
+def digits(words, i):  # type: ignore[no-untyped-def]
+    """The digits that follow byte i, eight at most: the number they write, and how many they are.
+
+    `words` holds the text, eight bytes to a number. A byte that is not a digit exceeds 9 once the
+    sign "0" is taken off, which the sum with 0x76 shows in its highest bit; the digits before it
+    are moved to the upper end, where they are read in pairs, fours and eights.
+    """
+    k, shift = i >> _THREE, (i & _SEVEN) << _THREE
+    t = (words[k] >> shift) | ((words[k + _ONE] << _ONE) << (_63 - shift))
+    t ^= _ZEROS
+    other = ((t + _TO_HIGH) | t) & _HIGH
+    count = _EIGHT
+    if other:
+        count = trailing_zeros(other) >> _THREE
+        if count == _NONE:
+            return _NONE, count
+        t <<= (_EIGHT - count) << _THREE
+    t = t * _TEN + (t >> _EIGHT)
+    t = (t & _LANES) * _HUNDREDS + ((t >> _16) & _LANES) * _ONES
+    return t >> _32, count
+
+
+@exact_inner
+def decimal(text, words, i, bits, floats):  # type: ignore[no-untyped-def]
     """Read a number at text[i:] into floats[0]; returns OK, HARD or BAD and where it ended.
 
-    `floats` is the memory of `bits` seen as floats. A byte that is no part of a number must follow.
+    `i` is unsigned, `words` the memory of `text` in eights, `floats` that of `bits` seen as floats.
+    A byte that is no part of a number must follow, and sixteen more bytes.
     """
     negative = text[i] == 45
     if negative or text[i] == 43:
-        i += 1
-    m = np.uint64(0)
+        i += _ONE
+    m = _NONE
     first = i
     while text[i] == 48:  # leading zeros are no digits
-        i += 1
+        i += _ONE
     start = i
-    while 48 <= text[i] <= 57:
-        m = m * _TEN + np.uint64(text[i] - 48)
-        i += 1
-    digits, e, seen = i - start, 0, i - first
+    count = _EIGHT if 48 <= text[i] <= 57 else _NONE
+    while count == _EIGHT:
+        run, count = digits(words, i)
+        m = m * SHIFTS[count] + run
+        i += count
+    found, seen = i - start, i - first
+    e = 0
     if text[i] == 46:
-        i += 1
+        i += _ONE
         point = i
-        if digits == 0:
+        if found == _NONE:
             while text[i] == 48:
-                i += 1
+                i += _ONE
         start = i
-        while 48 <= text[i] <= 57:
-            m = m * _TEN + np.uint64(text[i] - 48)
-            i += 1
-        digits += i - start
-        e = point - i
+        count = _EIGHT
+        while count == _EIGHT:
+            run, count = digits(words, i)
+            m = m * SHIFTS[count] + run
+            i += count
+        found += i - start
         seen += i - point
-    if seen == 0:
+        e = -np.int64(i - point)  # type: ignore[assignment]
+    if seen == _NONE:
         return BAD, i
     if text[i] == 101 or text[i] == 69:
-        i += 1
+        i += _ONE
         down = text[i] == 45
         if down or text[i] == 43:
-            i += 1
+            i += _ONE
         if not 48 <= text[i] <= 57:
             return BAD, i
         power = 0
         while 48 <= text[i] <= 57:
             power = min(power * 10 + (text[i] - 48), 100000)
-            i += 1
+            i += _ONE
         e += -power if down else power
-    if digits > 19:
+    if found > _19:
         return HARD, i
-    if m == 0:
+    if m == _NONE:
         floats[0] = 0.0
-    elif m < np.uint64(1 << 53) and -22 <= e <= 22:
+    elif m < _EXACT and -22 <= e <= 22:
         floats[0] = np.float64(m) * TENS[e] if e >= 0 else np.float64(m) / TENS[-e]
     elif nearest(m, e, bits) == HARD:
         return HARD, i

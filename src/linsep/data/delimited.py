@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from linsep.data.bad_rows import BadRow
-from linsep.data.chunks import in_order
+from linsep.data.chunks import read_in_order
 from linsep.data.layout import MISSING_TEXTS, Layout, Recoded, number
 from linsep.data.packed import PIECE, open_plain, unpacking, whole_lines
 from linsep.data.table_part import TablePart, from_arrow, from_texts
@@ -44,7 +44,7 @@ def parts(
             part = reader.read(job[1][0], job[1][1], job[0] == 0)
             return part if then is None else then(part)
 
-        for part in in_order(read, numbered, n_jobs):
+        for part in read_in_order(read, numbered, n_jobs):
             yield part._replace(bad=[row.moved(line) for row in part.bad])
             line += part.lines
 

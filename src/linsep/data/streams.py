@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -66,6 +67,8 @@ class Chunks:
         self._study: LabelStudy | None = None
         self._n: int | None = None
         self._gathered: Gathered | None = None
+        self._ahead: Future[Gathered] | None = None
+        self._stopped = False
 
     @property
     def encoding(self) -> Encoding:
@@ -192,11 +195,28 @@ class Chunks:
         found = self._gather(Store(memory=1 << 62))
         return found.X, found.labels()
 
+    def ahead(self) -> None:
+        """Begin to gather in a thread of its own, while this one prepares for the rows.
+
+        Nothing else may be asked of the rows until `gather` has been called.
+        """
+        pool = ThreadPoolExecutor(1)
+        self._ahead = pool.submit(self._all)
+        pool.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Give up what `ahead` has begun."""
+        self._stopped = True
+
     def gather(self) -> Gathered:
         """All rows as arrays: in memory up to `memory` bytes, else a binary copy on disk."""
         if self._gathered is None:
-            self._gathered = self._from_cache() or self._gather(Store(self.memory, self.cache))
+            begun, self._ahead = self._ahead, None
+            self._gathered = self._all() if begun is None else begun.result()
         return self._gathered
+
+    def _all(self) -> Gathered:
+        return self._from_cache() or self._gather(Store(self.memory, self.cache))
 
     def _gather(self, store: Store) -> Gathered:
         source = self.source
@@ -212,6 +232,8 @@ class Chunks:
                     source.note(piece)
                     stored, keep = self._labelled(study, piece, cells)
                     source.put(store, piece, stored, keep, self._known if studied else None)
+                    if self._stopped:
+                        raise KeyboardInterrupt
             arrays = store.finish()
         except BaseException:
             store.close()

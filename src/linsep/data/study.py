@@ -32,15 +32,20 @@ class Means:
     def add(self, numbers: Array) -> None:
         """Take in some rows."""
         self.n += len(numbers)
-        self._waiting.append(numbers)
-        self._held += len(numbers)
-        if self._held < BLOCK:
-            return
-        rows = np.concatenate(self._waiting) if len(self._waiting) > 1 else numbers
+        if self._held:
+            short = BLOCK - self._held  # rows that complete the block begun before
+            self._waiting.append(numbers[:short].copy())
+            self._held += len(self._waiting[-1])
+            if self._held < BLOCK:
+                return
+            self._block(np.concatenate(self._waiting))
+            numbers = numbers[short:]
+        rows = numbers
         full = len(rows) // BLOCK * BLOCK
         for first in range(0, full, BLOCK):
             self._block(rows[first : first + BLOCK])
-        self._waiting, self._held = [rows[full:].copy()], len(rows) - full
+        rest = rows[full:]
+        self._waiting, self._held = ([rest.copy()] if len(rest) else []), len(rest)
 
     def _block(self, rows: Array) -> None:
         from linsep.data.columns import add_up  # compiled code, and rows to predict need none

@@ -5,17 +5,18 @@ a line; whether they count from zero or one is settled once for all rows, never 
 """
 
 import re
+import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import exact
+from linsep import _machine
 from linsep.data.bad_rows import BadRow
-from linsep.data.chunks import in_order
-from linsep.data.decimals import BAD, HARD, decimal
+from linsep.data.chunks import read_in_order
 from linsep.data.packed import PIECE, open_plain, unpacking, whole_lines
 
 Array = npt.NDArray[Any]
@@ -23,8 +24,8 @@ Array = npt.NDArray[Any]
 LARGEST = 2**31 - 2  # kernels keep indices in 32 bits
 
 # Where the parser stands: next byte, lines begun, rows, entries, hard numbers, the least and the
-# largest index, rows with a query id, the place of an error.
-AT, LINE, ROW, ENTRY, TOUGH, LEAST, MOST, QUERIES, WRONG = range(9)
+# largest index, rows with a query id, the place of an error, the end of the text.
+AT, LINE, ROW, ENTRY, TOUGH, LEAST, MOST, QUERIES, WRONG, END = range(10)
 
 FINE, NO_LABEL, NO_PAIR, NO_INDEX, LARGE_INDEX, NOT_RISING, NO_VALUE = range(7)
 
@@ -36,105 +37,6 @@ _REASONS = {
     NOT_RISING: "does not have a larger index than the pair before it; sort each line, once each",
     NO_VALUE: "has no finite number right after the colon",
 }
-
-
-@exact
-def parse(text, state, labels, ends, places, values, tough):  # type: ignore[no-untyped-def]
-    """Read rows from text[state[AT]:]; returns FINE at the end, or what is wrong at state[WRONG].
-
-    `text` ends with a newline. Row r has the entries up to ends[r]. Numbers whose rounding is left
-    to Python are noted in `tough` as (entry, or −1 − row for a label; first byte; last byte + 1).
-    After an error, state[AT] is the start of its line, state[LINE] its number from 0, and what the
-    line has given so far does not count.
-    """
-    bits = np.zeros(1, np.uint64)
-    floats = bits.view(np.float64)
-    i, line, row = state[AT], state[LINE], state[ROW]
-    entry, hard = state[ENTRY], state[TOUGH]
-    least, most, queries = state[LEAST], state[MOST], state[QUERIES]
-    n = text.shape[0]
-    wrong = FINE
-    while i < n:
-        begin, kept, found_queries = i, hard, queries
-        while text[i] == 32 or text[i] == 9:
-            i += 1
-        if not (text[i] == 10 or text[i] == 13 or text[i] == 35):
-            start = i
-            kind, i = decimal(text, i, bits, floats)
-            if kind == BAD or not (text[i] <= 32 or text[i] == 35):
-                state[WRONG] = start
-                wrong = NO_LABEL
-                break
-            labels[row] = floats[0]
-            if kind == HARD:
-                tough[hard, 0], tough[hard, 1], tough[hard, 2] = -1 - row, start, i
-                hard += 1
-            last, e = -1, entry
-            while True:
-                while text[i] == 32 or text[i] == 9:
-                    i += 1
-                if text[i] == 10 or text[i] == 13 or text[i] == 35:
-                    break
-                start = i
-                if text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100:  # q i d
-                    i += 3
-                    queries += 1
-                    if text[i] != 58:
-                        wrong = NO_PAIR
-                        break
-                    i += 1
-                    while 48 <= text[i] <= 57:
-                        i += 1
-                    if text[i - 1] == 58 or text[i] > 32:
-                        wrong = NO_VALUE
-                        break
-                    continue
-                index = 0
-                while 48 <= text[i] <= 57:
-                    index = min(index * 10 + (text[i] - 48), LARGEST + 1)
-                    i += 1
-                if text[i] != 58 or i == start:
-                    wrong = NO_PAIR if text[i] != 58 and i > start else NO_INDEX
-                    break
-                if index > LARGEST:
-                    wrong = LARGE_INDEX
-                    break
-                if index <= last:
-                    wrong = NOT_RISING
-                    break
-                i += 1
-                begun = i
-                kind, i = decimal(text, i, bits, floats)
-                if kind == BAD or not (text[i] <= 32 or text[i] == 35):
-                    wrong = NO_VALUE
-                    break
-                if kind == HARD:
-                    tough[hard, 0], tough[hard, 1], tough[hard, 2] = e, begun, i
-                    hard += 1
-                if last < 0:
-                    least = min(least, index)
-                places[e] = index
-                values[e] = floats[0]
-                last = index
-                e += 1
-            if wrong != FINE:
-                state[WRONG] = start
-                break
-            most = max(most, last)
-            entry = e
-            ends[row] = entry
-            row += 1
-        if text[i] == 35:
-            while text[i] != 10 and text[i] != 13:
-                i += 1
-        i += 2 if text[i] == 13 and i + 1 < n and text[i + 1] == 10 else 1
-        line += 1
-    if wrong != FINE:
-        i, hard, queries = begin, kept, found_queries
-    state[AT], state[LINE], state[ROW] = i, line, row
-    state[ENTRY], state[TOUGH] = entry, hard
-    state[LEAST], state[MOST], state[QUERIES] = least, most, queries
-    return wrong
 
 
 class Part(NamedTuple):
@@ -151,28 +53,70 @@ class Part(NamedTuple):
     bad: list[BadRow]
 
 
+class _Room:
+    """Arrays that a piece of n bytes is parsed into; kept by each thread from piece to piece."""
+
+    def __init__(self, n: int) -> None:
+        self.words = np.empty(n // 8 + 4, np.uint64)
+        self.text = self.words.view(np.uint8)
+        rows = n // 2 + 1  # a row has a sign and an end; what is not written to is never there
+        self.labels, self.ends = np.empty(rows), np.empty(rows, np.int64)
+        self.places, self.values = np.empty(n // 4 + 1, np.int32), np.empty(n // 4 + 1)
+        self.tough = np.empty((n // 2 + 1, 3), np.int64)
+        self.bits = np.empty(1, np.uint64)
+        self.n = n
+
+    def arrays(self, state: Array) -> tuple[Array, ...]:
+        """What the kernel takes."""
+        return (self.text, self.words, state, self.labels, self.ends, self.places, self.values,
+                self.tough, self.bits, self.bits.view(np.float64))  # fmt: skip
+
+
+_rooms = threading.local()
+
+
+def _room(n: int) -> _Room:
+    found: _Room | None = getattr(_rooms, "last", None)
+    if found is None or found.n < n:
+        found = _Room(n + n // 8)
+        _rooms.last = found if n <= 4 * PIECE else None
+    return found
+
+
+@cache
+def _parser() -> Any:
+    """The kernel `parse`, by its kept machine code where possible: without the compiler."""
+
+    def load() -> tuple[Any, tuple[Array, ...]]:
+        from linsep.data.svmlight_lines import parse
+
+        return parse, _Room(64).arrays(np.zeros(10, np.int64))
+
+    names = ("svmlight.py", "svmlight_lines.py", "decimals.py")
+    return _machine.runner(tuple(f"data/{name}" for name in names), load)
+
+
 def parse_piece(piece: bytes) -> Part:
     """All rows of whole lines; bad lines are numbered from 1 within the piece."""
     if piece[-1:] != b"\n":
         piece += b"\n"
-    text = np.frombuffer(piece, np.uint8)
     n = len(piece)
-    rows = n // 2 + 1  # a row has a sign and an end; what is not written to is never there
-    labels, ends = np.empty(rows), np.empty(rows, np.int64)
-    places, values = np.empty(n // 4 + 1, np.int32), np.empty(n // 4 + 1)
-    tough = np.empty((n // 2 + 1, 3), np.int64)
-    state = np.array([0, 0, 0, 0, 0, LARGEST + 1, -1, 0, 0])
+    room = _room(n)
+    room.text[:n] = np.frombuffer(piece, np.uint8)
+    room.text[n : n + 24] = 10
+    state = np.array([0, 0, 0, 0, 0, LARGEST + 1, -1, 0, 0, n])
     bad: list[BadRow] = []
     while True:
-        wrong = parse(text, state, labels, ends, places, values, tough)
+        wrong = _parser()(*room.arrays(state))
         if wrong == FINE:
             break
         bad.append(_bad_line(piece, state, _REASONS[wrong]))
-    dropped = _settle(piece, state, labels, ends, values, tough, bad)
+    labels, ends, values = room.labels, room.ends, room.values
+    dropped = _settle(piece, state, labels, ends, values, room.tough, bad)
     n_rows, n_entries = int(state[ROW]), int(state[ENTRY])
     counts = np.diff(ends[:n_rows], prepend=0)
     part = Part(
-        labels[:n_rows].copy(), counts, places[:n_entries].copy(), values[:n_entries].copy(),
+        labels[:n_rows].copy(), counts, room.places[:n_entries].copy(), values[:n_entries].copy(),
         int(state[LEAST]), int(state[MOST]), int(state[QUERIES]), int(state[LINE]), bad,
     )  # fmt: skip
     return without(part, dropped) if dropped else part
@@ -238,10 +182,11 @@ def _settle(
 def parts(path: Path, n_jobs: int | None = None, size: int | None = None) -> Iterator[Part]:
     """The rows of a file, piece by piece; bad lines are numbered from 1 within the file."""
     line = 0
+    _parser()  # in one thread, before several ask for it
     with unpacking(path), open_plain(path) as stream:
         if (start := stream.read(3)) == b"\xef\xbb\xbf":
             start = b""
-        for part in in_order(
+        for part in read_in_order(
             parse_piece, _rejoined(start, whole_lines(stream, size or PIECE)), n_jobs
         ):
             yield part._replace(bad=[one.moved(line) for one in part.bad])

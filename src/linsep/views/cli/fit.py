@@ -1,6 +1,8 @@
 """`linsep fit`: learn from data, say how well, and keep the model."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -117,14 +119,14 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     classes = arguments.split_classes(asked["classes"])
     how = arguments.how_to_read(asked["columns"], asked["base"], asked["reading"])
     source = open_source(data, asked["target"], classes, asked["bad_rows"], **how)
-    if not (isinstance(source, Rows) or asked["scale"] or asked["report"]):
-        _face.stand_alone()
-    learner = _learner(asked)
     settings: dict[str, Any] = {"verbose": not asked["quiet"]}
     if asked["resume"]:
         settings["checkpoint"] = f"{asked['out']}.checkpoint"
     start = time.perf_counter()
-    with warnings.catch_warnings(action="ignore", category=NotConverged):
+    with _reading(source), warnings.catch_warnings(action="ignore", category=NotConverged):
+        if not (isinstance(source, Rows) or asked["scale"] or asked["report"]):
+            _face.stand_alone()
+        learner = _learner(asked)
         _train(learner, source, settings)
     seconds = time.perf_counter() - start
     if asked["resume"]:
@@ -134,6 +136,22 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
         _write_trace(getattr(learner, "learner_", learner).trace_, asked["trace"])
     record, texts = _report(learner, source, data, seconds, asked)
     return learner, source, record, texts
+
+
+@contextmanager
+def _reading(source: Any) -> Iterator[None]:
+    """Read a file while the learner is imported; stop where that or the fit comes to nothing."""
+    from linsep.views.sources import Rows
+
+    if isinstance(source, Rows):
+        yield
+        return
+    source.ahead()
+    try:
+        yield
+    except BaseException:
+        source.stop()
+        raise
 
 
 def _learner(asked: dict[str, Any]) -> Any:
