@@ -85,4 +85,5 @@ def fit(name, checkpoint, result, die_at=None):
         learner = (LEARNERS | SOLVERS)[name]().fit(
             *data(name), checkpoint=Checkpoint(checkpoint, every=0)
         )
-    Path(result).write_bytes(answer(learner))
+    Path(f"{result}.new").write_bytes(answer(learner))
+    Path(f"{result}.new").replace(result)  # a kill may fall here too
