@@ -1,7 +1,8 @@
 """Peak memory of `linsep fit` on files of growing size, each in a fresh process.
 
 `python -m benchmarks memory` makes files of 100 MB and 1 GB (`LINSEP_MEGABYTES=100,1000,5000` for
-others), fits them, and removes them. In the place of seconds the table shows megabytes: the peak on
+others; `LINSEP_LEARNERS=Perceptron,LinearSVC` and `LINSEP_KINDS=csv` for some), fits them, and
+removes them. In the place of seconds the table shows megabytes: the peak on
 the largest file, and the 300 MB it is to stay below; the note gives the peaks of all sizes. Kernels
 are compiled before, by a fit on a small file of the same kind.
 """
@@ -20,9 +21,16 @@ LIMIT = 300.0
 ROWS, WIDTH = 20_000, 30
 LEARNERS = {
     "Perceptron": ["-p", "max_iter=3"],
+    "PassiveAggressive": ["-p", "max_iter=3"],
+    "VotedPerceptron": ["-p", "max_iter=1", "-p", "decide=average"],
     "LogisticRegression": [],
+    "LinearSVC": [],
     "LinearDiscriminantAnalysis": [],
+    "FisherDiscriminant": [],
+    "LinearRegression": ["--target", "f0"],
 }
+"""A kernel machine keeps its support, which grows with the rows, and is not among them."""
+DENSE = ("LinearDiscriminantAnalysis", "FisherDiscriminant", "LinearRegression")
 COMMAND = "from linsep.views.cli import main; main()"
 
 
@@ -76,19 +84,24 @@ def peak(path: Path, learner: str, *more: str) -> float:
     return usage.ru_maxrss / 1024  # kilobytes on Linux
 
 
+def _asked(name: str, default: tuple[str, ...]) -> list[str]:
+    return os.environ.get(f"LINSEP_{name}", ",".join(default)).split(",")
+
+
 def rows() -> Iterator[dict[str, Any]]:
     """A line for each kind of file and learner."""
     sizes = [float(s) for s in os.environ.get("LINSEP_MEGABYTES", "100,1000").split(",")]
+    learners = _asked("LEARNERS", tuple(LEARNERS))
     with tempfile.TemporaryDirectory() as name:
-        for kind in ("csv", "svm", "parquet"):
-            found: dict[str, list[float]] = {learner: [] for learner in LEARNERS}
+        for kind in _asked("KINDS", ("csv", "svm", "parquet")):
+            found: dict[str, list[float]] = {learner: [] for learner in learners}
             for size in [4.0, *sizes]:  # the first compiles
                 path = Path(name, f"t.{kind}")
                 write(path, kind, size)
-                for learner, more in LEARNERS.items():
-                    if kind == "svm" and learner == "LinearDiscriminantAnalysis":
-                        continue  # its covariance is dense
-                    found[learner].append(peak(path, learner, *more))
+                for learner in learners:
+                    if kind == "svm" and learner in DENSE:
+                        continue  # covariances are dense, and f0 is a name
+                    found[learner].append(peak(path, learner, *LEARNERS[learner]))
                 path.unlink()
             for learner, (_, *peaks) in ((k, v) for k, v in found.items() if v):
                 note = ", ".join(

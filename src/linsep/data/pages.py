@@ -35,7 +35,7 @@ def maps_of(X: Any) -> list[Any]:
 
     Private ones (mode 'c') are left alone: what was written there is nowhere else.
     """
-    parts = (X.data, X.indices) if hasattr(X, "indptr") else (X,)
+    parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
     owners = [_owner(part) for part in parts]
     return [one for one in owners if isinstance(one, np.memmap) and one.mode in ("r", "r+", "w+")]
 
@@ -47,10 +47,16 @@ def _owner(array: Any) -> Any:
 
 
 class Behind:
-    """Gives pages back while rows are read, every few megabytes; does nothing for other rows."""
+    """Gives pages back while rows are read, every few megabytes; does nothing for other rows.
 
-    def __init__(self, X: Any) -> None:
-        self._maps = maps_of(X)
+    Parameters
+    ----------
+    X : the rows
+    beside : an array with a number for each row that is read with them
+    """
+
+    def __init__(self, X: Any, beside: Any = None) -> None:
+        self._maps = maps_of(X) + ([] if beside is None else maps_of(beside))
         self._row = sum(one.nbytes for one in self._maps) / max(1, X.shape[0])
         self._taken = 0.0
 
@@ -97,6 +103,17 @@ def room_for(array: Any, beside: Any) -> Any:
         return np.empty(array.shape, array.dtype)
     with tempfile.TemporaryFile(prefix="linsep-") as file:
         return np.memmap(file, array.dtype, "w+", shape=array.shape)
+
+
+def widened(array: Any, dtype: Any) -> Any:
+    """An array in another type, in a nameless file where it lies in one; itself if it has it."""
+    if array.dtype == dtype or not maps_of(array):
+        return array.astype(dtype, copy=False)
+    found, step = room_for(np.broadcast_to(np.dtype(dtype).type(0), array.shape), array), 1 << 18
+    for first in range(0, len(array), step):
+        found[first : first + step] = array[first : first + step]
+        release(found)
+    return np.asarray(found)
 
 
 def trim() -> None:

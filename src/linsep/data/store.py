@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from linsep.data import atomic
 from linsep.data.chunks import BLOCK
-from linsep.data.pages import Behind, maps_of, release
+from linsep.data.pages import Behind, maps_of, release, room_for
 from linsep.errors import StorageError
 
 Array = npt.NDArray[Any]
@@ -238,10 +238,23 @@ writing = _disk_errors
 
 
 def pointers(counts: Array) -> Array:
-    """Where each row begins among the entries: 0 and the running sums of `counts`."""
-    total = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=total[1:])
-    return total.astype(np.int32) if total[-1] <= np.iinfo(np.int32).max else total
+    """Where each row begins among the entries: 0 and the running sums of `counts`.
+
+    In a file where the counts are.
+
+    >>> pointers(np.array([2, 0, 3]))
+    array([0, 2, 2, 5], dtype=int32)
+    """
+    entries = sum(int(counts[part].sum(dtype=np.int64)) for part in blocks(counts))
+    kind = np.int32 if entries <= np.iinfo(np.int32).max else np.int64
+    found = room_for(np.broadcast_to(kind(0), (len(counts) + 1,)), counts)
+    found[0] = last = 0
+    for part in blocks(counts):
+        ends = np.cumsum(counts[part], dtype=np.int64) + last
+        found[part.start + 1 : part.start + 1 + len(ends)] = ends
+        last = int(ends[-1])
+        release(found)
+    return np.asarray(found)
 
 
 def blocks(array: Array, step: int = 64 * BLOCK) -> Iterator[slice]:

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from linsep._compile import by_type, fetch, inner, kernel, upper_half, weighted_sum, whole
 from linsep.data.arrays import frozen
+from linsep.data.pages import widened
 
 Array = npt.NDArray[Any]
 
@@ -207,7 +208,7 @@ def as_rows(X: Any) -> Rows:
         return Dense(frozen(X))
     narrow = X.indices.dtype == np.int32  # wider only beyond 2³¹ entries
     indices = X.indices.view(np.uint32) if narrow else X.indices.astype(np.uint32)
-    return CSR(frozen(X.data), frozen(indices), frozen(X.indptr.astype(np.int64, copy=False)))
+    return CSR(frozen(X.data), frozen(indices), frozen(widened(X.indptr, np.int64)))
 
 
 @by_type

@@ -66,7 +66,7 @@ class Problem:
     ) -> None:
         self.X = X
         self.rows = as_rows(X)
-        self._behind = Behind(X)
+        self._behind = Behind(X, getattr(self.rows, "indptr", None))
         self._codes = codes
         self._positive = positive
         self._given_weights = weights
