@@ -20,6 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = {
+    **{name: getattr(linsep, name)() for name in LEARNERS},
     "Perceptron": linsep.Perceptron(max_iter=20),
     "Perceptron average": linsep.Perceptron(keep="average", max_iter=20),
     "VotedPerceptron": linsep.VotedPerceptron(max_iter=3),
@@ -27,13 +28,7 @@ CASES = {
     "VotedPerceptron rbf": linsep.VotedPerceptron(kernel="rbf", max_iter=3),
     "VotedPerceptron poly last": linsep.VotedPerceptron(kernel="poly", decide="last"),
     "KernelPerceptron": linsep.KernelPerceptron(max_iter=5),
-    "PassiveAggressive": linsep.PassiveAggressive(),
-    "LogisticRegression": linsep.LogisticRegression(),
     "LogisticRegression inf": linsep.LogisticRegression(C=np.inf),
-    "LinearSVC": linsep.LinearSVC(),
-    "LinearDiscriminantAnalysis": linsep.LinearDiscriminantAnalysis(),
-    "FisherDiscriminant": linsep.FisherDiscriminant(),
-    "LinearRegression": linsep.LinearRegression(),
     "Perceptron scaled": linsep.Scaled(linsep.Perceptron(max_iter=20)),
     "LogisticRegression scaled": linsep.Scaled(linsep.LogisticRegression(), how="min-max"),
     "VotedPerceptron scaled": linsep.Scaled(linsep.VotedPerceptron(max_iter=3)),
@@ -57,10 +52,6 @@ def single(X):
 
 
 LAYOUTS = {"dense": np.asarray, "sparse": sp.csr_array, "single": single}
-
-
-def test_every_learner_is_among_the_cases():
-    assert {name.split()[0] for name in CASES} == set(LEARNERS)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

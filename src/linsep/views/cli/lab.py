@@ -21,8 +21,14 @@ PORT = 8808
     help="Where the page is on this machine; 0 is any free place.",
 )
 @click.option("--no-browser", is_flag=True, help="Open no browser; the address is on stderr.")
+@arguments.as_json
 def command(
-    opened: str | None, target: str | None, classes: str | None, port: int, no_browser: bool
+    opened: str | None,
+    target: str | None,
+    classes: str | None,
+    port: int,
+    no_browser: bool,
+    as_json: bool,
 ) -> None:
     """Open a page where points are placed and learners run on them, step by step.
 
@@ -53,13 +59,19 @@ def command(
     app = lab(_open(opened, target, classes))
     listener = _listen(port)
     address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    click.echo(f"The lab is at {address} (Ctrl-C ends it).", err=True)
-    if not no_browser:
-        import webbrowser
-
-        webbrowser.open(address)
-    settings = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
     try:
+        click.echo(f"The lab is at {address} (Ctrl-C ends it).", err=True)
+        if as_json:
+            import json
+
+            from linsep import __version__
+
+            click.echo(json.dumps({"command": "lab", "linsep": __version__, "address": address}))
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+        settings = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
         uvicorn.Server(settings).run(sockets=[listener])
     except KeyboardInterrupt:
         pass  # how it is meant to end

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from linsep import __version__
+
 if TYPE_CHECKING:
     from linsep.logic import Expression, Impossible, Network, ThresholdUnit
 
@@ -107,7 +109,8 @@ def _record(
 ) -> dict[str, Any]:
     from linsep.logic import Impossible
 
-    record: dict[str, Any] = {"expression": parsed.text, "inputs": list(parsed.names)}
+    record: dict[str, Any] = {"command": "logic", "linsep": __version__}
+    record |= {"expression": parsed.text, "inputs": list(parsed.names)}
     if isinstance(answer, Impossible):
         record["realizable"] = False
         record["proof"] = {

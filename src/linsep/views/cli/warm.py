@@ -6,18 +6,20 @@ from typing import Any
 
 import click
 
-from linsep.views.arguments import LEARNERS
+from linsep.views.arguments import LEARNERS, as_json
 
 
 @click.command("warm", short_help="Compile the kernels before they are needed.")
 @click.argument("learners", nargs=-1, type=click.Choice(LEARNERS))
-def command(learners: tuple[str, ...]) -> None:
+@as_json
+def command(learners: tuple[str, ...], as_json: bool) -> None:
     """Compile the kernels of LEARNERS (default: all), so that no later fit has to wait for it."""
+    import json
     import sys
     import time
     import warnings
 
-    from linsep import _compile
+    from linsep import __version__, _compile
     from linsep.errors import NotConverged
 
     if _compile.CACHE is None:
@@ -31,6 +33,9 @@ def command(learners: tuple[str, ...]) -> None:
             learner.fit(X, y)
     seconds = time.perf_counter() - start
     click.echo(f"Kernels are ready in {_compile.CACHE} ({seconds:.1f} s).", err=True)
+    if as_json:
+        record = {"command": "warm", "linsep": __version__, "cache": str(_compile.CACHE)}
+        click.echo(json.dumps(record | {"fits": len(fits), "seconds": seconds}))
 
 
 def _fits(names: tuple[str, ...]) -> Iterator[tuple[Any, Any, Any]]:
