@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
+import linsep
 from linsep.data.delimited import _Reader
 from linsep.data.encoding import Texts
 from linsep.data.files import load
@@ -282,3 +283,13 @@ def test_mnist_has_its_known_counts():
     X, y = load(DATA / "mnist" / "t10k-images-idx3-ubyte.gz")
     assert X.shape == (10000, 784)
     assert np.bincount(y)[:2].tolist() == [980, 1135]
+
+
+def test_labels_that_floats_cannot_tell_apart_are_never_merged(tmp_path):
+    names = [2**60, 2**60, 2**60 + 1, 2**60 + 1]
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{y}\n" for i, y in enumerate(names)))
+    with pytest.raises(DataError, match=r"may stand for several whole numbers.*as texts"):
+        linsep.Perceptron().fit(linsep.read(path))
+    as_texts = linsep.Perceptron().fit(linsep.read(path, columns={"y": "text"}))
+    assert as_texts.classes_.tolist() == [str(2**60), str(2**60 + 1)]

@@ -140,6 +140,31 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_file(tmp_path, monkey
         linsep.read(write(tmp_path, text), quote='"').load()
 
 
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        ({"delimiter": "::"}, "delimiter is '::'; give one character"),
+        ({"quote": ""}, "quote is ''; give one character"),
+        ({"skip": -1}, "skip is -1; give a whole number >= 0"),
+        ({"skip": "2"}, "skip is '2'; give a whole number"),
+        ({"header": "no"}, "header is 'no'; give True or False"),
+        ({"encoding": 8}, "encoding is 8; give the name of an encoding"),
+        ({"encoding": "klingon"}, "encoding is 'klingon', which is not known"),
+        ({"missing": 0}, "missing is 0; give a word, or a list of words"),
+    ],
+    ids=str,
+)
+def test_a_layout_that_no_file_has_is_refused(tmp_path, layout, message):
+    with pytest.raises(ParameterError, match=message):
+        linsep.read(write(tmp_path, "a,y\n1,p\n2,q\n"), **layout).load()
+
+
+def test_one_word_may_stand_for_missing_numbers(tmp_path):
+    path = write(tmp_path, "a,y\n1,p\nnix,q\n3,q\n")
+    for word in ("nix", ["nix"], ("nix", "-")):
+        assert linsep.read(path, missing=word).load()[0].tolist() == [[1.0], [2.0], [3.0]]
+
+
 def test_a_quote_that_swallows_every_row_of_a_short_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"opened near '1,\"2,p' is not closed before the file"):
         linsep.read(write(tmp_path, 'a,b,y\n1,"2,p\n3,4,q\n5,6,p\n')).load()

@@ -158,6 +158,15 @@ def _want_whole(labels: npt.NDArray[Any]) -> None:
             f"Unknown label type: continuous. y is {labels[i]} at row {i}; labels name classes. "
             "For numbers to be predicted use a regressor such as linsep.LinearRegression."
         )
+    limit = 2.0 ** (np.finfo(labels.dtype).nmant + 1)
+    beyond = np.abs(labels) > limit
+    if beyond.any():
+        i = int(beyond.argmax())
+        raise DataError(
+            f"y is {labels[i]} at row {i}: beyond {limit:.0f} a {labels.dtype} may stand for "
+            "several whole numbers. Give such labels as integers or texts; of a file, read the "
+            "column as texts with columns={...: 'text'}."
+        )
 
 
 def _want_present(labels: npt.NDArray[Any]) -> None:

@@ -108,7 +108,8 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
             "pass skip= to leave out lines before the header, or mend the line."
         )
     body = [row for row in rows[1:] if len(row) == width]
-    missing = tuple(given.get("missing") or MISSING)
+    words = given.get("missing") or MISSING
+    missing = (words,) if isinstance(words, str) else tuple(words)
     decimal = given.get("decimal") or _decimal(body, delimiter)
     numeric = [_is_numeric([row[j] for row in body], missing, decimal) for j in range(width)]
     header = given.get("header")

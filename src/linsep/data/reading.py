@@ -140,6 +140,25 @@ def _check(format: str | None, fill: str, base: Any, layout: dict[str, Any]) -> 
     unknown = [name for name in layout if name not in _LAYOUT]
     if unknown:
         raise TypeError(f"read() got an unexpected keyword argument {unknown[0]!r}")
+    for name, value in layout.items():
+        wanted = _unlike(name, value)
+        if value is not None and wanted:
+            raise ParameterError(f"{name} is {value!r}; give {wanted}.")
+
+
+def _unlike(name: str, value: Any) -> str:
+    """What was wanted, where a part of the layout is not that; otherwise nothing."""
+    if name in ("delimiter", "quote", "decimal"):
+        return "" if isinstance(value, str) and len(value) == 1 else "one character"
+    if name == "skip":
+        whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return "" if whole else "a whole number >= 0"
+    if name == "header":
+        return "" if isinstance(value, bool) else "True or False"
+    if name == "encoding":
+        return "" if isinstance(value, str) else "the name of an encoding, such as 'latin-1'"
+    words = isinstance(value, (list, tuple, set)) and all(isinstance(one, str) for one in value)
+    return "" if words or isinstance(value, str) else "a word, or a list of words"
 
 
 def _encoding_of(learner: Any) -> Encoding:
