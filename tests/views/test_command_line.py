@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import BashComplete
 from click.testing import CliRunner
 
 import linsep as linsep_package
@@ -54,6 +55,25 @@ def test_every_option_says_what_it_is_for(name):
     assert command.help
     for parameter in command.params:
         assert parameter.param_type_name == "argument" or parameter.help, parameter.name
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["fit", "fit a.csv --out", "fit a.csv --test", "fit a.csv --report", "fit a.csv --bad-rows",
+     "check", "certify", "compare", "predict", "predict m", "score m", "inspect", "export",
+     "export m", "film", "film t", "lab"],
+)  # fmt: skip
+def test_shells_complete_names_of_files(words):
+    shell = BashComplete(group, {}, "linsep", "_LINSEP_COMPLETE")
+    assert [item.type for item in shell.get_completions(words.split(), "")] == ["file"]
+
+
+def test_shells_complete_embedded_sets_where_no_file_has_such_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shell = BashComplete(group, {}, "linsep", "_LINSEP_COMPLETE")
+    assert [item.value for item in shell.get_completions(["fit"], "dig")] == ["digits", "digits01"]
+    (tmp_path / "digs.csv").touch()
+    assert [item.type for item in shell.get_completions(["fit"], "dig")] == ["file"]
 
 
 def test_version_is_the_package_version():

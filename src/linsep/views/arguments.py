@@ -6,15 +6,35 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from linsep import _LEARNERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 LEARNERS = list(_LEARNERS)
+
+
+class _Data(click.Path):
+    """A file, or the name of an embedded set; shells complete either."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from linsep.views.sources import EMBEDDED
+
+        names = [name for name in EMBEDDED if name.startswith(incomplete)]
+        if names and incomplete and not any(Path().glob(f"{incomplete}*")):
+            return [CompletionItem(name) for name in names]
+        return super().shell_complete(ctx, param, incomplete)
+
+
+FILE = click.Path(readable=False)  # whether it can be read is told by whoever reads it
+DATA = _Data(readable=False)
 
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of text; see docs/json.md."
@@ -30,6 +50,7 @@ classes = click.option(
 )
 bad_rows = click.option(
     "--bad-rows",
+    type=FILE,
     metavar="fail|skip|FILE",
     default="fail",
     show_default=True,

@@ -12,7 +12,7 @@ from linsep.views import arguments
 
 
 @click.command("certify", short_help="Prove that a plane separates the classes, or that none does.")
-@click.argument("data", default="digits01")
+@click.argument("data", default="digits01", type=arguments.DATA)
 @arguments.target
 @arguments.classes
 @arguments.bad_rows

@@ -11,13 +11,18 @@ BAD_DATA = 3
 
 
 @click.command("check", short_help="Say what a fit would see: columns, types, classes, bad rows.")
-@click.argument("data")
+@click.argument("data", type=arguments.DATA)
 @arguments.target
 @arguments.classes
 @arguments.columns
 @arguments.base
 @arguments.reading
-@click.option("--bad-rows", metavar="FILE", help="List rows that cannot be read in this CSV file.")
+@click.option(
+    "--bad-rows",
+    metavar="FILE",
+    type=arguments.FILE,
+    help="List rows that cannot be read in this CSV file.",
+)
 @arguments.as_json
 def command(
     data: str,

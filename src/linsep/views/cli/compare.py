@@ -14,7 +14,7 @@ REPEAT_BELOW = 10.0  # seconds; a first fit may have compiled its kernels
 
 
 @click.command("compare", short_help="Fit every learner to the same data, in one table.")
-@click.argument("data", default="cancer")
+@click.argument("data", default="cancer", type=arguments.DATA)
 @arguments.target
 @arguments.classes
 @arguments.bad_rows

@@ -8,8 +8,8 @@ from linsep.views import arguments
 
 
 @click.command("export", short_help="Write a model as an ONNX graph or an SQL query.")
-@click.argument("model")
-@click.argument("out")
+@click.argument("model", type=arguments.FILE)
+@click.argument("out", type=arguments.FILE)
 @click.option("--table", default="data", show_default=True, help="For .sql, name of the table.")
 @arguments.as_json
 def command(model: str, out: str, table: str, as_json: bool) -> None:

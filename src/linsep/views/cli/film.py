@@ -9,8 +9,8 @@ from linsep.views import arguments
 
 
 @click.command("film", short_help="Show a recorded run as a page or as moving pictures.")
-@click.argument("trace")
-@click.argument("out")
+@click.argument("trace", type=arguments.FILE)
+@click.argument("out", type=arguments.FILE)
 @arguments.as_json
 def command(trace: str, out: str, as_json: bool) -> None:
     """Show the run recorded in TRACE as OUT: a page (.html) or moving pictures (.gif).

@@ -14,7 +14,7 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
 
 
 @click.command("fit", short_help="Learn from data, say how well, and keep the model.")
-@click.argument("data", default="cancer")
+@click.argument("data", default="cancer", type=arguments.DATA)
 @arguments.target
 @click.option(
     "--learner",
@@ -32,18 +32,34 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
     type=click.Choice(["mean", "min-max"]),
     help="Bring the features to one size first (linsep.Scaled); the model takes rows as they are.",
 )
-@click.option("--out", metavar="MODEL", help="Where to keep the model; - is standard output.")
+@click.option(
+    "--out",
+    metavar="MODEL",
+    type=arguments.FILE,
+    help="Where to keep the model; - is standard output.",
+)
 @click.option(
     "--trace",
     metavar="FILE",
+    type=arguments.FILE,
     help="Write every correction of the run as JSON lines, for linsep film; - is standard output.",
 )
-@click.option("--report", metavar="HTML", help="Write one page about the model and its errors.")
+@click.option(
+    "--report",
+    metavar="HTML",
+    type=arguments.FILE,
+    help="Write one page about the model and its errors.",
+)
 @click.option(
     "--resume", is_flag=True,
     help="Keep a checkpoint beside the model while fitting, and go on from one that is there.",
 )  # fmt: skip
-@click.option("--test", metavar="DATA", help="Score these rows too, read as the training rows.")
+@click.option(
+    "--test",
+    metavar="DATA",
+    type=arguments.DATA,
+    help="Score these rows too, read as the training rows.",
+)
 @arguments.classes
 @arguments.bad_rows
 @arguments.columns

@@ -10,7 +10,7 @@ SHOWN = 12
 
 
 @click.command("inspect", short_help="Say what a model is, how it was trained, what weighs most.")
-@click.argument("model")
+@click.argument("model", type=arguments.FILE)
 @click.option("--weights", is_flag=True, help="All weights, instead of the largest.")
 @arguments.as_json
 def command(model: str, weights: bool, as_json: bool) -> None:

@@ -10,7 +10,7 @@ PORT = 8808
 
 
 @click.command("lab", short_help="Open a page: place points, run learners, watch, share.")
-@click.argument("opened", metavar="[DATA|TRACE]", required=False)
+@click.argument("opened", metavar="[DATA|TRACE]", required=False, type=arguments.DATA)
 @arguments.target
 @arguments.classes
 @click.option(

@@ -10,11 +10,18 @@ from linsep.views import arguments
 
 
 @click.command("predict", short_help="Write what a model says of each row.")
-@click.argument("model")
-@click.argument("data")
+@click.argument("model", type=arguments.FILE)
+@click.argument("data", type=arguments.DATA)
 @click.option("--scores", is_flag=True, help="Also the score, of each class where more than two.")
 @click.option("--proba", is_flag=True, help="Also the probability of each class.")
-@click.option("--out", metavar="FILE", default="-", show_default=True, help="Where to write.")
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=arguments.FILE,
+    default="-",
+    show_default=True,
+    help="Where to write.",
+)
 @arguments.bad_rows
 @arguments.base
 @arguments.reading

@@ -6,8 +6,8 @@ from linsep.views import arguments
 
 
 @click.command("score", short_help="Compare what a model says of rows with their labels.")
-@click.argument("model")
-@click.argument("data")
+@click.argument("model", type=arguments.FILE)
+@click.argument("data", type=arguments.DATA)
 @click.option(
     "--target", metavar="QUESTION",
     help="Another column or question for the labels than the one the model was fitted with.",
