@@ -62,6 +62,36 @@ def test_a_cold_start_says_one_line_and_a_warm_one_none(tmp_path):
     assert warm.stderr == ""
 
 
+SLOWLY = """
+import sys, time
+import numpy as np
+from numba.core.caching import IndexDataCacheFile
+from linsep.data.arrays import sum_of_squares
+load = IndexDataCacheFile._load_index
+def after_a_while(self):
+    found = load(self)
+    time.sleep(0.5)
+    return found
+IndexDataCacheFile._load_index = after_a_while
+print([float(sum_of_squares(np.arange(1, 4, dtype=kind))) for kind in sys.argv[1:]])
+"""
+
+
+def test_processes_that_compile_at_the_same_time_keep_what_each_has_made(tmp_path):
+    environment = os.environ | {"LINSEP_CACHE": str(tmp_path)}
+    program = [sys.executable, "-c", SLOWLY]
+    both = [
+        subprocess.Popen([*program, kind], env=environment, stdout=subprocess.PIPE, text=True)
+        for kind in ("f8", "i8")
+    ]
+    assert [one.communicate()[0] for one in both] == ["[14.0]\n"] * 2
+    again = subprocess.run(
+        [*program, "f8", "i8"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert again.stdout == "[14.0, 14.0]\n"
+    assert again.stderr == "", "compiled again: what one of them made was lost"
+
+
 def test_where_nothing_can_be_written_kernels_run_without_being_kept(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("in the way of a folder")

@@ -1,5 +1,6 @@
 """The command line as a user meets it: real processes, real streams."""
 
+import csv
 import json
 import os
 import re
@@ -207,6 +208,28 @@ def test_what_check_says_to_do_next_keeps_what_was_asked(tmp_path):
     assert done.stderr.splitlines()[-1].endswith(
         f"Next: linsep fit '{file}' --target 'delay > 15' --column day=drop --read decimal=,"
     )
+
+
+def test_check_doubts_a_target_of_texts_and_shows_no_long_ones(tmp_path):
+    file = tmp_path / "messages.tsv"
+    lines = [f"{'spam' if k % 3 else 'ham'}\tmessage {k} {'is long ' * 9}\n" for k in range(60)]
+    file.write_text("".join(lines))
+    done = CliRunner().invoke(group, ["check", str(file)])
+    assert "Pass it as --target." in done.stdout
+    assert max(map(len, done.stdout.splitlines())) < 1000
+    assert "--target" not in CliRunner().invoke(group, ["check", str(file), "--target", "0"]).stdout
+
+
+def test_check_names_options_in_the_reasons_of_bad_rows(tmp_path):
+    file, listed = tmp_path / "d.csv", tmp_path / "bad.csv"
+    good = "".join(f"{k},{k % 2}\n" for k in range(1200))
+    file.write_text(f"size,y\n{good}many,1\n1,2,3,4\n")
+    done = CliRunner().invoke(group, ["check", str(file), "--bad-rows", str(listed)])
+    assert done.exit_code == 3
+    assert "--column 'size=text'" in done.stderr and "columns=" not in done.stderr
+    reasons = [row["reason"] for row in csv.DictReader(listed.read_text().splitlines())]
+    assert reasons[0].startswith("'many' is not")
+    assert reasons[1].startswith("the row has")
 
 
 def test_how_a_fit_ended_is_told_in_words_of_the_command_line(tmp_path):

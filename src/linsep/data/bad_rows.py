@@ -30,8 +30,12 @@ class BadRow(NamedTuple):
     def told(self, path: Any, unit: str = "line") -> str:
         """One sentence: file, line, column, what was found and what is wrong with it."""
         column = "" if self.column is None else f", column {self.column!r}"
-        found = f" {_short(self.found)!r}" if self.column is not None else ""
-        return f"{path}, {unit} {self.line}{column}:{found} {self.reason}."
+        return f"{path}, {unit} {self.line}{column}: {self.why}."
+
+    @property
+    def why(self) -> str:
+        """What was found, where one cell is to blame, and what is wrong with it."""
+        return self.reason if self.column is None else f"{_short(self.found)!r} {self.reason}"
 
 
 def _short(text: str) -> str:
@@ -79,8 +83,7 @@ class BadRows:
             if self._file is None:
                 self._file = Path(self.how).open("w", newline="", encoding="utf-8")  # noqa: SIM115
                 csv.writer(self._file).writerow(["file", "line", "column", "reason", "text"])
-            reason = f"{row.found!r} {row.reason}"
-            csv.writer(self._file).writerow([path, row.line, row.column, reason, row.text])
+            csv.writer(self._file).writerow([path, row.line, row.column, row.why, row.text])
         except OSError as problem:
             raise DataError(
                 f"bad_rows is {str(self.how)!r}, which cannot be written: {problem.strerror}; "

@@ -8,6 +8,7 @@ import click
 from linsep.views import arguments
 
 BAD_DATA = 3
+OFTEN = 0.3  # classes for each row beyond which they are hardly labels
 
 
 @click.command("check", short_help="Say what a fit would see: columns, types, classes, bad rows.")
@@ -64,7 +65,7 @@ def command(
     if source.skipped:
         click.echo(f"{source.skipped:,} rows cannot be read, by their first reasons:", err=True)
         for told in source.bad_rows.first:
-            click.echo(f"  {told}", err=True)
+            click.echo(f"  {arguments.in_options(told)}", err=True)
         if bad_rows:
             click.echo(f"All of them are in {bad_rows}.", err=True)
         sys.exit(BAD_DATA)
@@ -121,6 +122,10 @@ def _record(data: str, source: Any, encoding: Any, counts: dict[Any, int]) -> di
     }
 
 
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _text(record: dict[str, Any]) -> str:
     lines = [f"{record['data']}: {record['rows']:,} rows of {record['features']:,} features."]
     lines += record["notes"]
@@ -130,8 +135,7 @@ def _text(record: dict[str, Any]) -> str:
     for column in record["columns"][:60]:
         told = f"mean {column['mean']:.6g}" if column["kind"] == "number" else ""
         if column["categories"]:
-            told = ", ".join(column["categories"])
-            told = told if len(told) <= 50 else told[:49] + "…"
+            told = _short(", ".join(column["categories"]), 50)
         lines.append(
             f"{column['name'][:30]:<{wide}}{column['kind']:<8}{column['features']:>9,}"
             f"{column['missing']:>9,}  {told}"
@@ -143,7 +147,11 @@ def _text(record: dict[str, Any]) -> str:
     if record["classes"] is None:
         lines.append(f"{named}: numbers to predict (use --learner LinearRegression)")
     else:
-        shown = [f"{one['label']} ({one['rows']:,})" for one in record["classes"][:25]]
-        more = "" if len(record["classes"]) <= 25 else ", …"
-        lines.append(f"{named}: {len(record['classes'])} classes: {', '.join(shown)}{more}")
+        classes = record["classes"]
+        shown = [f"{_short(str(one['label']), 24)} ({one['rows']:,})" for one in classes[:25]]
+        more = "" if len(classes) <= 25 else ", …"
+        count = f"{len(classes):,} class{'' if len(classes) == 1 else 'es'}"
+        lines.append(f"{named}: {count}: {', '.join(shown)}{more}")
+        if len(classes) > max(10, OFTEN * record["rows"]):
+            lines.append("Most labels are met once: is another column meant? Pass it as --target.")
     return "\n".join(lines)
