@@ -94,6 +94,15 @@ def test_every_kind_of_model_has_its_page(page, recwarn):
     assert "Not separable" in page(Perceptron(max_iter=3).fit(B, s), B, s)
 
 
+def test_a_model_of_named_columns_is_reported_without_a_warning(page, recwarn):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"size": [0.0, 1.0, 2.0, 3.0], "age": [1.0, 0.0, 1.0, 2.0]})
+    y = ["no", "no", "yes", "yes"]
+    text = page(linsep.LogisticRegression().fit(X, y), X, y)
+    assert "size" in text
+    assert [str(one.message) for one in recwarn] == []
+
+
 def test_a_loaded_model_has_a_page_too(page, tmp_path):
     X, y = two_groups()
     linsep.save(LogisticRegression().fit(X, y), tmp_path / "m")

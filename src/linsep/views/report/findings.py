@@ -77,8 +77,8 @@ def find(learner: Any, X: Any, y: Any) -> Found:
     known = {str(one): k for k, one in enumerate(model.classes_.tolist())}
     codes = np.array([known.get(str(one), -1) for one in np.asarray(y).tolist()])
     chances = None
-    if binary and hasattr(learner, "predict_proba"):
-        chances = np.asarray(learner.predict_proba(rows))[:, 1]
+    if binary and model.probabilistic:
+        chances = np.asarray(model.predict_proba(rows))[:, 1]
     plane = np.asarray(rows, float) if d == 2 and not hasattr(rows, "toarray") else None
     scores = np.asarray(model.decision_function(rows))
     return Found(
