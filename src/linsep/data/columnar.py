@@ -41,7 +41,10 @@ def kinds_of(path: Path) -> tuple[list[str], list[str]]:
     names, kinds = [], []
     for field in schema(path):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        texts = any(
+            is_text(kind)
+            for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+        )
         names.append(field.name)
         kinds.append("text" if texts else "number")
     if len(set(names)) < len(names):
@@ -127,8 +130,8 @@ def _checked(columns: dict[str, Any], n: int, required: frozenset[str]) -> Table
     for name, cells in columns.items():
         if isinstance(cells, Texts):
             wrong = cells.codes < 0 if name in required else np.zeros(n, bool)
-        elif np.isfinite(np.add.reduce(cells)):
-            continue  # a sum with NaN or infinity in it is neither
+        elif _surely_finite(cells):
+            continue
         else:
             wrong = ~np.isfinite(cells) if name in required else np.isinf(cells)
         for i in np.flatnonzero(wrong).tolist():
@@ -142,6 +145,12 @@ def _checked(columns: dict[str, Any], n: int, required: frozenset[str]) -> Table
         columns = {name: rows_of(cells, keep) for name, cells in columns.items()}
         n -= len(bad)
     return TablePart(columns, n, [bad[i] for i in sorted(bad)], n + len(bad))
+
+
+def _surely_finite(cells: Any) -> bool:
+    """Whether the sum is finite: then every cell is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.add.reduce(cells)))
 
 
 def rows_of(cells: Any, keep: Any) -> Any:

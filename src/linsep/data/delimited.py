@@ -6,6 +6,7 @@ it, so that every bad row is named by line and column.
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -86,6 +87,9 @@ class _Reader:
         self.layout = layout
         self.wanted = [kind.partition(":")[0] for kind in layout.kinds]
         self.quote = layout.quote.encode()
+        signs = re.escape((layout.delimiter + layout.quote).encode())
+        # Neither opens nor closes a cell, nor is doubled: pyarrow takes it off without a word.
+        self.stray = re.compile(b"[^\r\n%b]%b[^\r\n%b]" % (signs, re.escape(self.quote), signs))
         self.options: Any = None
         try:
             import pyarrow as pa
@@ -133,13 +137,16 @@ class _Reader:
 
     def _fast(self, piece: bytes, header: bool) -> TablePart | None:
         names, parse, convert = self.options
+        quoted = self.quote in piece
+        if quoted and self.stray.search(piece):
+            return None
         reading = self.arrow.ReadOptions(
             column_names=names, use_threads=False, block_size=len(piece) + 16,
             skip_rows_after_names=int(header),
         )  # fmt: skip
         try:
             table = self.arrow.read_csv(
-                self.pa.BufferReader(piece), reading, parse[self.quote in piece], convert
+                self.pa.BufferReader(piece), reading, parse[quoted], convert
             )
         except self.pa.ArrowException:
             return None
