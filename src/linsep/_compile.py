@@ -9,10 +9,11 @@ The cache folder carries a digest of all sources that import this module: the co
 at the file of the kernel itself, and would go on running old machine code after an edit elsewhere.
 """
 
+import contextlib
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,11 @@ from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, lower_builtin, overload
 
 from linsep._machine import cache_base
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _CONFIG: Any = numba.config
 F = TypeVar("F", bound=Callable[..., Any])
@@ -95,11 +101,39 @@ def _compiled(function: F, fastmath: set[str], **more: Any) -> F:
         return numba.njit(**options)(function)
     before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(CACHE)
     try:
-        return numba.njit(cache=True, **options)(function)
+        made: Any = numba.njit(cache=True, **options)(function)
+        _keep_in_turn(made)
+        return made  # type: ignore[no-any-return]
     except RuntimeError:  # a kernel typed in at a prompt has no file to be cached by
         return numba.njit(**options)(function)
     finally:
         _CONFIG.CACHE_DIR = before
+
+
+def _keep_in_turn(dispatcher: Any) -> None:
+    """Let one process at a time write to the folder.
+
+    The compiler reads the list of what is kept for a function, takes the next free name, and
+    writes list and code. Two processes at once would take the same name, and one of them would
+    later run the code of the other, made for arguments of another type.
+    """
+    save = dispatcher._cache.save_overload
+
+    def alone(signature: Any, code: Any) -> None:
+        with _turn():
+            save(signature, code)
+
+    dispatcher._cache.save_overload = alone
+
+
+@contextlib.contextmanager
+def _turn() -> Iterator[None]:
+    if fcntl is None or CACHE is None:
+        yield
+        return
+    with (CACHE / ".turn").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
+        yield
 
 
 def by_type(function: F) -> F:
@@ -415,4 +449,5 @@ class _Compiling(event.Listener):  # type: ignore[misc]
         return (event.data["dispatcher"].py_func.__module__ or "").startswith("linsep.")
 
 
-event.register("numba:compile", _Compiling())
+COMPILING = _Compiling()
+event.register("numba:compile", COMPILING)
