@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import LogisticRegression, gap
+from linsep.train.loop import Status
 from linsep.train.row_space import fit_rows, suits
+from linsep.train.softmax_dual import STIFF, best_place
 
 
 def data(n=150, d=20_000, K=5, seed=0):
@@ -81,3 +83,63 @@ def test_the_budget_is_kept_and_said():
         learner = LogisticRegression(tol=1e-12, max_iter=3).fit(X, codes)
     assert learner.n_iter_ == 3
     assert learner.gap_ > 1e-12
+
+
+def unit(X):
+    """Rows of length one, short enough for descent on the dual."""
+    return sp.csr_matrix(X.multiply(1.0 / np.sqrt(X.multiply(X).sum(axis=1))))
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("C", [0.1, 1.0, 3.9])
+def test_descent_on_the_dual_ends_within_its_gap_of_the_optimum(tol, C):
+    X, codes = data()
+    X = unit(X)
+    weights = np.random.default_rng(2).choice([0.0, 0.5, 1.0], X.shape[0])
+    found = fitted(X, codes, weights=weights, C=C, fit_intercept=False, tol=tol)
+    best = fitted(X, codes, weights=weights, C=C, fit_intercept=False, tol=1e-12)
+    assert "passes" in found.message
+    assert found.status is Status.converged
+    assert found.gap <= tol * found.primal
+    assert found.dual <= best.primal * (1 + 1e-12)
+    assert best.primal <= found.primal * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("t", [0.01, 1.0, STIFF])
+def test_a_visit_finds_the_best_place_for_its_row(t):
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        s, old = 3.0 * rng.normal(size=7), rng.dirichlet(np.ones(7))
+        p, logs = np.empty(7), np.empty(7)
+
+        def credit(p, s=s, old=old):  # what the row adds to the dual: s is off by t(old − p)
+            return s @ p + t * (old @ p) - 0.5 * t * p @ p - p @ np.log(p)
+
+        best_place(s, old, t, p, logs)
+        assert p.sum() == pytest.approx(1.0)
+        assert credit(p) >= credit(old) - 1e-12
+        other = rng.dirichlet(np.ones(7), 50)
+        assert max(credit(q) for q in other) <= credit(p) + 0.02 * t
+
+
+def test_passes_of_the_dual_stop_when_told_to_and_keep_their_budget():
+    X, codes = data()
+    X, seen = unit(X), []
+
+    def stop(done):
+        seen.append(done)
+        return True
+
+    asked = {"fit_intercept": False, "tol": 1e-6, "C": 3.9}
+    stopped = fitted(X, codes, max_iter=2, listeners=[stop], **asked)
+    assert (stopped.status, stopped.n_iter, len(seen)) == (Status.stopped, 1, 1)
+    for most in (1, 2):
+        found = fitted(X, codes, max_iter=most, **asked)
+        assert found.n_iter <= most
+        assert found.status is Status.budget
+
+
+def test_descent_on_the_dual_gives_the_same_bytes_on_any_threads():
+    X, codes = data()
+    one, two = (fitted(unit(X), codes, n_jobs=n, fit_intercept=False, tol=1e-4) for n in (1, 2))
+    assert one.w.tobytes() == two.w.tobytes()

@@ -10,6 +10,7 @@ weights of all classes feature by feature, so that a visit to an entry serves ev
 
 With the biases at their best for given W, the multipliers Ccᵢ(e_y − pᵢ) are feasible in the dual
 and the gap is exactly ½‖∇_W P‖². At the end it is computed anew from the rows and the weights.
+Without biases a few passes of descent on the dual are quicker (`linsep.train.softmax_dual`).
 """
 
 from collections import deque
@@ -19,11 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel, weighted_add
-from linsep.rows.rows import WIDEST, aligned, scores
+from linsep._compile import kernel
+from linsep.rows.rows import aligned, scores
+from linsep.train import softmax_dual
 from linsep.train.crew import Crew
 from linsep.train.ground import Ground
+from linsep.train.lanes import inner
 from linsep.train.loop import Listener, Pass, Status
+from linsep.train.softmax_dual import add_classes
 from linsep.train.solution import Solution
 
 Floats = npt.NDArray[np.float64]
@@ -48,7 +52,7 @@ class Vector(NamedTuple):
 
     def dot(self, other: "Vector") -> float:
         """⟨W, W′⟩"""
-        return float(np.vdot(self.A, other.S))
+        return inner(self.A.reshape(-1), other.S.reshape(-1))
 
     def plus(self, t: float, other: "Vector") -> "Vector":
         """W + tW′"""
@@ -93,31 +97,11 @@ class Products:
 
 
 @kernel
-def _add(data, indices, start, stop, W, a):  # type: ignore[no-untyped-def]
-    """W[j] ← W[j] + x · a over the entries of one row."""
-    k = 0
-    while W.shape[1] - k >= WIDEST:
-        weighted_add(data, indices, start, stop, W, k, 24, a)
-        k += WIDEST
-    left = W.shape[1] - k
-    if left == 20:
-        weighted_add(data, indices, start, stop, W, k, 20, a)
-    elif left == 16:
-        weighted_add(data, indices, start, stop, W, k, 16, a)
-    elif left == 12:
-        weighted_add(data, indices, start, stop, W, k, 12, a)
-    elif left == 8:
-        weighted_add(data, indices, start, stop, W, k, 8, a)
-    elif left == 4:
-        weighted_add(data, indices, start, stop, W, k, 4, a)
-
-
-@kernel
 def _gather(rows, A, W, start, stop):  # type: ignore[no-untyped-def]
     """W ← Σ xᵢaᵢᵀ over a part of the rows."""
     W[:] = 0.0
     for i in range(start, stop):
-        _add(rows.data, rows.indices, rows.indptr[i], rows.indptr[i + 1], W, A[i])
+        add_classes(rows.data, rows.indices, rows.indptr[i], rows.indptr[i + 1], W, A[i])
 
 
 @kernel
@@ -217,10 +201,17 @@ def fit_rows(
     with Crew(n_jobs) as crew:
         losses = _Losses(codes, caps, n_classes, fit_intercept, crew)
         products = Products(X, n_classes, crew)
-        run = _Run(products, losses, tol, max_iter, listeners or [])
+        told = listeners or []
+        run = _Run(products, losses, tol, max_iter, told)
         if start is not None:
             run.x = products.vector(np.ascontiguousarray(start, np.float64))
         try:
+            bare = start is None and not fit_intercept and max_iter > 1
+            if bare and softmax_dual.suits(products, caps, tol):
+                done = softmax_dual.descend(products, codes, caps, tol, max_iter - 1, told)
+                if done.status is not Status.budget:
+                    return run.after(done)
+                run.x, run.steps = Vector(done.A, done.S), done.passes
             status = run.descend()
         except KeyboardInterrupt:
             status = Status.interrupted
@@ -297,12 +288,21 @@ class _Run:
             here = loss + 0.5 * (self.x.dot(self.x) + 2.0 * t * across + t * t * own)
             if here < best[1]:
                 best = (t, here, R)
-            now = across + t * own + float(np.vdot(R, d.S))
+            now = across + t * own + inner(R.reshape(-1), d.S.reshape(-1))
             if abs(now) <= 0.25 * abs(slope) and here < value:
                 break
             low, high = (low, t) if now > 0.0 else (t, high)
             t = 2.0 * t if high == np.inf else 0.5 * (low + high)
         return best
+
+    def after(self, done: softmax_dual.Descent) -> Solution:
+        """The end of a descent on the dual, which knows its gap."""
+        relative = done.gap / done.primal if done.primal > 0 else 0.0
+        W = self.products.ground.features(done.W)[:, : self.products.K]
+        W = np.ascontiguousarray(W.T)
+        bounds = (done.primal, done.primal - done.gap, done.gap)
+        message = f"{done.passes} passes, relative gap {relative:.1e}."
+        return Solution(W, self.losses.b, *bounds, done.passes, done.status, message)
 
     def ending(self, status: Status) -> Solution:
         """The weights, and the gap computed anew from the rows and from them."""
@@ -310,9 +310,9 @@ class _Run:
         W = products.weights(self.x.A).copy()
         S = products.scores(W)
         loss, R = losses.at(S)
-        primal = 0.5 * float(np.vdot(W, W)) + loss
+        primal = 0.5 * inner(W.reshape(-1), W.reshape(-1)) + loss
         left = W + products.weights(R)
-        gap = 0.5 * float(np.vdot(left, left))
+        gap = 0.5 * inner(left.reshape(-1), left.reshape(-1))
         relative = gap / primal if primal > 0 else 0.0
         if status is Status.budget and relative <= self.tol:
             status = Status.converged
