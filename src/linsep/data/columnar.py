@@ -13,8 +13,8 @@ from linsep.data.pages import trim
 from linsep.data.table_part import TablePart, from_arrow
 from linsep.errors import DataError, ParameterError
 
-BATCH = 1 << 22  # bytes of rows, about
-TRIMMED = 16  # batches after which freed memory is given back
+BATCH = 1 << 21  # bytes of rows, about
+TRIMMED = 4  # batches after which freed memory is given back
 BUFFER = 1 << 18  # bytes of a column read together, in the place of all it has in a row group
 
 

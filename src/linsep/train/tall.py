@@ -277,6 +277,17 @@ def solve(
     raise AssertionError  # the second round returns or raises
 
 
+def _scattered(n: int, count: int) -> Array:
+    """About `count` rows of n at random, the same ones each time (SplitMix64).
+
+    Even steps would meet the same few rows again and again where rows repeat themselves.
+    """
+    h = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.unique((h ^ (h >> np.uint64(31))) % np.uint64(n)).astype(np.int64)
+
+
 class _Given:
     """The problem in safe coordinates, and the way back."""
 
@@ -322,7 +333,7 @@ class _Given:
         (n, d), given = self.X.shape, self.rows
         wanted = min(max(8192, _PER_FEATURE * d), n // 4)
         if sp.issparse(self.X):
-            chosen = np.arange(0, n, max(1, n // max(1, wanted)))
+            chosen = _scattered(n, wanted)
             chance = np.full(len(chosen), len(chosen) / n)
         else:
             chosen, chance = pick(given.blocks, self.about, given.c, wanted, self.crew)
