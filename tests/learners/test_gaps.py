@@ -1,11 +1,17 @@
 """What a fit says of its gap, recomputed from data, weights and multipliers by code of its own."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris
 
-from linsep import LinearSVC, LogisticRegression, gap
+from linsep import LinearSVC, LogisticRegression, Status, gap
+from linsep.errors import NotConverged
+from linsep.learners import logistic, svm
+from linsep.proofs.recount import Question, planes
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -52,3 +58,83 @@ def test_many_sparse_rows_are_proved_by_their_multipliers():
         learner = LinearSVC(loss=loss, tol=1e-4).fit(rows, y)
         proved = gap(learner, rows, y)
         assert proved.relative <= 1.01 * learner.gap_ + 1e-9
+
+
+def test_a_solver_that_claims_too_much_is_found_out(monkeypatch):
+    honest = logistic.fit_logistic
+
+    def boastful(*given, **settings):
+        found = honest(*given, **settings)
+        return replace(found, w=1.05 * found.w, primal=0.9 * found.primal, gap=0.0)
+
+    monkeypatch.setattr(logistic, "fit_logistic", boastful)
+    with pytest.warns(NotConverged, match="counted again"):
+        learner = LogisticRegression().fit(X, Y)
+    assert learner.status_ is Status.unproved
+    assert learner.gap_ > learner.tol
+    assert learner.objective_ == pytest.approx(gap(learner, X, Y).primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("damage", [lambda a: 0.9 * a, lambda a: 1.1 * a, lambda a: 1 - a])
+def test_multipliers_that_prove_nothing_are_found_out(monkeypatch, damage):
+    honest = svm.Machine.auto
+
+    def boastful(self, *given):
+        found = honest(self, *given)
+        return found._replace(alpha=damage(found.alpha))
+
+    monkeypatch.setattr(svm.Machine, "auto", boastful)
+    with pytest.warns(NotConverged, match="counted again"):
+        learner = LinearSVC().fit(X, Y)
+    assert learner.status_ is Status.unproved
+    assert learner.gap_ > 1e-3
+
+
+@pytest.mark.parametrize("real", [np.float64, np.float32])
+def test_the_gap_of_a_fit_follows_from_what_the_model_holds(real):
+    rows = X.astype(real)
+    learner = LinearSVC().fit(rows, Y)
+    alpha = np.zeros((1, len(Y)))
+    alpha[0, learner.support_] = np.abs(learner.dual_coef_[0])
+    asked = Question(rows, Y, learner.C, learner.coef_, learner.intercept_, True)
+    found = planes("hinge", asked, alpha)
+    assert (found.primal, found.gap) == (learner.objective_, learner.gap_)
+
+
+def test_weights_and_zero_weights_count_as_they_did_in_the_fit():
+    weight = np.arange(len(Y)) % 3.0
+    for learner in (LogisticRegression(), LinearSVC(), LinearSVC(solver="sgd", tol=0.05)):
+        with warnings.catch_warnings(action="ignore", category=NotConverged):
+            learner.set_params(class_weight="balanced").fit(X, Y, weight)
+        assert learner.objective_ == pytest.approx(gap(learner, X, Y, weight).primal, rel=1e-9)
+
+
+def test_rounding_that_hides_the_gap_is_told():
+    far = X + 1e9
+    learner = LogisticRegression(tol=1e-10)
+    with warnings.catch_warnings(action="ignore", category=NotConverged):
+        learner.fit(far, Y)
+    assert learner.gap_ > 1e-10
+    assert "counted again" in learner.diagnosis_ or "rounding" in learner.diagnosis_
+
+
+def test_without_a_penalty_the_objective_is_counted_again(monkeypatch):
+    rows, labels = IRIS[50:, :2], KINDS[50:]
+    learner = LogisticRegression(C=np.inf).fit(rows, labels)
+    z = np.where(labels == 2, 1, -1) * learner.decision_function(rows)
+    assert learner.objective_ == pytest.approx(np.logaddexp(0, -z).sum(), rel=1e-12)
+    honest = logistic.fit_logistic
+    monkeypatch.setattr(
+        logistic, "fit_logistic", lambda *a, **k: replace(honest(*a, **k), w=np.ones(2))
+    )
+    with pytest.warns(NotConverged, match="counted again"):
+        assert learner.fit(rows, labels).status_ is Status.unproved
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 1e6 + 0.1])
+def test_a_constant_column_has_no_weight_where_nothing_else_settles_it(value):
+    rows = np.column_stack([IRIS[50:, :2], np.full(100, value)])
+    learner = LogisticRegression(C=np.inf).fit(rows, KINDS[50:])
+    plain = LogisticRegression(C=np.inf).fit(rows[:, :2], KINDS[50:])
+    assert learner.coef_[0, 2] == 0.0
+    assert learner.coef_[0, :2] == pytest.approx(plain.coef_[0], rel=1e-6)

@@ -88,8 +88,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             self._reset(problem)
             keeper = self._keeper(problem, checkpoint)
             with self._listening(callback, verbose, problem) as listeners:
-                status = self._train(problem, [*listeners, *keeper])
-                problem.settle()
+                # Overflow is looked for in what comes out, and refused by name.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    status = self._train(problem, [*listeners, *keeper])
+                    problem.settle()
                 self._end(status)
         self.encoding_ = encoding
         return self

@@ -1,5 +1,6 @@
 """Learners that step: what gradient, minibatch and sgd share, whatever the loss."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,12 @@ def descend_scores(
         journal = learner._journal
         tell = journal.telling(listeners)
         told = [] if tell is None else [tell]
-        return descend(descent, *asked, told, learner._recorder, publish, walk, journal)
+        found = descend(descent, *asked, told, learner._recorder, publish, walk, journal)
+    if found.alpha is None or len(found.alpha) == problem.n_rows:
+        return found
+    alpha = np.zeros((problem.n_rows, found.alpha.shape[1]))
+    alpha[problem.weights > 0] = found.alpha
+    return replace(found, alpha=alpha)
 
 
 def _descent(

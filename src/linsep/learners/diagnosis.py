@@ -7,6 +7,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.pages import rows_of
+from linsep.learners.recounts import told
 from linsep.train.loop import Status
 from linsep.train.problem import Problem
 
@@ -58,9 +59,9 @@ def explain(learner: Any, problem: Problem, status: Status) -> str | None:
             "no finite optimum exists without a penalty and probabilities go to 0 and 1; the "
             "weights kept separate them. Set a finite C, for instance C=1.0."
         )
-    if np.isposinf(learner.C):
+    if np.isposinf(learner.C) and status is not Status.unproved:
         return _collinear(learner, problem)
-    return None
+    return told(learner, status)
 
 
 def _gap_left(learner: Any, problem: Problem) -> str:

@@ -11,6 +11,7 @@ from linsep.data.chunks import spans
 from linsep.data.streams import Chunks, scores_of
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
+from linsep.learners.drop_in import check_discriminant
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.chances import log_chances
 from linsep.model.forms import Centred
@@ -50,6 +51,9 @@ class LinearDiscriminantAnalysis(
         Threads; they never change the result.
     trace, callback, verbose
         Record the one pass that it takes in `trace_`; be told of it; show it.
+    solver, store_covariance, tol, covariance_estimator
+        Of scikit-learn, accepted where they say what holds here: there is one solver, the
+        covariance is always stored, and rounding alone decides which directions have spread.
 
     Attributes
     ----------
@@ -101,6 +105,10 @@ class LinearDiscriminantAnalysis(
         trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
+        solver: str = "svd",
+        store_covariance: bool = True,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
     ) -> None:
         self.priors = priors
         self.shrinkage = shrinkage
@@ -109,8 +117,13 @@ class LinearDiscriminantAnalysis(
         self.trace = trace
         self.callback = callback
         self.verbose = verbose
+        self.solver = solver
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
 
     def _check_parameters(self) -> None:
+        check_discriminant(self)
         a = self.shrinkage
         if a is None or (isinstance(a, str) and a == "auto"):
             return

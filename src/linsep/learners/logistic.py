@@ -11,8 +11,14 @@ from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import explain, separation
+from linsep.learners.drop_in import SAME_OPTIMUM, check_logistic, known_solver
+from linsep.learners.recounts import believed, counted, question
 from linsep.model.chances import chances, log_chances
+from linsep.proofs.penalty import Penalty
+from linsep.proofs.recount import planes
+from linsep.proofs.recount_joint import softmax
 from linsep.train import dual_descent, journal, row_space, sparse_problem
+from linsep.train.blocks import Crew
 from linsep.train.journal import Journal
 from linsep.train.loop import Listener, Pass, Status
 from linsep.train.losses import Logistic
@@ -76,6 +82,9 @@ class LogisticRegression(LinearClassifier):
         Record passes, and for gradient, minibatch and sgd steps, in `trace_`.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
         As in `Perceptron`. Threads never change the result.
+    penalty, dual, intercept_scaling
+        Of scikit-learn, accepted where they agree with `l1_ratio` and a free intercept; so are the
+        names of its solvers, which have the same optimum and stand for 'auto'.
 
     Attributes
     ----------
@@ -84,7 +93,11 @@ class LogisticRegression(LinearClassifier):
     objective_ : float
         The objective at the weights.
     gap_ : float
-        How far above the optimum it can be at most, relative to it.
+        How far above the optimum it can be at most, relative to it: counted again after the fit
+        from data, stored weights and multipliers, by code that the solvers have no part in, with
+        rounding allowed for. Where that does not bear out what the solver took for granted,
+        `status_` is `unproved`. With `C=inf`, which has no dual, only the objective is counted
+        again.
     solver_ : str
         The solver used.
     diagnosis_ : str or None
@@ -136,6 +149,9 @@ class LogisticRegression(LinearClassifier):
         trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
+        penalty: Any = "deprecated",
+        dual: Any = False,
+        intercept_scaling: float = 1,
     ) -> None:
         self.C = C
         self.l1_ratio = l1_ratio
@@ -155,11 +171,16 @@ class LogisticRegression(LinearClassifier):
         self.trace = trace
         self.callback = callback
         self.verbose = verbose
+        self.penalty = penalty
+        self.dual = dual
+        self.intercept_scaling = intercept_scaling
 
     def _check_parameters(self) -> None:
+        check_logistic(self)
         if not np.isposinf(self.C):
             positive("C", self.C)
-        one_of("solver", self.solver, ("auto", "newton", "dual", *STEPPING))
+        ours = ("auto", "newton", "dual", *STEPPING)
+        one_of("solver", self.solver, (*ours, *SAME_OPTIMUM, "liblinear"))
         positive("l1_ratio", self.l1_ratio, zero=True)
         if self.l1_ratio > 1:
             raise ParameterError(f"l1_ratio is {self.l1_ratio!r}; give a number from 0 to 1.")
@@ -168,28 +189,28 @@ class LogisticRegression(LinearClassifier):
         positive("max_iter", self.max_iter, whole=True)
 
     def _choose(self, problem: Problem) -> str:
-        sparse = sp.issparse(problem.X)
+        sparse, solver = sp.issparse(problem.X), known_solver(self.solver)
         dual = problem.binary and np.isfinite(self.C)
         if self._penalty.l1 > 0 and np.isfinite(self.C):
-            if self.solver == "dual":
+            if solver == "dual":
                 raise ParameterError(
                     f"solver='dual' is for l1_ratio=0; here it is {self.l1_ratio}. Use 'auto'."
                 )
-            return "newton" if self.solver == "auto" else self.solver
+            return "newton" if solver == "auto" else solver
         short = sparse and problem.binary and sparse_problem.suits(problem.X)
-        if self.solver == "auto":
+        if solver == "auto":
             return "newton" if not sparse or short else ("dual" if dual else "quasi-newton")
-        if self.solver == "dual" and not dual:
+        if solver == "dual" and not dual:
             raise ParameterError(
                 f"solver='dual' is for two classes and a finite C; here are {problem.n_classes} "
                 f"classes and C is {self.C}. Use solver='auto'."
             )
-        if self.solver == "newton" and sparse and not short:
+        if solver == "newton" and sparse and not short:
             raise ParameterError(
                 "solver='newton' reads dense rows, or many short sparse ones; X is neither. Use "
                 "'auto'."
             )
-        return self.solver
+        return solver
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
@@ -303,15 +324,35 @@ class LogisticRegression(LinearClassifier):
         if found.status is Status.no_optimum and self.fit_intercept:
             self.proof_ = separation(problem, self.classes_)
         status = Status.gap_left if found.status is Status.budget else found.status
+        if status is not Status.no_optimum:
+            status = self._recount(problem, found, status)
         self.diagnosis_ = explain(self, problem, status)
         return status
 
+    def _recount(self, problem: Problem, found: Any, status: Status) -> Status:
+        """Bounds computed anew from data, stored weights and the solver's dual point."""
+        asked = question(self, problem, Penalty(*self._penalty))
+        claimed = self.gap_
+        try:
+            with Crew(1):
+                if problem.binary:
+                    alpha = getattr(found, "alpha", None)
+                    given = None if alpha is None else alpha.reshape(1, -1)
+                    again = planes("logistic", asked, given, _pair(found, True))
+                else:
+                    again = softmax(asked)
+        except KeyboardInterrupt:
+            return Status.interrupted
+        if np.isposinf(self.C):
+            return counted(self, again, status)
+        return believed(self, again, status, claimed)
+
     def _publish(self, problem: Problem, found: Any) -> None:
-        W, b, primal = np.atleast_2d(found.w), np.atleast_1d(found.b), found.primal
-        if problem.binary and len(W) == 2:
-            # w = W₁ − W₀, and at the optimum W₁ = −W₀, so that ½‖W‖² = ¼‖w‖²: with C/2 the
+        W, b = _pair(found, problem.binary)
+        primal = found.primal
+        if problem.binary and len(np.atleast_2d(found.w)) == 2:
+            # At the optimum W₁ = −W₀, so that ½‖W‖² = ¼‖w‖² for w = W₁ − W₀: with C/2 the
             # objective of the pair is half of the one asked for.
-            W, b = W[1:] - W[:1], b[1:] - b[:1]
             primal *= 2.0 if np.isfinite(self.C) else 1.0
         self.coef_ = np.ascontiguousarray(W, dtype=problem.X.dtype)
         self.intercept_ = b.astype(problem.X.dtype)
@@ -334,6 +375,12 @@ class LogisticRegression(LinearClassifier):
         chance = np.random.default_rng(seed_of(random_state)).random(len(p))
         place = (np.cumsum(p, axis=1) < chance[:, None]).sum(axis=1)
         return self.classes_[np.minimum(place, p.shape[1] - 1)]
+
+
+def _pair(found: Any, binary: bool) -> tuple[Array, Array]:
+    """Weights (K, d) and intercepts (K,) as the solver had them, one hyperplane for two classes."""
+    W, b = np.atleast_2d(found.w), np.atleast_1d(found.b)
+    return (W[1:] - W[:1], b[1:] - b[:1]) if binary and len(W) == 2 else (W, b)
 
 
 def _loss(problem: Problem) -> ScoreLoss:

@@ -85,7 +85,8 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
                 f"learner is {self.learner!r}; give a classifier or regressor, such as "
                 "LogisticRegression()."
             )
-        with opened(X, y) as (rows, labels, encoding):
+        quiet = np.errstate(over="ignore", invalid="ignore")  # the learner refuses what is lost
+        with opened(X, y) as (rows, labels, encoding), quiet:
             self._fit(rows, labels, sample_weight, parameters)
         self.encoding_ = encoding
         return self
@@ -112,7 +113,8 @@ class Scaled(MetaEstimatorMixin, BaseEstimator):
         return self.learner_
 
     def _rows(self, X: Any) -> Any:
-        return self._frame.apply(check_rows(X, self, reset=False))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._frame.apply(check_rows(X, self, reset=False))
 
     def _ask(self, method: str, X: Any) -> Array:
         """What the learner's method says of scaled rows, block by block where they are a file's."""

@@ -1,5 +1,6 @@
 """The linear support vector machine, with a certified duality gap."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,13 @@ from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.calibration import cross_fitted
 from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import explain
+from linsep.learners.drop_in import check_svm
+from linsep.learners.recounts import believed, question
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
+from linsep.proofs.penalty import RIDGE as PLAIN
+from linsep.proofs.recount import Question, Recount, planes
+from linsep.proofs.recount_joint import crammer_singer
 from linsep.train import joint_hinge, journal, tall
 from linsep.train.blocks import Crew
 from linsep.train.dual_descent import Solution
@@ -67,6 +73,8 @@ class LinearSVC(LinearClassifier):
         Begin from the multipliers or weights of the fit before.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
         As in `Perceptron`. Threads never change the result.
+    penalty, dual, multi_class, intercept_scaling
+        Of scikit-learn, accepted where they say what holds here.
 
     Attributes
     ----------
@@ -75,7 +83,10 @@ class LinearSVC(LinearClassifier):
     objective_ : float
         The objective at the weights; the sum over classes where there are several hyperplanes.
     gap_ : float
-        How far above the optimum it can be at most, relative to it.
+        How far above the optimum it can be at most, relative to it: counted again after the fit
+        from data, stored weights and multipliers, by code that the solvers have no part in, with
+        rounding allowed for. Where that does not bear out what the solver took for granted,
+        `status_` is `unproved`.
     support_ : array of int
         Rows that hold the boundary in place: those with a multiplier above zero. After
         solver='sgd', which keeps no multipliers, those on or inside the margin.
@@ -131,6 +142,10 @@ class LinearSVC(LinearClassifier):
         trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
+        penalty: str = "l2",
+        dual: Any = "auto",
+        multi_class: str = "ovr",
+        intercept_scaling: float = 1,
     ) -> None:
         self.C = C
         self.loss = loss
@@ -151,8 +166,13 @@ class LinearSVC(LinearClassifier):
         self.trace = trace
         self.callback = callback
         self.verbose = verbose
+        self.penalty = penalty
+        self.dual = dual
+        self.multi_class = multi_class
+        self.intercept_scaling = intercept_scaling
 
     def _check_parameters(self) -> None:
+        check_svm(self)
         positive("C", self.C)
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
         one_of("solver", self.solver, ("auto", "dual", "newton", "sgd"))
@@ -235,7 +255,24 @@ class LinearSVC(LinearClassifier):
         else:
             found = one_vs_rest(problem.X, problem.codes, problem.n_classes, fit, **settings)
         self._publish(problem, found)
-        return worst([one.status for one in found])
+        status = worst([one.status for one in found])
+        alpha = [one.alpha for one in found]
+        return self._recount(problem, status, lambda asked: planes(self.loss, asked, alpha))
+
+    def _recount(
+        self, problem: Problem, status: Status, count: Callable[[Question], Recount]
+    ) -> Status:
+        """Bounds computed anew from data, stored weights and the solver's multipliers."""
+        # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
+        half = problem.binary and self.multiclass == "crammer-singer"
+        asked = question(self, problem, PLAIN, 2.0 if half else 1.0)
+        claimed = self.gap_
+        try:
+            with Crew(1):
+                again = count(asked)
+        except KeyboardInterrupt:
+            return Status.interrupted
+        return believed(self, again.times(0.5) if half else again, status, claimed)
 
     def _jointly(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
         """All classes at once, by Crammer and Singer's loss."""
@@ -259,7 +296,8 @@ class LinearSVC(LinearClassifier):
         self.dual_coef_ = np.ascontiguousarray(A[self.support_].T)
         self._n_rows = problem.n_rows
         self._set_margin(problem)
-        return worst([found.status])
+        status = worst([found.status])
+        return self._recount(problem, status, lambda asked: crammer_singer(asked, A))
 
     def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
         """Weights, intercepts and multipliers of the fit before, where they fit this problem."""
@@ -285,7 +323,10 @@ class LinearSVC(LinearClassifier):
         if hasattr(self, "dual_coef_"):
             del self.dual_coef_
         self._set_margin(problem)
-        return Status.gap_left if found.status is Status.budget else found.status
+        alpha = None if found.alpha is None else found.alpha.T
+        return self._recount(
+            problem, worst([found.status]), lambda asked: planes(self.loss, asked, alpha)
+        )
 
     @property
     def _score_loss(self) -> Planes:

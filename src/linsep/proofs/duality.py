@@ -27,40 +27,12 @@ from scipy.special import expit, log_softmax, softmax, xlog1py, xlogy
 
 from linsep.data.chunks import spans, tree_sum
 from linsep.proofs.flows import break_even, take
+from linsep.proofs.penalty import RIDGE, Penalty
 
 Array = npt.NDArray[Any]
 
 _BLOCK = 256  # short sums keep their error bound near 256 roundings, whatever the number of rows
 _UNIT = 2.0**-53
-
-
-class Penalty(NamedTuple):
-    """Ω(w) = l1‖w‖₁ + ½ l2‖w‖²"""
-
-    l1: float = 0.0
-    l2: float = 1.0
-
-    def above(self, W: Array) -> float:
-        """Ω(W), before rounding is allowed for."""
-        square = float(np.sum(np.square(W, dtype=np.float64)))
-        return self.l1 * float(np.abs(W).sum(dtype=np.float64)) + 0.5 * self.l2 * square
-
-    def conjugate(self, size: Array) -> float:
-        """Ω* of a vector with these sizes |v|, rounded up."""
-        over = np.maximum(0.0, size - self.l1)
-        if self.l2 == 0:
-            return 0.0 if not over.any() else math.inf
-        return float(np.sum(over**2)) / (2 * self.l2) * (1 + (size.size + 8) * 2 * _UNIT)
-
-    def room(self, size: Array) -> float:
-        """The largest s ≤ 1 with Ω*(s·v) finite, a hair less where that is not all."""
-        largest = float(size.max(initial=0.0))
-        if self.l2 > 0 or largest <= self.l1:
-            return 1.0
-        return self.l1 / largest * (1 - 1e-12)
-
-
-RIDGE = Penalty()
 
 
 class Loss(NamedTuple):

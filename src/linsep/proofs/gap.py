@@ -15,8 +15,9 @@ import numpy.typing as npt
 from linsep.data.arrays import check_rows, check_weights
 from linsep.data.labels import encode
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.duality import HINGE, LOGISTIC, SQUARED_HINGE, Penalty, many_class, two_class
+from linsep.proofs.duality import HINGE, LOGISTIC, SQUARED_HINGE, many_class, two_class
 from linsep.proofs.joint_hinge import joint_hinge
+from linsep.proofs.penalty import Penalty
 
 Array = npt.NDArray[Any]
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from linsep.proofs.duality import (
     _UNIT,
-    RIDGE,
     _best_part,
     _combination,
     _flow_on_grid,
@@ -22,6 +21,7 @@ from linsep.proofs.duality import (
     _scores,
     _sum,
 )
+from linsep.proofs.penalty import RIDGE
 
 Array = npt.NDArray[Any]
 

@@ -67,7 +67,8 @@ def _decompose(X: Array, centre: bool, whiten: bool) -> Basis:
     exponent = -np.frexp(np.abs(X).max(axis=0 if whiten else None))[1]
     unit = np.ldexp(1.0, np.clip(exponent, -1000, 1000))
     X = X * unit  # powers of two: exact, and no square overflows
-    shift = X.mean(axis=0) if centre else np.zeros(X.shape[1])
+    # About the first row: a constant column has its own value as mean, to the last digit.
+    shift = X[0] + (X - X[0]).mean(axis=0) if centre else np.zeros(X.shape[1])
     A = X - shift
     size = np.ones(X.shape[1])
     if whiten:  # columns of one length, so that units have no part in what counts as zero

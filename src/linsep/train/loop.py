@@ -48,6 +48,11 @@ class Status(Enum):
         "Stopped after max_iter passes with a duality gap above tol. Bring the features to one "
         "scale (StandardScaler does), lower C, or raise max_iter or tol."
     )
+    unproved = (
+        "The solver took its weights to be within tol of the optimum, but a second count from the "
+        "data does not bear that out: see gap_. Bring the features to one scale (linsep.Scaled "
+        "does), or raise tol."
+    )
     no_optimum = (
         "The classes are separable, so no finite optimum exists without a penalty. The weights "
         "kept separate them; set a finite C for finite probabilities."

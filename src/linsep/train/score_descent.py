@@ -91,6 +91,7 @@ class ScoreDescent:
             self.begin_at(*start)
         self.kept = np.zeros((n, planes)) if loss.corner else np.zeros((0, 0))
         self._mean_kept, self._kept_weight = np.zeros_like(self.kept), 0.0
+        self.multipliers: Floats | None = None
         self._clock = np.zeros(1, np.int64)
 
     def begin_at(self, W: Array, b: Array) -> None:
@@ -170,6 +171,7 @@ class ScoreDescent:
             R = -self._mean_kept / self._kept_weight
             R = self.loss.balanced(R, self.c) if self.free else R
             slope = self.total(R)
+            self.multipliers = self.c[:, None] * np.abs(R) * self.unit
         V = np.zeros_like(slope)
         np.divide(slope, self.lam * self.f, out=V, where=self.f > 0)
         if not np.isfinite(V).all():

@@ -174,6 +174,8 @@ class Softmax(NamedTuple):
             if np.abs(g).max() <= 1e-14 * share.sum():
                 break
             H = np.diag(c @ p) - (p * c[:, None]).T @ p
+            if not np.isfinite(H).all():  # scores have left the range of floats
+                break
             step = np.linalg.lstsq(H, g, rcond=1e-13)[0]
             size = 1.0
             while size > 1e-4 and not value(b - size * step) <= now:

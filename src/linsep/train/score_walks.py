@@ -30,6 +30,7 @@ class Progressing:
         self.descent, self.tol, self._tell = descent, tol, tell
         self.best: Look | None = None
         self.dual = 0.0
+        self.alpha: Floats | None = None
 
     def note(self, seen: Look) -> None:
         """Keep what is better, and tell of it. Slopes give each point a bound of its own; where
@@ -39,8 +40,8 @@ class Progressing:
         if best is None or self._better(seen, best, 0.0 if corner else same):
             self.best = best = seen
             self.dual = self.dual if corner else seen.dual
-        if self.descent.loss.corner:
-            self.dual = max(self.dual, seen.dual)
+        if corner and seen.dual > self.dual:
+            self.dual, self.alpha = seen.dual, self.descent.multipliers
         self._tell(best)
 
     @staticmethod
@@ -62,7 +63,7 @@ class Progressing:
         primal, gap = self.best.value * scale, self.gap * scale
         share = self.gap / self.best.value if self.best.value > 0 else 0.0
         message = f"{n_iter} passes, relative gap {share:.1e}, asked for {self.tol:.1e}."
-        return Solution(W, b, primal, primal - gap, gap, n_iter, status, message)
+        return Solution(W, b, primal, primal - gap, gap, n_iter, status, message, self.alpha)
 
 
 class Steps(NamedTuple):

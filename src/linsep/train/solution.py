@@ -25,6 +25,7 @@ class Solution:
     n_iter : passes over all rows
     status : how the run ended
     message : the same in a sentence with the numbers of this run
+    alpha : multipliers of the rows, (n, K), where they do not follow from the weights
     """
 
     w: Array
@@ -35,6 +36,7 @@ class Solution:
     n_iter: int
     status: Status
     message: str
+    alpha: Array | None = None
 
     @property
     def relative_gap(self) -> float:

@@ -1,0 +1,84 @@
+"""Parameters that scikit-learn's learners of the same name take, and what becomes of them here.
+
+What means the same is accepted. What would mean something else is refused, with the words for it.
+"""
+
+from typing import Any
+
+from linsep.errors import ParameterError
+
+SAME_OPTIMUM = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
+"""scikit-learn's solvers of the objective that is minimised here: any of ours will do."""
+
+
+def known_solver(solver: str) -> str:
+    """The solver asked for, by our names."""
+    return "auto" if solver in (*SAME_OPTIMUM, "liblinear") else solver
+
+
+def check_logistic(learner: Any) -> None:
+    """Refuse what `LogisticRegression` of scikit-learn means otherwise."""
+    penalty, ratio = learner.penalty, learner.l1_ratio
+    wanted = {"l2": 0.0, "l1": 1.0}
+    if penalty is None:
+        raise ParameterError("penalty is None; for no penalty give C=numpy.inf.")
+    if penalty not in ("deprecated", "l1", "l2", "elasticnet"):
+        raise ParameterError(
+            f"penalty is {penalty!r}; leave it out and give l1_ratio: 0 for l2, 1 for l1, between "
+            "for elasticnet."
+        )
+    if penalty in wanted and ratio != wanted[penalty]:
+        raise ParameterError(
+            f"penalty is {penalty!r} and l1_ratio {ratio!r}; give l1_ratio={wanted[penalty]}, "
+            "which says both."
+        )
+    if learner.solver == "liblinear" and learner.fit_intercept:
+        raise ParameterError(
+            "solver='liblinear' penalises the intercept, which is free here. Use solver='auto'; or "
+            "append a column of ones and set fit_intercept=False for the other answer."
+        )
+    _check_both(learner)
+
+
+def check_svm(learner: Any) -> None:
+    """Refuse what `LinearSVC` of scikit-learn means otherwise."""
+    if learner.penalty != "l2":
+        raise ParameterError(
+            f"penalty is {learner.penalty!r}; machines have 'l2'. For weights that are zero use "
+            "LogisticRegression(l1_ratio=1.0)."
+        )
+    if learner.multi_class != "ovr":
+        raise ParameterError(
+            f"multi_class is {learner.multi_class!r}; give multiclass='crammer-singer' for all "
+            "classes at once, or 'ovr'."
+        )
+    _check_both(learner)
+
+
+def _check_both(learner: Any) -> None:
+    if learner.dual not in (True, False, "auto"):
+        raise ParameterError(f"dual is {learner.dual!r}; give True, False or 'auto'.")
+    if learner.intercept_scaling != 1:
+        raise ParameterError(
+            f"intercept_scaling is {learner.intercept_scaling!r}; the intercept is not penalised "
+            "here, so that there is nothing to scale. Leave it out."
+        )
+
+
+def check_discriminant(learner: Any) -> None:
+    """Refuse what `LinearDiscriminantAnalysis` of scikit-learn means otherwise."""
+    if learner.solver not in ("svd", "lsqr", "eigen"):
+        raise ParameterError(
+            f"solver is {learner.solver!r}; leave it out: there is one way, with the answer that "
+            "'svd', 'lsqr' and 'eigen' aim at."
+        )
+    if learner.tol != 1e-4:
+        raise ParameterError(
+            f"tol is {learner.tol!r}; rounding alone decides here which directions have spread. "
+            "Leave it out."
+        )
+    if learner.covariance_estimator is not None:
+        raise ParameterError(
+            f"covariance_estimator is {learner.covariance_estimator!r}; the covariance is "
+            "estimated as shrinkage says. Give shrinkage='auto' or a number, or None."
+        )
