@@ -1,0 +1,99 @@
+"""Programs written for scikit-learn run here, or are told what to write instead."""
+
+import inspect
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as TheirAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression as TheirRegression
+from sklearn.svm import LinearSVC as TheirMachine
+
+from linsep import LinearDiscriminantAnalysis, LinearSVC, LogisticRegression
+from linsep.errors import ParameterError
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "drop_in.py"
+OURS = "from linsep import LinearDiscriminantAnalysis, LinearSVC, LogisticRegression"
+THEIRS = """
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+"""
+X, Y = load_breast_cancer(return_X_y=True)
+X = (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def test_the_example_comes_to_the_same_under_both_libraries(capsys):
+    pytest.importorskip("pandas")
+    text = EXAMPLE.read_text("utf-8")
+    assert OURS in text
+    found = []
+    for program in (text, text.replace(OURS, THEIRS)):
+        names: dict = {}
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+            exec(compile(program, EXAMPLE.name, "exec"), names)
+        found.append(names["found"])
+    ours, theirs = found
+    assert ours["the C chosen"] == theirs["the C chosen"]
+    assert ours["names of columns"] == theirs["names of columns"]
+    assert ours["probabilities"] == pytest.approx(theirs["probabilities"], abs=1e-3)
+    assert ours["calibrated"] == pytest.approx(theirs["calibrated"], abs=0.05)  # another intercept
+    for name in ("after a pickle", "discriminant", "with weights"):
+        assert np.mean(ours[name] == theirs[name]) > 0.99, name
+    assert "the C chosen" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (LogisticRegression, TheirRegression),
+        (LinearSVC, TheirMachine),
+        (LinearDiscriminantAnalysis, TheirAnalysis),
+    ],
+)
+def test_every_parameter_of_scikit_learn_is_known(ours, theirs):
+    assert set(inspect.signature(theirs).parameters) <= set(inspect.signature(ours).parameters)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky", "sag", "saga"])
+def test_solvers_of_the_same_objective_have_the_same_answer(solver):
+    plain = LogisticRegression().fit(X, Y)
+    named = LogisticRegression(solver=solver, penalty="l2", dual=False).fit(X, Y)
+    assert named.coef_.tobytes() == plain.coef_.tobytes()
+    assert named.solver_ == plain.solver_
+
+
+def test_old_words_for_penalties_agree_with_new_ones():
+    lasso = LogisticRegression(penalty="l1", l1_ratio=1.0, solver="saga").fit(X, Y)
+    assert lasso.coef_.tobytes() == LogisticRegression(l1_ratio=1.0).fit(X, Y).coef_.tobytes()
+    LogisticRegression(penalty="elasticnet", l1_ratio=0.5).fit(X, Y)
+    without = LogisticRegression(solver="liblinear", fit_intercept=False, tol=1e-8).fit(X, Y)
+    theirs = TheirRegression(solver="liblinear", fit_intercept=False, tol=1e-8).fit(X, Y)
+    assert without.coef_ == pytest.approx(theirs.coef_, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (LogisticRegression(penalty=None), "C=numpy.inf"),
+        (LogisticRegression(penalty="l1"), r"l1_ratio=1\.0"),
+        (LogisticRegression(penalty="l2", l1_ratio=0.5), r"l1_ratio=0\.0"),
+        (LogisticRegression(penalty="none"), "l1_ratio"),
+        (LogisticRegression(solver="liblinear"), "penalises the intercept"),
+        (LogisticRegression(intercept_scaling=10), "Leave it out"),
+        (LogisticRegression(dual="yes"), "True"),
+        (LinearSVC(penalty="l1"), r"LogisticRegression\(l1_ratio=1\.0\)"),
+        (LinearSVC(multi_class="crammer_singer"), "multiclass='crammer-singer'"),
+        (LinearSVC(intercept_scaling=2.0), "Leave it out"),
+        (LinearDiscriminantAnalysis(solver="qr"), "leave it out"),
+        (LinearDiscriminantAnalysis(tol=0.1), "Leave it out"),
+        (LinearDiscriminantAnalysis(covariance_estimator="OAS"), "shrinkage"),
+    ],
+    ids=str,
+)
+def test_what_would_mean_something_else_is_refused_with_the_words_for_it(learner, words):
+    with pytest.raises(ParameterError, match=words):
+        learner.fit(*load_iris(return_X_y=True))
