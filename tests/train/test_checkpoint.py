@@ -1,6 +1,7 @@
 """A fit whose process dies goes on from its checkpoint, and ends with the same bytes."""
 
 import contextlib
+import errno
 import multiprocessing
 import os
 import signal
@@ -131,6 +132,7 @@ def test_killed_at_any_moment_and_resumed_the_model_has_the_same_bytes(tmp_path,
             with contextlib.suppress(ProcessLookupError):  # a fast machine may be done by then
                 os.kill(process.pid, signal.SIGKILL)
         process.join()
+        assert process.exitcode in (0, -signal.SIGKILL)
         if process.exitcode == -signal.SIGKILL:
             kills, aimed = kills + 1, aimed + aims
         if (tmp_path / "result").exists():
@@ -141,14 +143,17 @@ def test_killed_at_any_moment_and_resumed_the_model_has_the_same_bytes(tmp_path,
     print(f"{name}: {kills} kills, {aimed} of them inside a save, {ends} runs ended the same")
 
 
-def test_every_operation_of_a_save_may_fail_and_a_good_generation_is_left(tmp_path, monkeypatch):
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EROFS])
+def test_every_operation_of_a_save_may_fail_and_a_good_generation_is_left(
+    tmp_path, monkeypatch, error
+):
     checkpoint = Checkpoint(tmp_path / "run.ckpt")
     steps = 0
     while True:
         monkeypatch.setattr(atomic, "DISK", atomic.Disk())
         for generation in (1, 2):
             checkpoint.save(pack({"generation": generation}, []))
-        monkeypatch.setattr(atomic, "DISK", Failing(steps + 1))
+        monkeypatch.setattr(atomic, "DISK", Failing(steps + 1, error))
         try:
             checkpoint.save(pack({"generation": 3}, []))
             break

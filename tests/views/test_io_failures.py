@@ -1,0 +1,129 @@
+"""Disks that fill up, folders that refuse, inputs that change or break off: a named error, and
+never a part of a model."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import failing_fits
+import numpy as np
+import pytest
+
+import linsep
+from disks import Failing
+from linsep.data import atomic
+from linsep.errors import StorageError
+from linsep.train.checkpoint import Checkpoint
+
+pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
+
+CUT = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))  # the disk is full after a megabyte
+from linsep.views.cli import main
+main()
+"""
+
+
+def command(*arguments, program="from linsep.views.cli import main; main()", **more):
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        capture_output=True, text=True, timeout=120, check=False, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EROFS])
+def test_every_operation_of_saving_a_model_may_fail(tmp_path, monkeypatch, error):
+    X, y = failing_fits.data()
+    old, new = (linsep.Perceptron(max_iter=k).fit(X, y) for k in (1, 3))
+    path, steps = tmp_path / "m.linsep", 0
+    contents = []
+    for model in (old, new):
+        linsep.save(model, path)
+        contents.append(path.read_bytes())
+    while True:
+        monkeypatch.setattr(atomic, "DISK", atomic.Disk())
+        linsep.save(old, path)
+        monkeypatch.setattr(atomic, "DISK", Failing(steps + 1, error))
+        try:
+            linsep.save(new, path)
+            break
+        except StorageError as problem:
+            assert str(path) in str(problem) and os.strerror(error) in str(problem)
+        steps += 1
+        assert path.read_bytes() in contents
+        assert linsep.load(path).learner == "Perceptron"
+    assert steps == 6
+    assert path.read_bytes() == contents[1]
+
+
+@pytest.mark.parametrize("name", failing_fits.LEARNERS)
+def test_every_operation_of_a_checkpoint_may_fail_amid_a_fit(tmp_path, monkeypatch, name):
+    X, y = failing_fits.data()
+    make = failing_fits.LEARNERS[name]
+    whole, steps = failing_fits.weights(make().fit(X, y)), 0
+    while True:
+        checkpoint = Checkpoint(tmp_path / f"{steps}.ckpt", every=0)
+        monkeypatch.setattr(atomic, "DISK", Failing(steps + 1))
+        try:
+            make().fit(X, y, checkpoint=checkpoint)
+            break
+        except StorageError as problem:
+            assert "ckpt" in str(problem)
+        steps += 1
+        monkeypatch.setattr(atomic, "DISK", atomic.Disk())
+        assert failing_fits.weights(make().fit(X, y, checkpoint=checkpoint)) == whole
+    assert steps > 12  # six operations or more, pass after pass
+
+
+def test_a_full_disk_under_the_binary_copy_is_named_and_leaves_no_model(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "t.npy", np.column_stack([rng.random((500_000, 5)), np.arange(500_000) % 2]))
+    made = command(
+        "fit", tmp_path / "t.npy", "--learner", "Perceptron", "--out", tmp_path / "m.linsep",
+        program=CUT, env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert made.returncode == 1, made.stderr
+    assert "could not be written: File too large" in made.stderr
+    assert "Traceback" not in made.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t.npy"]
+
+
+def test_a_folder_that_refuses_is_named(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,p\n2,q\n3,p\n")
+    made = command("fit", tmp_path / "t.csv", "--out", "/proc/m.linsep")
+    assert made.returncode == 1
+    assert "/proc/m.linsep could not be written" in made.stderr
+    assert "Traceback" not in made.stderr
+
+
+def test_an_input_that_is_gone_is_named(tmp_path):
+    made = command("fit", tmp_path / "gone.csv", "--out", tmp_path / "m.linsep")
+    assert made.returncode == 3
+    assert "gone.csv" in made.stderr and "Traceback" not in made.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_that_breaks_off_in_a_row_makes_no_model(tmp_path):
+    rows = "a,b,y\n" + "1,2,p\n3,4,q\n" * 100 + "5,"
+    made = command("fit", "-", "--out", tmp_path / "m.linsep", input=rows)
+    assert made.returncode == 3
+    assert "row" in made.stderr and "Traceback" not in made.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_ends_predict_quietly(tmp_path):
+    X, y = failing_fits.data()
+    linsep.save(linsep.Perceptron(max_iter=3).fit(X, y), tmp_path / "m.linsep")
+    np.save(tmp_path / "t.npy", np.tile(X, (200, 1)))
+    program = "from linsep.views.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "predict", tmp_path / "m.linsep", tmp_path / "t.npy", "-q"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as child:  # fmt: skip
+        child.stdout.readline()
+        child.stdout.close()
+        said = child.stderr.read()
+    assert "Traceback" not in said
