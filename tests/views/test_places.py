@@ -106,6 +106,19 @@ def test_standard_input_is_read_once():
     assert "DATA and --test all want standard input" in error
 
 
+def test_errors_name_standard_input_and_not_where_it_was_kept():
+    code, _, error = process("fit", "-", data=b"")
+    assert (code, error) == (3, "Error: standard input is empty; rows are wanted.\n")
+    lines = b"x,y\n1,p\n2,q\nz,p\n3,q\n4,p\n"
+    code, _, error = process("fit", "-", data=lines)
+    assert code == 3 and "Error: standard input, line 4, column 'x': 'z' is not a" in error
+    code, out, error = process("check", "-", "--json", data=lines)
+    assert code == 3 and "  standard input, line 4" in error
+    assert json.loads(out)["bad_rows"][0].startswith("standard input, line 4")
+    code, _, error = process("fit", "-", "--bad-rows", "skip", data=lines)
+    assert code == 0 and "first: standard input, line 4" in error
+
+
 def test_a_trace_can_go_through_a_pipe():
     code, out, error = process(
         "fit", "iris", "--learner", "Perceptron", "-p", "max_iter=2", "--trace", "-",
@@ -127,3 +140,5 @@ def test_bad_test_rows_are_counted_and_listed_apart(tmp_path):
     assert (tmp_path / "bad-test.csv").read_text().count("\n") == 3
     told = run("fit", train, "--test", test, "--bad-rows", bad).stdout
     assert "2 test rows could not be read and were left out, and are listed in" in told
+    quiet = run("fit", train, "--bad-rows", "skip", "-q").stdout
+    assert "1 training rows could not be read and were left out." in quiet

@@ -162,6 +162,7 @@ _OPTIONS = (
     (r"columns=\{'([^']*)': '(\w+)'\}", r"--column '\1=\2'"),
     (r"^columns (names|says|drops)", r"--column \1"),
     (r"^classes is", "--classes is"),
+    (r"\S*linsep-[^/\\\s]+[/\\]stdin\b", "standard input"),  # where it was kept meanwhile
     (r"^target is", "--target is"),
     (r"\(StandardScaler does\)|\(linsep\.Scaled does\)", "(--scale mean does)"),
     (r"certify \(linsep\.separability\)", "linsep certify"),
@@ -196,6 +197,8 @@ def in_options(text: str) -> str:
 
     >>> in_options("Pass columns={'city': 'hash'}, or bad_rows='skip'; pass base=0.")
     "Pass --column 'city=hash', or --bad-rows skip; pass --base 0."
+    >>> in_options("/tmp/linsep-8ri5dbnk/stdin, line 3: the row has 2 cells.")
+    'standard input, line 3: the row has 2 cells.'
     >>> in_options("Use solver='exact'. Bring the features to one scale (linsep.Scaled does).")
     'Use -p solver=exact. Bring the features to one scale (--scale mean does).'
     """

@@ -117,8 +117,8 @@ def _record(data: str, source: Any, encoding: Any, counts: dict[Any, int]) -> di
         "classes": labels,
         "skipped": source.skipped,
         "left_out": source.left_out,
-        "bad_rows": list(source.bad_rows.first) if source.skipped else [],
-        "notes": list(source.notes),
+        "bad_rows": [arguments.in_options(told) for told in source.bad_rows.first],
+        "notes": [arguments.in_options(told) for told in source.notes],
     }
 
 

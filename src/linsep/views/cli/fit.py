@@ -85,7 +85,7 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
     _foresee(data, as_json, asked)
     learner, source, record, texts = _fit(data, **asked)
     for note in source.notes if not asked["quiet"] else []:
-        click.echo(note, err=True)
+        click.echo(arguments.in_options(note), err=True)
     if out is not None:
         record["model"] = _keep(learner, out)
     if asked["report"] is not None:
@@ -203,11 +203,10 @@ def _report(
 
     model = as_model(learner)
     train = score_rows(model, source, "scoring", asked["quiet"])
-    found, left = None, 0
+    found, left, bad_rows = None, 0, _beside(asked["bad_rows"])
     if asked["test"]:
         how = arguments.how_to_read(reading=asked["reading"])
         kept = arguments.split_classes(asked["classes"])
-        bad_rows = _beside(asked["bad_rows"])
         test = open_source(asked["test"], None, kept, bad_rows, like=model, **how)
         found = score_rows(model, test, "testing", asked["quiet"])
         left = test.skipped
@@ -247,11 +246,18 @@ def _report(
     lines += [f"Why: {arguments.in_options(diagnosis)}"] if diagnosis else []
     lines += [f"Proof: {proof}"] if proof else []
     lines += ["", f"Training rows: {train.text()}"]
+    lines += _left_out("training", source.skipped, asked["bad_rows"])
     lines += [] if found is None else ["", f"Test rows: {found.text()}"]
-    if left:
-        listed = "" if bad_rows == "skip" else f", and are listed in {bad_rows}"
-        lines.append(f"{left:,} test rows could not be read and were left out{listed}.")
+    lines += _left_out("test", left, bad_rows)
     return record, lines
+
+
+def _left_out(which: str, count: int, bad_rows: str) -> list[str]:
+    """That rows were left out, whether or not notes are wanted: nothing is dropped in silence."""
+    if not count:
+        return []
+    listed = "" if bad_rows == "skip" else f", and are listed in {bad_rows}"
+    return [f"{count:,} {which} rows could not be read and were left out{listed}."]
 
 
 def _beside(bad_rows: str) -> str:
