@@ -27,10 +27,14 @@ _HOME = {
 }
 
 
+own_process = False
+"""Whether the process was started for one command, and ends with it."""
+
+
 def stand_alone() -> None:
-    """Let learners imported from now on stand alone, unless scikit-learn is there already."""
+    """Let learners imported from now on stand alone, unless others may still ask for more."""
     global alone
-    alone = "sklearn" not in sys.modules
+    alone = own_process and "sklearn" not in sys.modules
 
 
 def __getattr__(name: str) -> Any:

@@ -75,3 +75,17 @@ def test_a_learner_that_cannot_be_ends_the_reading_and_leaves_nothing(tmp_path, 
     assert done.returncode == 2
     assert "loss is" in done.stderr
     assert not list((tmp_path / "temporary").glob("linsep-*"))
+
+
+def test_a_command_inside_another_program_leaves_learners_whole(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,p\n2,q\n3,p\n")
+    inside = f"""
+from click.testing import CliRunner
+from linsep.views.cli import group
+assert CliRunner().invoke(group, ["fit", {str(path)!r}, "-q"]).exit_code == 0
+import linsep
+from sklearn.base import clone, is_classifier
+assert is_classifier(clone(linsep.LogisticRegression()))
+"""
+    subprocess.run([sys.executable, "-c", inside], check=True)

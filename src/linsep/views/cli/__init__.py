@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 
 import click
 
-from linsep import __version__
+from linsep import __version__, _face
 from linsep.errors import DataError, LinsepError, ModelFileError, ParameterError
 
 FAILURE, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 1, 2, 3, 4, 130
@@ -48,6 +48,7 @@ def _told(problem: Exception) -> str:
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    _face.own_process = True
     try:
         group(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
