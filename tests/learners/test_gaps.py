@@ -138,3 +138,13 @@ def test_a_constant_column_has_no_weight_where_nothing_else_settles_it(value):
     plain = LogisticRegression(C=np.inf).fit(rows[:, :2], KINDS[50:])
     assert learner.coef_[0, 2] == 0.0
     assert learner.coef_[0, :2] == pytest.approx(plain.coef_[0], rel=1e-6)
+
+
+def test_many_classes_without_biases_are_proved_by_their_multipliers():
+    rng = np.random.default_rng(0)
+    rows = sp.random(600, 4000, 0.02, "csr", rng=rng)
+    labels = np.asarray(rows @ rng.normal(size=(4000, 5))).argmax(axis=1)
+    for tol in (1e-2, 1e-4, 1e-6):
+        learner = LogisticRegression(fit_intercept=False, tol=tol).fit(rows, labels)
+        assert learner.status_ is Status.converged
+        assert learner.gap_ <= tol

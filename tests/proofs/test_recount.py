@@ -118,6 +118,13 @@ def test_softmax_and_joint_bounds_stay_below_every_objective(seed):
             for free in (True, False)
         ]
         assert max(map(_below, counts)) <= min(one.primal for one in counts)
+    for A in (-rng.random((60, 3)) * 3, rng.standard_normal((60, 3)), np.full((60, 3), -1e9)):
+        counts = [
+            softmax(Question(X, codes, C, W, 0 * b, free), A)
+            for W, b in proposals
+            for free in (True, False)
+        ]
+        assert max(map(_below, counts)) <= min(one.primal for one in counts)
     values = []
     for W, b in proposals:
         S = X @ W.T + b + 1

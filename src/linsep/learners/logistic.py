@@ -340,7 +340,7 @@ class LogisticRegression(LinearClassifier):
                     given = None if alpha is None else alpha.reshape(1, -1)
                     again = planes("logistic", asked, given, _pair(found, True))
                 else:
-                    again = softmax(asked)
+                    again = softmax(asked, getattr(found, "alpha", None))
         except KeyboardInterrupt:
             return Status.interrupted
         if np.isposinf(self.C):

@@ -1,10 +1,11 @@
 """The two products with X that a recount needs, block by block, in float64.
 
-Dense rows are widened a block at a time and multiplied by the system's own matrix products. Sparse
-rows are walked for a single hyperplane, and left to SciPy for several.
+Dense rows are widened a few at a time and multiplied by the system's own matrix products; sparse
+rows are walked entry by entry.
 """
 
 import math
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,13 +48,16 @@ class Products:
         n, d = X.shape
         self.X, self._alone = X, planes == 1
         self.sparse = sp.issparse(X)
+        self._lock = Lock()
+        self._last: tuple[Floats, Floats] | None = None
         rows, self.terms = BLOCK, d
         self._few = max(64, WIDE // max(1, d))
         if self.sparse:
             steps = (np.diff(X.indptr[a : b + 1]).max() for a, b in spans(n))
             self.terms = int(max(steps, default=0))
             # A block of sums is as long as a row of weights: it must have more to add than that.
-            blocks = max(1, min(-(-n // BLOCK), int(X.nnz) // (4 * max(1, d))))
+            enough = int(X.nnz) // ((4 if self._alone else 16) * max(1, d))
+            blocks = max(1, min(-(-n // BLOCK), max(2, enough)))
             rows = self._few = -(-n // blocks)
             self._rows = as_rows(X)
         self.spans = spans(n, rows)
@@ -66,7 +70,14 @@ class Products:
             return _Dense(self.X[slice(*span)], self._few)
         if self._alone:
             return _Walked(self._rows, self.X, span)
-        return _Multiplied(self.X, span)
+        return _Multiplied(self._rows, self.X, span, self._turn)
+
+    def _turn(self, W: Floats) -> Floats:
+        """W with the weights of a feature side by side, made once."""
+        with self._lock:
+            if self._last is None or self._last[0] is not W:
+                self._last = W, np.ascontiguousarray(W.T)
+            return self._last[1]
 
 
 @kernel
@@ -104,22 +115,45 @@ class _Walked:
         return V
 
 
-class _Multiplied:
-    """Sparse rows for several hyperplanes."""
+@kernel
+def _all_scores(data, indices, indptr, W, S):  # type: ignore[no-untyped-def]
+    """Sᵢ ← Σ x · W[j] over the entries of row i"""
+    for i in range(S.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            x, j = data[e], indices[e]
+            for k in range(S.shape[1]):
+                S[i, k] += x * W[j, k]
 
-    def __init__(self, X: Any, span: tuple[int, int]) -> None:
-        start, stop = span
-        first, last = int(X.indptr[start]), int(X.indptr[stop])
-        data = X.data[first:last].astype(np.float64, copy=False)
-        places = X.indices[first:last], X.indptr[start : stop + 1] - first
-        self._X = sp.csr_matrix((data, *places), (stop - start, X.shape[1]), copy=False)
-        self.size = _length(data)
+
+@kernel
+def _all_totals(data, indices, indptr, A, V):  # type: ignore[no-untyped-def]
+    """V[j] ← V[j] + x · Aᵢ over the entries of row i"""
+    for i in range(A.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            x, j = data[e], indices[e]
+            for k in range(A.shape[1]):
+                V[j, k] += x * A[i, k]
+
+
+class _Multiplied:
+    """Sparse rows for several hyperplanes, all of them at each entry."""
+
+    def __init__(self, rows: Any, X: Any, span: tuple[int, int], turned: Any) -> None:
+        self._rows, self._n, self._d = rows.part(*span), span[1] - span[0], X.shape[1]
+        self.size = _length(X.data[X.indptr[span[0]] : X.indptr[span[1]]])
+        self._turned = turned
 
     def scores(self, W: Floats) -> Floats:
-        return np.asarray(self._X @ W.T).T
+        S = np.zeros((self._n, len(W)))
+        rows = self._rows
+        _all_scores(rows.data, rows.indices, rows.indptr, self._turned(W), S)
+        return S.T
 
     def total(self, A: Floats) -> Floats:
-        return np.asarray(self._X.T @ A.T).T
+        V = np.zeros((self._d, len(A)))
+        rows = self._rows
+        _all_totals(rows.data, rows.indices, rows.indptr, np.ascontiguousarray(A.T), V)
+        return V.T
 
 
 class _Dense:

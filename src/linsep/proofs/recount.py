@@ -115,7 +115,10 @@ class Question(NamedTuple):
     ) -> Recount:
         """P and D from sums over rows, and what rounding may have done to both."""
         W = np.asarray(self.W, np.float64)
-        primal = self.penalty.above(W) + sums.loss
+        l1, l2 = self.penalty
+        primal = sums.loss + 0.5 * l2 * float(np.vdot(W, W))
+        if l1 > 0:
+            primal += l1 * float(np.abs(W).sum())
         scores = gamma(products.terms + 8)
         long = max(map(length, W))
         off = scores * (long * sums.slope + float(np.abs(self.b).max()) * sums.tilt)
@@ -125,22 +128,30 @@ class Question(NamedTuple):
             doubt = math.inf
         if not any(self.penalty):  # no bound from below but zero
             return Recount(primal, 0.0, doubt, doubt)
-        low, dual, high = (self._highest(bound, sign, again) for sign in (-1.0, 0.0, 1.0))
+        size = np.abs(bound.v) if l1 > 0 else bound.v
+        most = float(size.max(initial=0.0)) if l2 == 0 else 0.0
+        over = np.maximum(0.0, size - l1) if l1 > 0 else size
+        far = math.sqrt(float(np.vdot(over, over)))
+        low, dual, high = (
+            self._highest(bound, sign, most, far, again) for sign in (-1.0, 0.0, 1.0)
+        )
         return Recount(primal, dual, doubt + dual - low, doubt + high - dual)
 
-    def _highest(self, bound: "Bound", sign: float, again: Callable[[float], float]) -> float:
+    def _highest(
+        self, bound: "Bound", sign: float, most: float, far: float, again: Callable[[float], float]
+    ) -> float:
         """D at tα, t between 0 and 1 as good as can be known from E(tα) ≥ tE(α).
 
-        With errors as they are seen, or with all of them against us (−1) or for us (1).
+        With errors as they are seen, or with all of them against us (−1) or for us (1); `most` is
+        max |v|, and `far` the length of what is beyond l1.
         """
         l1, l2 = self.penalty
-        size, E, error = np.abs(bound.v), bound.E * (1.0 + sign * bound.slip), sign * bound.error
+        E, error = bound.E * (1.0 + sign * bound.slip), sign * bound.error
         if l2 == 0:  # Ω* is 0 where |v| ≤ l1 everywhere, and infinite elsewhere
-            most = float(size.max(initial=0.0)) - error
-            value = again(l1 / most) if most > l1 else E
+            value = again(l1 / (most - error)) if most - error > l1 else E
         else:
-            over = max(0.0, length(np.maximum(0.0, size - l1).reshape(-1)) - error)
-            conjugate = 0.5 * over * over / l2 * (1 - sign * gamma(size.size + 8))
+            over = max(0.0, far - error)
+            conjugate = 0.5 * over * over / l2 * (1 - sign * gamma(bound.v.size + 8))
             t = min(1.0, max(0.0, E) / (2 * conjugate)) if conjugate > 0 else 1.0
             value = t * E - t * t * conjugate
         return max(0.0, value) if math.isfinite(value) else 0.0  # P ≥ 0 anyway

@@ -54,8 +54,11 @@ class Shares(NamedTuple):
     v: Floats
 
 
-def softmax(asked: Question) -> Recount:
+def softmax(asked: Question, A: Any = None) -> Recount:
     """Count again for multinomial logistic regression.
+
+    Multipliers A, (n, K), are C(e_y − p) of probabilities to be proposed; those of the weights are
+    where None.
 
     Examples
     --------
@@ -83,17 +86,20 @@ def softmax(asked: Question) -> Recount:
     def of(span: tuple[int, int]) -> Shares:
         rows, C, own = products.part(span), asked.caps(span), own_of(span)
         found = _softmax(S[:, slice(*span)] + shift[:, None])
-        H = found.spread - np.einsum("ki,ki->i", found.P, found.T)
-        taken = found.P @ C
-        A = np.multiply(found.P, -C, out=found.P)
-        A[own] += C
+        P, H = found.P, found.spread - np.einsum("ki,ki->i", found.P, found.T)
+        if A is not None:
+            P = _allowed(A[slice(*span)].T, C, own)
+            H = entropies(P).sum(axis=0)
+        taken = P @ C
+        moves = P * -C
+        moves[own] += C
         mass = np.bincount(own[0], C, minlength=K)
         far, dual = rows.size * length(C), float(C @ H)
-        fuzz = K * (2 * dual + float(C.sum()) - float(C @ found.T[own]))
+        fuzz = K * (2 * dual + 40 * float(C.sum()) - float(C @ found.T[own]))
         behind.took(len(C))
         return Shares(
             0.0, 2 * far, 2 * float(C.sum()), 0.0, dual, fuzz, dual, mass, taken, mass, far,
-            rows.total(A),
+            rows.total(moves),
         )  # fmt: skip
 
     def entropy(span: tuple[int, int], shrink: float) -> float:
@@ -108,7 +114,7 @@ def softmax(asked: Question) -> Recount:
 
     with np.errstate(all="ignore"):
         sum_over(score, products.spans, max, asked.n_jobs)
-        shift = _rebalanced(asked, S, products)
+        shift = _rebalanced(asked, S, products) if A is None else np.zeros(K)
         charged = sum_over(lost, products.spans, plus, asked.n_jobs)
         sums = sum_over(of, products.spans, plus, asked.n_jobs)
         sums = sums._replace(loss=charged, terms=sums.terms + charged, fuzz=sums.fuzz + K * charged)
@@ -120,6 +126,15 @@ def softmax(asked: Question) -> Recount:
             error += 2 * (1.0 - left) * sums.pull
         bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
         return asked.judge(sums, bound, products, again)
+
+
+def _allowed(A: Floats, C: Floats, own: Any) -> Floats:
+    """The probabilities that multipliers stand for, whatever they are."""
+    P = np.maximum(0.0, -A) / np.maximum(C, 1e-300)
+    P[own] = 0.0
+    P /= np.maximum(1.0, P.sum(axis=0))
+    P[own] = np.maximum(0.0, 1.0 - P.sum(axis=0))
+    return P
 
 
 class _Softmax(NamedTuple):

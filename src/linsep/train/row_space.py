@@ -302,7 +302,7 @@ class _Run:
         W = np.ascontiguousarray(W.T)
         bounds = (done.primal, done.primal - done.gap, done.gap)
         message = f"{done.passes} passes, relative gap {relative:.1e}."
-        return Solution(W, self.losses.b, *bounds, done.passes, done.status, message)
+        return Solution(W, self.losses.b, *bounds, done.passes, done.status, message, done.A)
 
     def ending(self, status: Status) -> Solution:
         """The weights, and the gap computed anew from the rows and from them."""
