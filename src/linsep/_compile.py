@@ -102,7 +102,8 @@ def _compiled(function: F, fastmath: set[str], **more: Any) -> F:
     before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(CACHE)
     try:
         made: Any = numba.njit(cache=True, **options)(function)
-        _keep_in_turn(made)
+        if made is not function:  # NUMBA_DISABLE_JIT leaves it as it is
+            _keep_in_turn(made)
         return made  # type: ignore[no-any-return]
     except RuntimeError:  # a kernel typed in at a prompt has no file to be cached by
         return numba.njit(**options)(function)
