@@ -1,16 +1,33 @@
-"""Prediction against the bare matrix product it cannot do without."""
+"""Prediction against the bare matrix product it cannot do without; and `linsep predict`: how much
+processor time a new process takes, and how its stream of rows compares with the reader alone."""
 
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.sources import covtype, imdb, mnist
-from benchmarks.stopwatch import race
-from linsep import LogisticRegression, Perceptron
+from benchmarks.stopwatch import as_installed, race
+from linsep import LogisticRegression, Perceptron, read, save
+
+COMMAND = "from linsep.views.cli import main; main()"
+WIDTH = 30
 
 
-def rows() -> list[dict[str, Any]]:
-    """One line per kind of rows."""
+def rows() -> Iterator[dict[str, Any]]:
+    """Lines for rows in memory, then for files."""
+    yield from _in_memory()
+    with tempfile.TemporaryDirectory() as name:
+        for kind in ("csv", "svm"):
+            yield from _from_file(Path(name), kind)
+
+
+def _in_memory() -> list[dict[str, Any]]:
     X, y, name = mnist()
     lines = [_line(f"{name}, 10 classes, labels", Perceptron(max_iter=2), X, y)]
     X, y, name = covtype()
@@ -29,3 +46,64 @@ def _line(name: str, learner: Any, X: Any, y: Any) -> dict[str, Any]:
         "workload": name, "linsep": ours, "peer": bare, "ratio": ours / bare, "wanted": -1.2,
         "note": "peer column: the bare product X @ W.T",
     }  # fmt: skip
+
+
+def _write(path: Path, times: int) -> Path:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, WIDTH))
+    pairs = list(zip(X.tolist(), (X[:, 0] + X[:, 1] > 0).astype(int).tolist(), strict=True))
+    if path.suffix == ".csv":
+        head = ",".join([*(f"f{j}" for j in range(WIDTH)), "y"]) + "\n"
+        body = "".join(",".join([*(f"{v:.6f}" for v in x), str(k)]) + "\n" for x, k in pairs)
+    else:
+        head = ""
+        body = "".join(
+            f"{k} " + " ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(x)) + "\n" for x, k in pairs
+        )
+    with path.open("w") as file:
+        file.write(head)
+        for _ in range(times):
+            file.write(body)
+    return path
+
+
+def _from_file(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
+    from linsep import load
+    from linsep.views.cli.predict import _csv_lines
+    from linsep.views.sources import Rate
+
+    small, large = _write(folder / f"small.{kind}", 1), _write(folder / f"large.{kind}", 100)
+    model = folder / f"{kind}.linsep"
+    save(LogisticRegression(tol=1e-2).fit(read(small)), model)
+    used = min(_processor_time("predict", model, small) for _ in range(5))
+    yield {"workload": f"linsep predict, {kind}: processor time", "linsep": used, "peer": 0.4,
+           "ratio": 0.4 / used, "wanted": 1.0, "note": "a new process, 2000 rows; limit 0.4 s",
+           }  # fmt: skip
+    known = load(model)
+
+    def predicted() -> int:
+        source = read(large, like=known)
+        return sum(map(len, _csv_lines(known, source, False, False, Rate("", True))))
+
+    def only_read() -> int:
+        return sum(X.shape[0] for X, _ in read(large, like=known))
+
+    found = race({"linsep": predicted, "reader": only_read}, 4)
+    ours, reader = found["linsep"].best, found["reader"].best
+    size = large.stat().st_size / 1e6
+    yield {"workload": f"linsep predict, {kind}: rows to labels", "linsep": ours, "peer": reader,
+           "ratio": reader / ours, "wanted": 0.8,
+           "note": f"{size / ours:.0f} MB/s; peer column: the reader alone"}  # fmt: skip
+
+
+def _processor_time(*arguments: Any) -> float:
+    """Seconds of user and system time of a `linsep` process."""
+    command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=as_installed()
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime

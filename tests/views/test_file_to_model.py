@@ -89,3 +89,20 @@ from sklearn.base import clone, is_classifier
 assert is_classifier(clone(linsep.LogisticRegression()))
 """
     subprocess.run([sys.executable, "-c", inside], check=True)
+
+
+@pytest.mark.parametrize("name", ["t.svm", "t.csv"])
+def test_predicting_from_a_file_imports_neither_the_compiler_nor_scikit_learn(name, tmp_path):
+    path, model = tmp_path / name, tmp_path / "model"
+    if name.endswith("svm"):
+        path.write_text("".join(f"{k % 2} 1:{k} 2:{k * k % 7}\n" for k in range(60)))
+    else:
+        path.write_text("a,b,y\n" + "".join(f"{k},{k * k % 7},{k % 2}\n" for k in range(60)))
+    linsep.save(linsep.LogisticRegression(tol=0.1).fit(linsep.read(path)), model)
+    program = LONE.replace('"pandas"', '"pandas", "numba"')
+    done = subprocess.run(
+        [sys.executable, "-c", program, "predict", str(model), str(path)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr.splitlines()[-1] == "[]"
+    assert len(done.stdout.splitlines()) == 60

@@ -164,6 +164,8 @@ class Encoding:
         return np.where(gaps, column.mean, numbers) if gaps.any() else numbers
 
     def _dense(self, parts: list[Array], n: int) -> Array:
+        if all(column.kind == "number" for column in self.columns):
+            return side_by_side(parts)
         X = np.zeros((n, self.n_features))
         rows, first = np.arange(n), 0
         for column, cells in zip(self.columns, parts, strict=True):

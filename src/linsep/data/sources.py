@@ -100,6 +100,7 @@ class TableSource(Source):
     ) -> None:  # fmt: skip
         super().__init__(paths, n_jobs)
         self.studied = encoding is None  # else a model knows how columns become features
+        self.known = encoding
         self.csv = asked["format"] == "csv"
         target = asked["target"] if encoding is None else encoding.target
         self.layout = self._layout(paths[0], target, asked)
@@ -184,7 +185,7 @@ class TableSource(Source):
                 yield part.columns, label
 
     def _parts(self, path: Path) -> Iterator[TablePart]:
-        then = self._beside if self.direct and self.studied else None
+        then = self._encoded if self.known else self._beside if self.direct else None
         if not self.csv:
             kinds, required = self.kinds, self.layout.required
             return columnar.parts(path, kinds, required, self.n_jobs, then)
@@ -210,13 +211,14 @@ class TableSource(Source):
         self.study = TableStudy(self.features)
 
     def note(self, piece: Any) -> None:
-        self.study.add(piece, getattr(piece, "rows", None))
+        self.study.add(piece, getattr(piece, "rows", None) if self.studied else None)
 
     def settled(self) -> Encoding:
         return Encoding.of(self.study.finish(), self.target, self.header)
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:
-        return encoding.apply(piece)
+        ready = getattr(piece, "rows", None) if encoding is self.known else None
+        return encoding.apply(piece) if ready is None else ready
 
     @property
     def missing(self) -> dict[str, int]:
@@ -231,6 +233,14 @@ class TableSource(Source):
         columns = Columns(part.columns)
         if part.n:
             columns.rows = side_by_side([part.columns[name] for name in self.features])
+        return part._replace(columns=columns)
+
+    def _encoded(self, part: TablePart) -> TablePart:
+        """Rows as a model knows them, made where the part was read."""
+        columns = Columns(part.columns)
+        if part.n:
+            assert self.known is not None
+            columns.rows = self.known.apply(part.columns)
         return part._replace(columns=columns)
 
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:

@@ -14,9 +14,9 @@ Array = npt.NDArray[Any]
 
 
 class Columns(dict[str, Any]):
-    """Columns by name, and the numbers among them side by side where that was done already."""
+    """Columns by name, and the rows they make where that was done already."""
 
-    rows: Array | None = None
+    rows: Any = None
 
 
 class TablePart(NamedTuple):
