@@ -29,6 +29,7 @@ from linsep import LinearSVC, LogisticRegression
 
 ACCURACIES = (1e-2, 1e-3, 1e-4, 1e-6)
 TOLERANCES = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-9)
+TURNS = 3  # of linsep: before, between and after its peers
 SECONDS = 20.0  # for a system on a problem, all its efforts together
 PEERS = Path(sys.prefix) / "peers" / "bin" / "python"
 OUT = Path("out")
@@ -90,11 +91,11 @@ def run(work: Workload, X: Any, y: Any, names: list[str], seconds: float) -> Cur
 
 
 def _ours(work: Workload, X: Any, y: Any, seconds: float) -> list[systems.Fit]:
-    """One of three turns, the peers' between them; a peer has its repeats in one go."""
+    """One of linsep's turns; a peer has all its runs in one go."""
     fits: list[systems.Fit] = []
     for tol in TOLERANCES:
         model = _model(work, tol)
-        took, _ = systems.timed(partial(model.fit, X, y), 1)
+        took, _ = systems.timed(partial(model.fit, X, y), systems.SPELL / TURNS)
         fits.append((took, model.coef_, model.intercept_))
         if sum(fit[0] for fit in fits) > seconds:
             break

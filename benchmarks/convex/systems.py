@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 TOLERANCES = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8]
-REPEATS = 3
+SPELL = 1.2  # seconds for the runs of one effort, so that neighbours disturb not all of them
 
 Fit = tuple[float, np.ndarray, np.ndarray]  # seconds, weights, intercepts
 
@@ -172,16 +172,14 @@ def load(folder):
     return X, y, about
 
 
-def timed(fit, repeats):
-    """The seconds of the best of some runs, fewer where they are long, and what it returned."""
+def timed(fit, spell):
+    """The seconds of the best run, and what it returned: short fits run again for a spell."""
     best, spent = np.inf, 0.0
-    for _ in range(repeats):
+    while spent < spell:
         began = time.perf_counter()
         found = fit()
         took = time.perf_counter() - began
         best, spent = min(best, took), spent + took
-        if spent > 3.0:
-            break
     return best, found
 
 
@@ -195,7 +193,7 @@ def run(folder, name, seconds):
         return
     start = time.perf_counter()
     for effort in range(len(TOLERANCES)):
-        took, (coef, b) = timed(partial(SYSTEMS[name], X, y, *problem, effort), REPEATS)
+        took, (coef, b) = timed(partial(SYSTEMS[name], X, y, *problem, effort), SPELL)
         np.savez(folder / f"{name}.{effort}.npz", coef=coef, b=b, took=took)
         if time.perf_counter() - start + 2 * took > seconds:
             break
