@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import kernel
+from linsep._compile import kernel, weighted_add
 from linsep.data.chunks import BLOCK, spans
-from linsep.rows.rows import Rows, add, as_rows, dot
+from linsep.rows.rows import LANES, Rows, add, aligned, as_rows, dot, scores
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ class Products:
         """W with the weights of a feature side by side, made once."""
         with self._lock:
             if self._last is None or self._last[0] is not W:
-                self._last = W, np.ascontiguousarray(W.T)
+                self._last = W, _side_by_side(W)
             return self._last[1]
 
 
@@ -116,23 +116,22 @@ class _Walked:
 
 
 @kernel
-def _all_scores(data, indices, indptr, W, S):  # type: ignore[no-untyped-def]
+def _all_scores(rows, W, S):  # type: ignore[no-untyped-def]
     """Sᵢ ← Σ x · W[j] over the entries of row i"""
     for i in range(S.shape[0]):
-        for e in range(indptr[i], indptr[i + 1]):
-            x, j = data[e], indices[e]
-            for k in range(S.shape[1]):
-                S[i, k] += x * W[j, k]
+        scores(rows, i, W, S[i])
 
 
 @kernel
 def _all_totals(data, indices, indptr, A, V):  # type: ignore[no-untyped-def]
     """V[j] ← V[j] + x · Aᵢ over the entries of row i"""
     for i in range(A.shape[0]):
-        for e in range(indptr[i], indptr[i + 1]):
-            x, j = data[e], indices[e]
-            for k in range(A.shape[1]):
-                V[j, k] += x * A[i, k]
+        k = 0
+        while V.shape[1] - k >= 8:
+            weighted_add(data, indices, indptr[i], indptr[i + 1], V, k, 8, A[i])
+            k += 8
+        if V.shape[1] > k:
+            weighted_add(data, indices, indptr[i], indptr[i + 1], V, k, 4, A[i])
 
 
 class _Multiplied:
@@ -144,16 +143,22 @@ class _Multiplied:
         self._turned = turned
 
     def scores(self, W: Floats) -> Floats:
-        S = np.zeros((self._n, len(W)))
-        rows = self._rows
-        _all_scores(rows.data, rows.indices, rows.indptr, self._turned(W), S)
-        return S.T
+        turned = self._turned(W)
+        S = np.empty((self._n, turned.shape[1]))
+        _all_scores(self._rows, turned, S)
+        return S[:, : len(W)].T
 
     def total(self, A: Floats) -> Floats:
-        V = np.zeros((self._d, len(A)))
-        rows = self._rows
-        _all_totals(rows.data, rows.indices, rows.indptr, np.ascontiguousarray(A.T), V)
-        return V.T
+        rows, V = self._rows, _side_by_side(np.broadcast_to(0.0, (len(A), self._d)))
+        _all_totals(rows.data, rows.indices, rows.indptr, _side_by_side(A), V)
+        return V[:, : len(A)].T
+
+
+def _side_by_side(W: Floats) -> Floats:
+    """W turned, filled up to a multiple of four columns: kernels take so many at a time."""
+    turned = aligned((W.shape[1], -(-len(W) // LANES) * LANES), np.float64)
+    turned[:, : len(W)] = W.T
+    return turned
 
 
 class _Dense:

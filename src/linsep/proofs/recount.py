@@ -131,7 +131,7 @@ class Question(NamedTuple):
         size = np.abs(bound.v) if l1 > 0 else bound.v
         most = float(size.max(initial=0.0)) if l2 == 0 else 0.0
         over = np.maximum(0.0, size - l1) if l1 > 0 else size
-        far = math.sqrt(float(np.vdot(over, over)))
+        far = length(over.ravel(order="K"))  # as it lies in memory
         low, dual, high = (
             self._highest(bound, sign, most, far, again) for sign in (-1.0, 0.0, 1.0)
         )
