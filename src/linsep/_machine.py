@@ -88,6 +88,9 @@ def _compiled(kernel: Any, examples: tuple[Any, ...]) -> tuple[str, bytes] | Non
     """The name and object code of a kernel; None if it calls anything outside itself."""
     import numba
 
+    if not hasattr(kernel, "py_func"):  # compiling is switched off: the kernel is plain Python
+        return None
+
     flags: Any = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     function: Any = numba.njit(**flags)(kernel.py_func)
     types = tuple(numba.typeof(one) for one in examples)

@@ -107,7 +107,8 @@ def parse_piece(piece: bytes) -> Part:
     state = np.array([0, 0, 0, 0, 0, LARGEST + 1, -1, 0, 0, n])
     bad: list[BadRow] = []
     while True:
-        wrong = _parser()(*room.arrays(state))
+        with np.errstate(over="ignore"):  # where the kernel is plain Python
+            wrong = _parser()(*room.arrays(state))
         if wrong == FINE:
             break
         bad.append(_bad_line(piece, state, _REASONS[wrong]))
