@@ -149,6 +149,27 @@ def test_warm_compiles_into_the_cache_and_says_where():
     assert list(Path(folder).rglob("*outlive*.nbc"))
 
 
+def test_after_warm_neither_few_nor_many_rows_compile_anything(tmp_path):
+    environment = {**os.environ, "LINSEP_CACHE": str(tmp_path)}
+    linsep("warm", "PassiveAggressive", check=True, env=environment)
+    program = (
+        "import numpy as np, pandas as pd, scipy.sparse as sp, warnings\n"
+        "from linsep import PassiveAggressive\n"
+        "warnings.simplefilter('ignore')\n"
+        "X = np.random.default_rng(0).normal(size=(70_000, 35))\n"
+        "y = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)\n"
+        "for rows in (X, X.astype('f4'), sp.csr_array(np.where(X > 1, X, 0))):\n"
+        "    for part in (rows[:9], rows):\n"
+        "        part = part if sp.issparse(part) else pd.DataFrame(part)  # cannot be written\n"
+        "        for label in (y, y + (X[:, 2] > 0)):\n"
+        "            PassiveAggressive(max_iter=4).fit(part, label[: part.shape[0]])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+
+
 def test_demo_ends_with_a_proof_and_a_bound_that_holds(tmp_path):
     last = linsep("demo", "--out", str(tmp_path), check=True).stdout.splitlines()[-2:]
     assert last[0].startswith("Proof (checked in exact arithmetic), zeros against ones: Separable")

@@ -1,5 +1,6 @@
 """Numbers in any container, checked once and handed on without a copy where that is possible."""
 
+import copy
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -60,12 +61,12 @@ def check_rows(
 def check_rows_meanwhile(
     X: Any, estimator: Any = None, reset: bool = True, in_range: bool = False
 ) -> tuple[Array | sp.csr_array, Callable[[], None]]:
-    """`check_rows`, where a thread of its own looks at the entries of a large `X`.
+    """`check_rows` as read-only views, a thread of its own looking at the entries of a large `X`.
 
     Returns `X` and a function that waits for the end of the look and raises what was found. It
     must be called before anything is made of the first pass over the rows.
     """
-    X = check_shape(X, estimator, reset)
+    X = frozen_rows(check_shape(X, estimator, reset))
     if (X.data.nbytes if sp.issparse(X) else X.nbytes) < LARGE:
         require_finite(X, estimator, in_range)
         return X, lambda: None
@@ -80,6 +81,19 @@ def frozen(array: Array) -> Array:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def frozen_rows(X: Any) -> Any:
+    """`frozen` for rows in an array or a CSR matrix; the matrix handed in stays as it is.
+
+    Frames of pandas and what joblib hands to its workers cannot be written, other arrays can: all
+    kernels would be compiled for each of them.
+    """
+    if not sp.issparse(X):
+        return frozen(X)
+    X = copy.copy(X)
+    X.data, X.indices, X.indptr = frozen(X.data), frozen(X.indices), frozen(X.indptr)
+    return X
 
 
 def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:

@@ -1,6 +1,6 @@
 """`linsep warm`: compile the kernels before they are needed."""
 
-from collections.abc import Iterator
+import os
 from inspect import signature
 from typing import Any
 
@@ -8,50 +8,157 @@ import click
 
 from linsep.views.arguments import LEARNERS, as_json
 
+KINDS = [("f8", False), ("f8", True), ("f4", False), ("f4", True)]
+"""Precision, and whether sparse: kernels of one kind have little in common with another's."""
+
+# Rows, features and entries of a row. Solvers change with the size of the data: there are data of
+# each size at which one does, as small as it may be.
+FEW = (6, 2, 2)
+DENSE = (FEW, (20_000, 80, 80), (66_000, 40, 40), (120, 8_000, 8_000))
+SPARSE = (FEW, (66_000, 40, 4), (30_000, 1_000, 8), (400, 10_000, 20))
+PASSES = 5  # enough for what pays only where more passes follow
+
+_queue: Any = None  # where a process tells of each fit
+
 
 @click.command("warm", short_help="Compile the kernels before they are needed.")
 @click.argument("learners", nargs=-1, type=click.Choice(LEARNERS))
 @as_json
 def command(learners: tuple[str, ...], as_json: bool) -> None:
-    """Compile the kernels of LEARNERS (default: all), so that no later fit has to wait for it."""
+    """Compile the kernels of LEARNERS (default: all), so that no later fit has to wait for it.
+
+    These are the kernels that default parameters use on data of any size, dense and sparse, of
+    float64 and float32, and those that read files. Other solvers and rules compile theirs when
+    they are first used.
+    """
     import json
     import sys
     import time
-    import warnings
 
     from linsep import __version__, _compile
-    from linsep.errors import NotConverged
 
     if _compile.CACHE is None:
         click.echo("No folder can be written; set LINSEP_CACHE to keep compiled kernels.", err=True)
         raise SystemExit(1)
     start = time.perf_counter()
-    fits = list(_fits(learners or tuple(LEARNERS)))
-    bar = click.progressbar(fits, label="Compiling", file=sys.stderr)
-    with warnings.catch_warnings(action="ignore", category=NotConverged), bar:
-        for learner, X, y in bar:
-            learner.fit(X, y)
+    names = learners or tuple(LEARNERS)
+    # From both ends, so that what two kinds share is compiled by one of them before the other.
+    jobs = [(names[::-1] if sparse else names, dtype, sparse) for dtype, sparse in KINDS]
+    total = sum(len(_fits(names, sparse)) for _, sparse in KINDS)
+    with click.progressbar(length=total, label="Compiling", file=sys.stderr) as bar:
+        _share_out(jobs, bar)
     seconds = time.perf_counter() - start
     click.echo(f"Kernels are ready in {_compile.CACHE} ({seconds:.1f} s).", err=True)
     if as_json:
         record = {"command": "warm", "linsep": __version__, "cache": str(_compile.CACHE)}
-        click.echo(json.dumps(record | {"fits": len(fits), "seconds": seconds}))
+        click.echo(json.dumps(record | {"fits": total, "seconds": seconds}))
 
 
-def _fits(names: tuple[str, ...]) -> Iterator[tuple[Any, Any, Any]]:
-    """Small fits that use what most will: dense and sparse, both precisions, 2 or 3 classes."""
+def _share_out(jobs: list[tuple[Any, ...]], bar: Any) -> None:
+    """Each job in a process of its own, as many at a time as there are processors."""
+    import multiprocessing
+    import queue
+
+    context = multiprocessing.get_context("spawn")
+    told = context.Queue()
+    at_once = min(len(jobs), os.cpu_count() or 1)
+    with context.Pool(at_once, _begin, (told,), maxtasksperchild=1) as pool:
+        found = pool.starmap_async(_compile_kind, jobs, chunksize=1)
+        while not found.ready():
+            try:
+                told.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            bar.update(1)
+        found.get()  # raises what went wrong in a process
+    bar.update(bar.length - bar.pos)
+
+
+def _begin(told: Any) -> None:
+    global _queue
+    import signal
+
+    from linsep import _compile
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits ends this one
+    _queue = told
+    _compile.COMPILING.said = True  # the bar says it
+
+
+def _compile_kind(names: tuple[str, ...], dtype: str, sparse: bool) -> None:
+    import warnings
+
+    import linsep
+    from linsep.errors import NotConverged
+
+    known: Any = None
+    if not sparse and dtype == "f8":
+        _read_files()
+    with warnings.catch_warnings(action="ignore", category=NotConverged):
+        for name, size, classes in _fits(names, sparse):
+            if known is None or known[0] != size:
+                known = (size, _rows(size, dtype, sparse))
+            learner = getattr(linsep, name)
+            given = {"max_iter": PASSES} if _passes(name) else {}
+            learner(**given).fit(known[1], _labels(known[1], classes))
+            _queue.put(1)
+
+
+def _fits(names: tuple[str, ...], sparse: bool) -> list[tuple[str, tuple[int, int, int], int]]:
+    """Learner, size of the rows and number of classes of each fit.
+
+    Learners without passes know one way for rows of any number, and take long for wide ones.
+    """
+    found = []
+    for size in SPARSE if sparse else DENSE:
+        for name in names:
+            if size == FEW or (
+                _passes(name) and name not in ("KernelPerceptron", "LinearRegression")
+            ):
+                counts = (2,) if name == "LinearRegression" else (2, 3)
+                found += [(name, size, classes) for classes in counts]
+    return found
+
+
+def _passes(name: str) -> bool:
+    import linsep
+
+    return "max_iter" in signature(getattr(linsep, name)).parameters
+
+
+def _rows(size: tuple[int, int, int], dtype: str, sparse: bool) -> Any:
     import numpy as np
     import scipy.sparse as sp
 
+    n, d, entries = size
+    rng = np.random.default_rng(0)
+    if not sparse:
+        return rng.normal(size=(n, d)).astype(dtype)
+    columns = rng.integers(0, d, (n, entries)).ravel()
+    values = rng.normal(size=n * entries).astype(dtype)
+    return sp.csr_array((values, (np.repeat(np.arange(n), entries), columns)), shape=(n, d))
+
+
+def _labels(X: Any, classes: int) -> Any:
+    """Classes that planes tell apart but for some rows, and never all the same."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    scores = np.asarray(X @ rng.normal(size=(X.shape[1], classes)))
+    labels = (scores + rng.normal(size=scores.shape)).argmax(axis=1)
+    labels[:classes] = np.arange(classes)
+    return labels
+
+
+def _read_files() -> None:
+    """Rows from a table of texts and numbers, and from svmlight lines."""
+    import tempfile
+    from pathlib import Path
+
     import linsep
 
-    points = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [2.0, 1.0], [1.0, 2.0]])
-    for dtype in (np.float64, np.float32):
-        X = points.astype(dtype)
-        for rows in (X, sp.csr_array(X)):
-            for name in names:
-                learner = getattr(linsep, name)
-                few = {"max_iter": 1} if "max_iter" in signature(learner).parameters else {}
-                yield learner(**few), rows, [0, 1, 0, 1, 0, 1]
-                if name != "LinearRegression":
-                    yield learner(**few), rows, [0, 1, 2, 0, 1, 2]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("d.csv", "a,b,y\n1.5,u,0\n2e3,v,1\n"), ("d.svm", "1 1:2.5\n0 2:1e3\n")):
+            file = Path(folder) / name
+            file.write_text(text, encoding="utf-8")
+            linsep.read(file).load()
