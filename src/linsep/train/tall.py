@@ -49,7 +49,7 @@ WIDENING = 16.0  # times as wide as in the sample, where that leads astray
 LEAST = 1e-7  # width below which the rows in the corner are too few to steer by
 _PER_FEATURE = 256  # sampled rows for each feature
 _COARSE = 1e-4  # the finest gap worth having in a sample: it errs by more
-_PATIENCE = 30  # looks at one width that may fail to close the gap
+_PATIENCE = 100  # looks at one width that may fail to close the gap
 
 
 def suits(X: Any) -> bool:
