@@ -8,6 +8,8 @@ from sklearn.model_selection import StratifiedKFold
 from linsep import LogisticRegression, gap
 from linsep._compile import kernel, weighted_add
 from linsep.train import fold_descent, fold_newton
+from linsep.train.blocks import Crew
+from linsep.train.fold_sample import Rows
 from linsep.train.folds import homes
 
 CS = np.logspace(-3, 3, 5)
@@ -84,6 +86,48 @@ def test_multipliers_are_those_of_the_weights():
     found = fold_descent.fit_folds(X, signs, home, CS, fit_intercept=False, tol=1e-6)
     alpha = np.where(home != 0, found.alpha[:, 1], 0.0)  # of two folds, each row is in one
     assert found.W[0, 1] == pytest.approx(np.asarray(X.T @ (alpha * signs)), abs=1e-12)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_a_sample_proves_fits_near_their_optimum_at_large_C_too(free):
+    X, signs = dense(n=20_000)
+    X[:, -1] = X[:, 0] > 3.2  # a dozen rows, all of one class: their weight grows with C
+    signs[X[:, -1] > 0] = 1.0
+    home = folds_of(signs, 3)
+    Cs = np.array([1e-3, 1.0, 1e5])
+    one, two = (
+        fold_newton.fit_folds(X, signs, home, Cs, fit_intercept=free, tol=1e-3, n_jobs=n)
+        for n in (1, 2)
+    )
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
+    assert (one.gap <= 1e-3).all()
+    for f in range(3):
+        rows, y = X[home != f], signs[home != f]
+        for c, C in enumerate(Cs):
+            alone = LogisticRegression(C=C, tol=1e-7, fit_intercept=free).fit(rows, y)
+            best = alone.objective_ * (1 - alone.gap_)
+            alone.coef_, alone.intercept_ = one.W[f, c][None], one.b[f, c][None]
+            primal = gap(alone, rows, y).primal
+            assert primal / best - 1 <= 1.01 * one.gap[f, c] + 2e-7
+            assert primal / best - 1 <= 1e-4  # though only 1e-3 is proved
+
+
+def test_multipliers_held_back_leave_their_part_of_the_gradient():
+    X, signs = dense(n=500, d=4)
+    rows = Rows(X, signs, folds_of(signs, 2), np.arange(500), np.ones(500))
+    rng = np.random.default_rng(0)
+    u, t = rng.normal(size=5), 3 * rng.normal(size=5)
+    with Crew(1) as crew:
+        moved = rows.moved(u[None], t[None], np.array([2]), u[None], crew)[0]  # no fold: all rows
+    X = np.column_stack([rows.X, np.ones(500)])
+    p = 1 / (1 + np.exp(-X @ u))
+    move = -p * (1 - p) * (X @ t)
+    held = np.clip(move, -0.999 * p, 0.999 * (1 - p))
+    assert (held != move).any()
+    assert moved[:-1] == pytest.approx((held - move) @ X)
+    assert moved[-1] == pytest.approx((held**2 / (p * (1 - p))).sum())
+    kl = (p + held) * np.log1p(held / p) + (1 - p - held) * np.log1p(-held / (1 - p))
+    assert kl.sum() <= moved[-1]
 
 
 def test_far_off_columns_are_left_to_the_careful_way():

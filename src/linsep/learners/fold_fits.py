@@ -65,8 +65,9 @@ def model_of(learner: Any, X: Any, classes: Array, w: Array, b: float) -> Any:
 
 
 def begin_at(model: Any, classes: Array, found: Folded, c: int) -> None:
-    """Let a warm start of `model` begin at the mean of the folds' models for this C."""
+    """Let a warm start of `model` begin at the mean of the folds' multipliers for this C, or at
+    the model of all rows."""
     if found.alpha.size:
         model._begin(classes, None, None, found.alpha[:, c])
     else:
-        model._begin(classes, found.W[:, c].mean(axis=0), found.b[:, c].mean(), None)
+        model._begin(classes, found.whole[c, :-1], found.whole[c, -1], None)

@@ -123,7 +123,7 @@ def path(
     learner._check_parameters()
     found = shared_fits(learner, X, codes, folds, values, tol, score is not None)
     if found is not None:
-        scores, gaps = _held_out(learner, X, y, classes, folds, found, score), found.gap
+        scores, gaps = _held_out(learner, X, y, codes, classes, folds, found, score), found.gap
     else:
         loose = clone(learner).set_params(tol=tol)
         each = [[*_along(loose, X, y, a, b, values, score)] for a, b in folds]
@@ -137,11 +137,18 @@ def path(
 
 
 def _held_out(
-    learner: Any, X: Any, y: Array, classes: Array, folds: Any, found: Folded, score: Any
+    learner: Any,
+    X: Any,
+    y: Array,
+    codes: Array,
+    classes: Array,
+    folds: Any,
+    found: Folded,
+    score: Any,
 ) -> Array:
     """Scores of the rows that each fold leaves out, for every C."""
     if score is None:
-        right = classes[(found.scores >= 0).astype(np.intp)] == y[:, None]
+        right = (found.scores >= 0) == (codes == 1)[:, None]
         return np.array([right[test].mean(axis=0) for _, test in folds])
     scores = np.empty(found.gap.shape)
     for f, (_, test) in enumerate(folds):

@@ -79,7 +79,7 @@ def fit_folds(
     d = X.shape[1] if keep else 0
     found = Folded(
         np.empty((F, m, d)), np.empty((F, m)), np.empty((F, m)), np.empty((len(home), m)),
-        np.zeros((len(home), m)),
+        np.zeros((len(home), m)), np.empty((0, d + 1)),
     )  # fmt: skip
     halt = Event()
     groups = [_Group(ground, points, home, part, fit_intercept, seed, halt) for part in parts]

@@ -1,48 +1,44 @@
 """Two-class logistic regression for all folds and all C at once, on dense rows.
 
-    P(w, b) = ½‖w‖² + C Σ log(1 + e^{−zᵢ})  over the rows that fold f keeps,   F = P / (C n_f)
+    P(w, b) = ½‖w‖² + C Σ log(1 + e^{−zᵢ})  over the rows that fold f keeps
 
-Folds differ little, and so do neighbouring C. One pass sums the Hessians of the rows of each home,
+Folds differ little, and so do neighbouring C. A sample of rows (`linsep.train.fold_sample`) is
+solved for every C, and passes over all rows correct what it says: first the models of all rows,
+one for each C, whose passes sum the gradients of every home apart. Then
 
-    G_h = Σ_{i at home in h} σ(zᵢ)σ(−zᵢ) x̃ᵢx̃ᵢᵀ     at the mean of the folds' weights,
+    u_f = u − H_f⁻¹ g_f,    g_f, H_f the sums over all homes but f,
 
-and every fold and C has its own from them, H = Σ_{h ≠ f} G_h / n_f + 1/(C n_f): a pass with
-Hessians serves all folds, and as long as the weights do not move far, all C. The first step for a
-new C needs no pass at all, for the gradient of the losses is known from the C before. Each fit
-ends on its own certified gap.
+is next to the optimum of fold f already, and one more pass with all folds and C side by side
+(`linsep.train.fold_sums`) shows how near. Each fit ends on its own certified gap.
 """
 
-from collections import deque
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
-from linsep.data.chunks import BLOCK
 from linsep.errors import OverflowedError
-from linsep.train.blocks import Blocks, Columns, Crew, add_up, prepare, spread
-from linsep.train.curvature import Curvature
+from linsep.train.blocks import Crew, prepare, spread
+from linsep.train.fold_sample import FoldSample
+from linsep.train.fold_sums import FoldSums
 from linsep.train.folds import Folded
 from linsep.train.logistic_problem import duality_gap
-from linsep.train.logistic_sums import CHUNK, LogisticSums, Sums, add_chunk, gathered
-from linsep.train.quasi_newton import Memory
+from linsep.train.logistic_sums import Sums
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 WIDEST = 256  # features up to which Hessians are cheap beside the passes they save
-FAR = 10  # times the gap asked for, from where on new Hessians are worth their pass
-PAIRS = 8  # past steps that correct a fold's Hessian where it has gone its own way
-TOGETHER = 3  # blocks that a thread takes at a time
-LOOKS = 40  # at most, for one C
-SLOW = 2.0  # a step that makes the gap this much wider was made with the wrong Hessian
+FEW = 4  # rows for each feature, below which folds differ too much
+LOOKS = 30  # at most, for the folds
+HALVINGS = 10  # of a step that leads upwards, before it is given up
+SLOW = 0.2  # a step that leaves more of the gap than this was made with the wrong Hessian
 
 
 def suits(X: Array, fit_intercept: bool) -> bool:
     """Whether sums over these rows need no care, and Hessians of their features are small."""
     n, d = X.shape
-    if d > WIDEST or n < 4 * d:
+    if d > WIDEST or n < FEW * d:
         return False
     with np.errstate(all="ignore"):
         about = spread(X)
@@ -59,7 +55,7 @@ def fit_folds(
     tol: float,
     n_jobs: int | None = None,
 ) -> Folded | None:
-    """Fit every fold at every C, from the smallest to the largest.
+    """Fit every fold at every C.
 
     Parameters
     ----------
@@ -84,207 +80,182 @@ def fit_folds(
     ((3, 2, 2), True)
     """
     with Crew(n_jobs) as crew, np.errstate(all="ignore"):
-        run = _Run(X, signs, home, fit_intercept, crew)
-        F, m = run.count, len(Cs)
-        found = Folded(
-            np.empty((F, m, X.shape[1])), np.empty((F, m)), np.empty((F, m)), np.empty((len(X), m)),
-            np.empty((0, m)),
-        )  # fmt: skip
+        run = _Run(X, signs, home, Cs, fit_intercept, crew)
         try:
-            for c, C in enumerate(Cs):
-                gap = run.settle(float(C), tol)
-                if gap is None:
-                    return None
-                found.W[:, c], found.b[:, c], found.gap[:, c] = run.U[:, :-1], run.U[:, -1], gap
+            gap = run.settle(tol)
         except OverflowedError:
             return None
-        crew.map(lambda k: _held(X, home, found.W, found.b, found.scores, *k), run.spans)
-    return found
+        if gap is None:
+            return None
+        W, b = run.U[:-1, :, :-1].copy(), run.U[:-1, :, -1].copy()
+        return Folded(W, b, gap, run.scores, np.empty((0, len(Cs))), run.whole())
 
 
 class _Run:
-    """Where the folds are, what the last pass showed there, and the Hessians they share."""
+    """Where the models are, (folds + 1, m, d + 1) with that of all rows last, and what was seen."""
 
-    def __init__(self, X: Array, signs: Array, home: Array, fit_intercept: bool, crew: Crew):
-        self.X, self.home, self.fit_intercept, self.crew = X, home, fit_intercept, crew
-        self.count = int(home.max()) + 1
-        self.signs = signs.astype(np.int8)
+    def __init__(
+        self, X: Array, signs: Array, home: Array, Cs: Floats, free: bool, crew: Crew
+    ) -> None:
+        self.Cs, self.free, self.crew = Cs, free, crew
+        self.sums = FoldSums(X, signs, home, crew)
+        self.sample = FoldSample(X, signs, home, free, crew)
+        self.count = count = self.sums.count
         n, d = X.shape
-        self.sizes = n - np.bincount(home, minlength=self.count)
-        nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
-        self.blocks = Blocks(X, nothing)
-        self.spans = [self.blocks.span(k) for k in range(len(self.blocks))]
-        kept = [np.where(home == f, 0.0, 1.0 / self.sizes[f]) for f in range(self.count)]
-        self.sums = [LogisticSums(self.blocks, self.signs, c, crew) for c in kept]
-        self.U = np.zeros((self.count, d + 1))
-        if fit_intercept:
-            share = np.array([c[signs > 0].sum() for c in kept])
-            self.U[:, -1] = np.log(share) - np.log1p(-share)
-        self.seen = self._look(range(self.count))
-        self.H = self._hessians()
-        self.pairs: list[deque[tuple[Floats, Floats]]]
-        self.pairs = [deque(maxlen=PAIRS) for _ in range(self.count)]
+        self.sizes = np.append(n - np.bincount(home, minlength=count), n)
+        self.ridge = np.append(np.ones(d), 0.0)
+        self.U = np.zeros((count + 1, len(Cs), d + 1))
+        if free:
+            share = float((signs > 0).mean())
+            self.U[..., -1] = np.log(share) - np.log1p(-share)
+        self.seen = np.empty((count + 1, len(Cs), 2, d + 2))
+        self.scores = np.empty((n, len(Cs)))
 
-    def settle(self, C: float, tol: float) -> Floats | None:
-        """Bring every fold to its gap at this C; returns the relative gaps."""
-        ridge = np.append(np.ones(self.U.shape[1] - 1), 0.0)
-        ridges = ridge / (C * self.sizes[:, None])
-        gap = np.full(self.count, np.inf)
-        left, shared = np.arange(self.count), False
+    def settle(self, tol: float) -> Floats | None:
+        """Bring every fold to its gap at every C; returns the relative gaps of the folds."""
+        self._begin()
+        gap = np.full((self.count, len(self.Cs)), np.inf)
+        left, own = np.argwhere(gap == np.inf), np.zeros(gap.shape, bool)
+        H = self._bends(left)
         for _ in range(LOOKS):
-            last, value, before = self.U.copy(), self._values(ridges), gap.copy()
-            slopes = [s.gradient for s in self.seen]
-            self._step(left, ridges)
-            self._look_and_retreat(left, ridges, last, value)
-            value = self._values(ridges)
-            for f in left:
-                self.pairs[f].append((self.U[f] - last[f], self.seen[f].gradient - slopes[f]))
-                gap[f] = self._gap(f, ridges[f]) / value[f]
-            left = left[gap[left] > tol]
-            slow = left[gap[left] > SLOW * before[left]]
+            last, value, before = self.U.copy(), self._values(), gap.copy()
+            self._move(left, H, own, tol)
+            self._look_and_retreat(left, last, value)
+            H = self._bends(left)
+            self._measure(left, H, gap)
+            more = (gap > tol)[*left.T]
+            left, H = left[more], H[more]
             if not len(left):
                 return gap
-            if not shared and (gap[left] > FAR * tol).any():
-                self.H, shared = self._hessians(), True
-                self._forget(range(self.count))
-            else:
-                for f in slow:
-                    self.H[f] = self._own_hessian(f)
-                self._forget(slow)
+            own |= gap > SLOW * before
         return None
 
-    def _look_and_retreat(self, which: Any, ridges: Floats, last: Floats, value: Floats) -> None:
-        """Look; halve the steps that led upwards until they do not."""
-        for _ in range(LOOKS):
-            for f, s in zip(which, self._look(which), strict=True):
-                self.seen[f] = s
-            now = self._values(ridges)
-            which = [f for f in which if not now[f] <= value[f] * (1 + 1e-13)]
-            if not which:
-                return
-            for f in which:
-                self.U[f] = 0.5 * (self.U[f] + last[f])
+    def _begin(self) -> None:
+        """Models of all rows for every C, and Hessians there."""
+        stop = 1e-4 * self.sizes[-1]
 
-    def _forget(self, which: Any) -> None:
-        for f in which:
-            self.pairs[f].clear()
+        def along(half: Array) -> list[Floats]:
+            u, met = self.U[-1, half[0]], []
+            for c in half:
+                u, H = self.sample.solve(u, self.count, self.Cs[c], None, stop)
+                self.U[-1, c] = u
+                met.append(H)
+            return met
 
-    def _values(self, ridges: Floats) -> Floats:
-        """F of every fold as last seen"""
-        losses = np.array([float(s.loss.sum()) for s in self.seen])
-        return 0.5 * (ridges * self.U * self.U).sum(axis=1) + losses
+        halves = np.array_split(np.arange(len(self.Cs)), min(2, len(self.Cs)))
+        H = np.array([one for met in self.crew.map(along, halves) for one in met])
+        every = np.column_stack([np.full(len(self.Cs), self.count), np.arange(len(self.Cs))])
+        self._finite()
+        self.seen[-1] = self.sums.by_home(self.U[-1]).sum(axis=0)
+        self.U[-1] -= self._solve(every, H, self._gradients(every))
+        self._finite()
+        by_home = self.sums.by_home(self.U[-1])
+        self.seen[-1] = by_home.sum(axis=0)
+        found = self.crew.map(lambda u: self.sample.others.at(u, self.count)[2], self.U[-1])
+        self.others = _without_each(np.array(found).transpose(1, 0, 2, 3))
+        self.seen[:-1] = self.seen[-1] - by_home
+        self.at = self.U[-1].copy()
+        self.U[:-1] = self.at
 
-    def _gradient(self, f: Any, ridge: Floats) -> Floats:
-        g = ridge * self.U[f] + self.seen[f].gradient
-        if not self.fit_intercept:
-            g[-1] = 0.0
-        return g
+    def _gradients(self, which: Array) -> Floats:
+        """Of P / C of these models, as last seen."""
+        f, c = which.T
+        s = self.seen[f, c]
+        G = np.column_stack([-s[:, :, :-2].sum(axis=1), s[:, 1, -1] - s[:, 0, -1]])
+        G += self.ridge * self.U[f, c] / self.Cs[c, None]
+        if not self.free:
+            G[:, -1] = 0.0
+        return np.asarray(G)
 
-    def _gap(self, f: Any, ridge: Floats) -> float:
-        return duality_gap(ridge, self._gradient(f, ridge), self.seen[f], self.fit_intercept)
+    def _values(self) -> Floats:
+        """P / C of every model as last seen."""
+        return np.asarray(
+            0.5 * (self.ridge * self.U**2).sum(axis=2) / self.Cs + self.seen[..., -2].sum(axis=2)
+        )
 
-    def _step(self, which: Any, ridges: Floats) -> None:
-        for f in which:
-            H = self.H[f] + np.diag(ridges[f])
-            if not self.fit_intercept:
-                H[-1] = H[:, -1] = 0.0
-            memory = Memory(PAIRS)
-            for s, y in self.pairs[f]:
-                memory.add(s, y + ridges[f] * s)
-            self.U[f] -= memory.apply(self._gradient(f, ridges[f]), Curvature(H).solve)
+    def whole(self) -> Floats:
+        """The models of all rows, a step nearer."""
+        which = np.column_stack([np.full(len(self.Cs), self.count), np.arange(len(self.Cs))])
+        H = self._bends(which)
+        return np.asarray(self.U[-1] - self._solve(which, H, self._gradients(which)))
+
+    def _bends(self, which: Array) -> Floats:
+        """The sample's Hessians of these models: far rows as they are now, others as at first."""
+        f, c = which.T
+        return np.asarray(self.others[f, c] + self.sample.far.hessians(self.U[f, c], f, self.crew))
+
+    def _solve(self, which: Array, H: Floats, G: Floats) -> Floats:
+        """(H + ridge)⁻¹g of these models."""
+        H = H + np.eye(H.shape[1]) * (self.ridge / self.Cs[which[:, 1], None])[:, None]
+        if not self.free:
+            H[:, -1] = H[:, :, -1] = 0.0
+            H[:, -1, -1] = 1.0
+        try:
+            return np.asarray(np.linalg.solve(H, G[:, :, None])[:, :, 0])
+        except np.linalg.LinAlgError:
+            raise OverflowedError("a Hessian is singular") from None
+
+    def _move(self, which: Array, H: Floats, own: Array, tol: float) -> None:
+        """By a step, or all the way on the sample where a step was no good."""
+        f, c = which.T
+        G = self._gradients(which)
+        steps = self._solve(which, H, G)
+        self.U[f, c] -= steps
+
+        def one(k: int) -> None:
+            f, c = which[k]
+            stop = 1e-3 * tol * float(self.seen[f, c, :, -2].sum())
+            u = self.U[f, c] + steps[k]
+            self.U[f, c] = self.sample.solve(u, f, self.Cs[c], G[k], stop)[0]
+
+        self.crew.map(one, np.flatnonzero(own[f, c]).tolist())
+        self._finite()
+
+    def _finite(self) -> None:
         if not np.isfinite(self.U).all():
             raise OverflowedError("the weights of a fold overflow")
 
-    def _look(self, which: Any) -> list[Sums]:
-        """One pass over all rows for these folds."""
-        which, d = np.array(list(which), np.int64), self.X.shape[1]
-        count = len(self.spans)
-        parts = np.empty((count, len(which), 2 * d + 5))
-        known = (self.X, self.signs, self.home, which, 1.0 / self.sizes, self.U)
+    def _look_and_retreat(self, which: Array, last: Floats, value: Floats) -> None:
+        """Look; halve the steps that led upwards until they do not."""
+        for _ in range(HALVINGS):
+            f, c = which.T
+            self.seen[f, c] = self.sums.kept(self.U[f, c], f, c, self.scores)
+            now = self._values()
+            which = which[~(now[f, c] <= value[f, c] * (1 + 1e-13))]
+            if not len(which):
+                return
+            f, c = which.T
+            self.U[f, c] = 0.5 * (self.U[f, c] + last[f, c])
+        self.U[f, c] = last[f, c]
+        self.seen[f, c] = self.sums.kept(self.U[f, c], f, c, self.scores)
 
-        def some(first: int) -> None:
-            _sum(*known, first, min(count, first + TOGETHER), parts)
-
-        self.crew.map(some, range(0, count, TOGETHER))
-        return [gathered(total) for total in add_up(parts)]
-
-    def _hessians(self) -> Floats:
-        """Every fold's Hessian of the losses, at the mean of the folds' weights."""
-        u = self.U.mean(axis=0)
-        w, b, d = np.ascontiguousarray(u[:-1]), float(u[-1]), self.X.shape[1]
-
-        def one(span: tuple[int, int]) -> Floats:
-            start, stop = span
-            B = np.empty((stop - start, d + 1))
-            ends = _weigh(self.X[start:stop], self.home[start:stop], self.count, w, b, B)
-            parts = np.zeros((self.count, d + 1, d + 1))
-            for h in range(self.count):
-                some = B[ends[h] : ends[h + 1]]
-                parts[h] = np.dot(some.T, some)
-            return parts
-
-        G = add_up(np.array(self.crew.map(one, self.spans)))
-        return np.array([np.delete(G, f, axis=0).sum(axis=0) / n for f, n in enumerate(self.sizes)])
-
-    def _own_hessian(self, f: int) -> Floats:
-        """A fold's Hessian at its own weights, for one that has gone its own way."""
-        hessian = self.sums[f].at(self.U[f], np.float64).hessian
-        assert hessian is not None
-        return hessian
+    def _measure(self, which: Array, H: Floats, gap: Floats) -> None:
+        """Relative gaps: by plain duality, or by the dual point that the sample gives."""
+        f, c = which.T
+        U, G, value = self.U[f, c], self._gradients(which), self._values()
+        T = self._solve(which, H, G)
+        rest = G - (H @ T[:, :, None])[:, :, 0]
+        moved = self.sample.far.moved(U, T, f, U, self.crew)
+        moved += self.sample.others.moved(U, T, f, self.at[c], self.crew)
+        rest += moved[:, :-1]
+        if not self.free:
+            rest[:, -1] = 0.0
+        for k, (a, b) in enumerate(which):
+            s, ridge = self.seen[a, b], self.ridge / self.Cs[b]
+            sums = Sums(s[:, :-2], s[:, -2], s[:, -1], 0, None)
+            plain = duality_gap(ridge, G[k], sums, self.free)
+            shifted = sums._replace(weight=_balanced(sums.weight, rest[k, -1]))
+            proved = moved[k, -1] + duality_gap(ridge, rest[k], shifted, self.free)
+            gap[a, b] = min(plain, proved) / value[a, b]
 
 
-@kernel
-def _sum(X, signs, home, which, shares, U, first, last, parts):  # type: ignore[no-untyped-def]
-    """Blocks first..last for several folds, a few rows at a time while they are in the cache."""
-    n, d = X.shape
-    room = np.empty((6, CHUNK))
-    whole = np.empty(CHUNK, np.int64)
-    v = np.empty((2, d))
-    parts[first:last] = 0.0
-    for start in range(first * BLOCK, min(n, last * BLOCK), CHUNK):
-        stop = min(n, start + CHUNK)
-        for k in range(which.shape[0]):
-            f = which[k]
-            kept = 0
-            for i in range(start, stop):
-                room[0, i - start] = 0.0 if home[i] == f else shares[f]
-                kept += home[i] != f
-            if kept > 0:
-                rows, y, out = X[start:stop], signs[start:stop], parts[start // BLOCK, k]
-                add_chunk(rows, y, U[f, :d], U[f, d], room, whole, v, out)
+def _without_each(parts: Floats) -> Floats:
+    """Sums over the first axis, without each of its parts and, last, with all."""
+    total = parts.sum(axis=0)
+    return np.concatenate([total - parts, total[None]])
 
 
-@kernel
-def _weigh(X, home, count, w, b, B):  # type: ignore[no-untyped-def]
-    """Rows √(σ(z)σ(−z)) (x, 1), home by home, into B; returns where each home begins."""
-    n, d = X.shape
-    ends = np.zeros(count + 1, np.int64)
-    for i in range(n):
-        ends[home[i] + 1] += 1
-    for h in range(count):
-        ends[h + 1] += ends[h]
-    place = ends.copy()
-    for i in range(n):
-        s = b
-        for j in range(d):
-            s += X[i, j] * w[j]
-        e = np.exp(-0.5 * abs(s))
-        root = e / (1.0 + e * e)  # √(σ(z)σ(−z))
-        k = place[home[i]]
-        place[home[i]] = k + 1
-        for j in range(d):
-            B[k, j] = root * X[i, j]
-        B[k, d] = root
-    return ends
-
-
-@kernel
-def _held(X, home, W, b, scores, start, stop):  # type: ignore[no-untyped-def]
-    """What the fold that leaves a row out says of it, for every C."""
-    for i in range(start, stop):
-        f = home[i]
-        for c in range(W.shape[1]):
-            s = b[f, c]
-            for j in range(X.shape[1]):
-                s += X[i, j] * W[f, c, j]
-            scores[i, c] = s
+def _balanced(weight: Floats, excess: float) -> Floats:
+    """Σ α of both classes when the second outweighs the first by `excess`."""
+    mean = 0.5 * float(weight.sum())
+    return np.array([mean - 0.5 * excess, mean + 0.5 * excess])

@@ -20,6 +20,7 @@ class Folded(NamedTuple):
     gap : (folds, m) relative duality gaps
     scores : (n, m), what the model of the fold that leaves a row out says of it
     alpha : (n, m), the mean of each row's multipliers, where there are any; a start for all rows
+    whole : (m, d + 1), models of all rows where there are any, the intercept last
     """
 
     W: Floats
@@ -27,6 +28,7 @@ class Folded(NamedTuple):
     gap: Floats
     scores: Floats
     alpha: Floats
+    whole: Floats
 
 
 def homes(folds: Sequence[tuple[Array, Array]], n_rows: int) -> Array | None:
