@@ -35,6 +35,7 @@ Floats = npt.NDArray[np.float64]
 
 FEWEST = 8192  # rows that a sample has at least
 PER_FEATURE = 200  # and for each feature
+SHARE = 10  # one row in so many is taken at least: what the sample proves is worse by as much
 HELD = 0.999  # of the way to 0 or 1 that p may go
 TOGETHER = 8  # lanes that a thread takes at a time
 SKETCH = 16  # random directions that leverages are told from
@@ -106,7 +107,7 @@ class FoldSample:
     def __init__(self, X: Array, signs: Array, home: Array, free: bool, crew: Crew) -> None:
         n, d = X.shape
         rows, chance = np.arange(n), np.ones(n)
-        wanted = max(FEWEST, PER_FEATURE * d)
+        wanted = max(FEWEST, PER_FEATURE * d, n // SHARE)
         if wanted < n // 2:
             chance = _chances(X, wanted, crew)
             rows = draw(chance, 0)
