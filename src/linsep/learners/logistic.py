@@ -20,7 +20,7 @@ from linsep.proofs.recount_joint import softmax
 from linsep.train import dual_descent, journal, row_space, sparse_problem
 from linsep.train.blocks import Crew
 from linsep.train.journal import Journal
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
 from linsep.train.losses import Logistic
 from linsep.train.multinomial import fit_softmax
 from linsep.train.newton import fit_logistic
@@ -392,4 +392,4 @@ def _telling(listeners: list[Listener]) -> Any:
     tell = Journal().telling(listeners)
     if tell is None:
         return None
-    return lambda check: tell(Pass(check.n_iter, 0, check.n_active, check.primal))
+    return lambda check: tell(Pass(check.n_iter, UNCOUNTED, check.n_active, check.primal))

@@ -21,7 +21,7 @@ from linsep.train.checkpoint import keeper_of
 from linsep.train.descent import Descent, descend
 from linsep.train.journal import Journal
 from linsep.train.least_squares import Line, least_squares
-from linsep.train.loop import Listener, Pass, Status, listeners_of, tell
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status, listeners_of, tell
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.progress import Progress
@@ -240,7 +240,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self.rank_ = line.rank
         self.loss_curve_ = [line.loss]
         self._set(line, problem.X.dtype, single)
-        tell(listeners, Pass(1, 0, 1, line.loss))
+        tell(listeners, Pass(1, UNCOUNTED, 1, line.loss))
         return Status.solved if line.rank == problem.n_features else Status.deficient
 
     def _descend(

@@ -23,7 +23,7 @@ from linsep.train import joint_hinge, journal, tall
 from linsep.train.blocks import Crew
 from linsep.train.dual_descent import Solution
 from linsep.train.journal import Journal
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
 from linsep.train.losses import Hinge, SquaredHinge
 from linsep.train.machines import Machine, one_vs_rest
 from linsep.train.order import seed_of
@@ -391,7 +391,7 @@ def _telling(listeners: list[Listener], own: Journal | None = None) -> Any:
     tell = (own or Journal()).telling(listeners)
     if tell is None:
         return None
-    return lambda check: tell(Pass(check.n_iter, 0, check.n_active, check.primal))
+    return lambda check: tell(Pass(check.n_iter, UNCOUNTED, check.n_active, check.primal))
 
 
 def worst(statuses: list[Status]) -> Status:

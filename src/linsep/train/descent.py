@@ -15,7 +15,7 @@ from linsep.train.blocks import Crew
 from linsep.train.journal import Journal
 from linsep.train.least_squares import Line, Targets, targets_of
 from linsep.train.lens import Lens, View, lens_of, raw_lens
-from linsep.train.loop import Listener, Pass, Status, run
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status, run
 from linsep.train.moments import Floats, frame_of
 from linsep.train.order import Order
 from linsep.train.problem import Block, Problem
@@ -193,7 +193,7 @@ def descend(
         calm = calm + 1 if abs(before - loss) <= enough else 0
         failures += loss >= before
         descent.losses.append(descent.raw_loss(losses))
-        return Pass(epoch, 0, steps, descent.losses[-1], now)
+        return Pass(epoch, UNCOUNTED, steps, descent.losses[-1], now)
 
     def ending(done: Pass) -> Status | None:
         if not loss <= EVERYTHING * start + NOTHING:

@@ -99,6 +99,10 @@ class Status(Enum):
         }
 
 
+UNCOUNTED = -1
+"""The mistakes of a pass that looks at no row's side."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
     """What one pass over the data did.
@@ -106,7 +110,7 @@ class Pass:
     Attributes
     ----------
     epoch : the number of the pass, from 1
-    mistakes : rows found on the wrong side, or on the boundary
+    mistakes : rows found on the wrong side, or on the boundary; `UNCOUNTED` where nobody counts
     updates : corrections made
     loss : the learner's mean loss, each row as it was met
     eta : the step size used

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.train.basis import better_basis
 from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
 from linsep.train.quasi_newton import Memory, Preconditioner
 from linsep.train.sampling import distances, draw
 from linsep.train.softmax_newton import Inverse, by_newton, few_parameters
@@ -146,7 +146,7 @@ class _Run:
             gap = promised if p.gradient.any() else 0.0
         if self.best is None or p.value <= self.best.value * (1 + 1e-6) or gap <= self.gap:
             self.best, self.gap = p, gap
-        if self.listener and self.listener(Pass(self.passes, 0, 1, p.value)) is True:
+        if self.listener and self.listener(Pass(self.passes, UNCOUNTED, 1, p.value)) is True:
             self.status = Status.stopped
         elif free and self.full.sums.margins(p.b)[0] > 0:
             self.status = Status.no_optimum

@@ -5,13 +5,14 @@ import time
 from types import TracebackType
 from typing import Self
 
-from linsep.train.loop import Pass
+from linsep.train.loop import UNCOUNTED, Pass
 
 
 class Progress:
     """Show passes, mistakes, loss and (with `rows` in a pass) rows per second while a fit runs.
 
     On a terminal this is one line that moves. Elsewhere a row is written at passes 1, 2, 4, 8, ...
+    (or the first told of after each, for some solvers tell of every tenth only).
     """
 
     def __init__(self, total: int, name: str, rows: int = 0) -> None:
@@ -19,6 +20,7 @@ class Progress:
         self._start = time.perf_counter()
         self.name = name
         self._bar = None
+        self._next = 1
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -39,13 +41,15 @@ class Progress:
         return self
 
     def __call__(self, done: Pass) -> None:
-        note = f"{done.mistakes} mistakes, loss {done.loss:.4g}"
+        counted = "" if done.mistakes == UNCOUNTED else f"{done.mistakes} mistakes, "
+        note = f"{counted}loss {done.loss:.4g}"
         if self.rows:
             speed = done.epoch * self.rows / max(time.perf_counter() - self._start, 1e-9)
             note += f", {speed:,.0f} rows/s"
         if self._bar:
             self._bar.update(self._task, completed=done.epoch, note=note)
-        elif done.epoch & (done.epoch - 1) == 0:
+        elif done.epoch >= self._next:
+            self._next = 1 << done.epoch.bit_length()
             print(f"{self.name}: pass {done.epoch}: {note}", file=sys.stderr)
 
     def __exit__(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
 from linsep.train.solution import Solution
 
 Floats = npt.NDArray[np.float64]
@@ -130,7 +130,7 @@ def fit_any(
         if gap <= tol * value:
             status = Status.converged
             break
-        asked = [one(Pass(P.looks, 0, 0, value)) is True for one in listeners]
+        asked = [one(Pass(P.looks, UNCOUNTED, 0, value)) is True for one in listeners]
         if any(asked):
             status = Status.stopped
             break

@@ -26,7 +26,7 @@ from linsep.train import softmax_dual
 from linsep.train.crew import Crew
 from linsep.train.ground import Ground
 from linsep.train.lanes import inner
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
 from linsep.train.softmax_dual import add_classes
 from linsep.train.solution import Solution
 
@@ -238,7 +238,7 @@ class _Run:
             self.steps += 1
             if 0.5 * g.dot(g) <= self.tol * value:
                 return Status.converged
-            asked = [one(Pass(self.steps, 0, 1, value)) is True for one in self.listeners]
+            asked = [one(Pass(self.steps, UNCOUNTED, 1, value)) is True for one in self.listeners]
             if any(asked) or self.steps >= self.max_iter:
                 return Status.stopped if any(asked) else Status.budget
             direction = self._direction(g)

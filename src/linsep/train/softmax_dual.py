@@ -22,7 +22,7 @@ import numpy.typing as npt
 from linsep._compile import fetch, kernel, weighted_add
 from linsep.rows.rows import WIDEST, aligned, bring, scores
 from linsep.train.lanes import inner
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
 from linsep.train.order import block_order
 
 Floats = npt.NDArray[np.float64]
@@ -201,7 +201,7 @@ def descend(
         if done.gap <= tol * done.primal:
             status = status or Status.converged
         else:
-            asked = [one(Pass(number, 0, 1, done.primal)) is True for one in listeners]
+            asked = [one(Pass(number, UNCOUNTED, 1, done.primal)) is True for one in listeners]
             status = status or (Status.stopped if any(asked) else None)
         if status is not None:
             return done._replace(status=status)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.train.curvature import Curvature, at_rounding, decrease_left
-from linsep.train.loop import Listener, Pass, Status
+from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
 from linsep.train.softmax_problem import Objective, Point
 
 Array = npt.NDArray[Any]
@@ -94,7 +94,7 @@ def by_newton(
                 near = gap <= max(tol, 1e-11) * p.value
                 return p, gap, passes, Status.converged if near else Status.budget
         fell, p = p.value - q.value, q
-        if listener is not None and listener(Pass(passes, 0, 1, p.value)) is True:
+        if listener is not None and listener(Pass(passes, UNCOUNTED, 1, p.value)) is True:
             return p, gap, passes, Status.stopped
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import DataError
-from linsep.train.loop import Status
+from linsep.train.loop import UNCOUNTED, Status
 from linsep.train.trace import SCHEMA, KeptRows, Trace
 
 Array = npt.NDArray[Any]
@@ -133,9 +133,8 @@ def _update(trace: Trace, found: dict[str, Any]) -> None:
 
 
 def _pass(trace: Trace, found: dict[str, Any]) -> None:
-    event: dict[str, Any] = {
-        name: _whole(found, name, 0) for name in ("epoch", "mistakes", "updates")
-    }
+    least = {"epoch": 0, "mistakes": UNCOUNTED, "updates": 0}
+    event: dict[str, Any] = {name: _whole(found, name, low) for name, low in least.items()}
     for name in ("loss", "eta"):
         value = found.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
