@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_RELEASE = "NRT_MemInfo_call_dtor"  # would free an array that compiled code owns; it owns none here
+RELEASE = "NRT_MemInfo_call_dtor"  # would free an array that compiled code owns; it owns none here
 
 
 def cache_base() -> Path:
@@ -25,30 +25,37 @@ def cache_base() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "linsep"
 
 
-def runner(sources: tuple[str, ...], load: Callable[[], tuple[Any, tuple[Any, ...]]]) -> Any:
+def runner(
+    sources: tuple[str, ...], compile: Callable[[], tuple[Any, tuple[str, bytes] | None]]
+) -> Any:
     """The kernel, as a function of arrays: from its file, or compiled and put there.
 
     Parameters
     ----------
     sources : files of the package the kernel is made of
-    load : gives the kernel and arrays such as it is called with; imports the compiler
+    compile : gives the kernel and its object code, if it can be had; imports the compiler
     """
     path = _file(sources)
     kept = _read(path)
     if kept is None:
-        kernel, examples = load()
-        kept = _compiled(kernel, examples)
+        kernel, kept = compile()
         if kept is None:
             return kernel
         _write(path, *kept)
-    return _linked(*kept)
+    return linked(*kept)
 
 
 def _file(sources: tuple[str, ...]) -> Path | None:
     llvm = _llvm()
     here = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=12)
-    for name in (*sources, "_bits.py", "_compile.py", "_machine.py"):
+    for name in (
+        *sources,
+        "_compile/bits.py",
+        "_compile/core.py",
+        "_compile/objects.py",
+        "_machine.py",
+    ):
         digest.update((here / name).read_bytes())
     about = (llvm.llvm_version_info, llvm.get_host_cpu_name(), sys.version_info[:2])
     digest.update(repr((about, llvm.get_host_cpu_features().flatten())).encode())
@@ -84,25 +91,6 @@ def _write(path: Path | None, symbol: str, code: bytes) -> None:
             own.unlink(missing_ok=True)
 
 
-def _compiled(kernel: Any, examples: tuple[Any, ...]) -> tuple[str, bytes] | None:
-    """The name and object code of a kernel; None if it calls anything outside itself."""
-    import numba
-
-    if not hasattr(kernel, "py_func"):  # compiling is switched off: the kernel is plain Python
-        return None
-
-    flags: Any = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    function: Any = numba.njit(**flags)(kernel.py_func)
-    types = tuple(numba.typeof(one) for one in examples)
-    function.compile(types)
-    done = function.overloads[types]
-    module = done.library._final_module
-    calls = [line for line in str(module).splitlines() if line.startswith("declare")]
-    if any("@llvm." not in line and f"@{_RELEASE}(" not in line for line in calls):
-        return None
-    return done.fndesc.llvm_func_name, done.library.codegen._tm.emit_object(module)
-
-
 @cache
 def _llvm() -> Any:
     import llvmlite.binding as llvm
@@ -116,11 +104,11 @@ _nothing = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: None)
 _alive: list[Any] = []  # what holds the code that was linked
 
 
-def _linked(symbol: str, code: bytes) -> Callable[..., int]:
+def linked(symbol: str, code: bytes) -> Callable[..., int]:
     """The code as a function of arrays, which runs without the interpreter's lock."""
     llvm = _llvm()
     if "numba" not in sys.modules:
-        llvm.add_symbol(_RELEASE, ctypes.cast(_nothing, ctypes.c_void_p).value)
+        llvm.add_symbol(RELEASE, ctypes.cast(_nothing, ctypes.c_void_p).value)
     target = llvm.Target.from_default_triple().create_target_machine(jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))

@@ -1,9 +1,9 @@
 """Parts of scipy, each imported when something of it is wanted, and without ballast.
 
 `sp` is `scipy.sparse`. scipy copies every name of numpy, and that imports numpy's Fortran compiler
-and test tools: a third of the time until `scipy.sparse` is there. For the time of that one import
-empty modules stand in for them. `linalg` and `special` take as long again, and many fits need
-neither.
+and test tools: a third of the time until `scipy.sparse` is there. In a process that is linsep's own
+empty modules stand in for them for the time of that one import. `linalg` and `special` take as long
+again, and many fits need neither.
 """
 
 import sys
@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from linsep import _face
 
 _UNUSED = ("f2py", "testing")
 
@@ -29,7 +31,7 @@ def _import_sparse() -> None:
             delattr(np, name)
 
 
-if "scipy.sparse" not in sys.modules:
+if _face.own_process and "scipy.sparse" not in sys.modules:
     _import_sparse()
 
 import scipy.sparse as sp  # noqa: E402

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from linsep import _machine
+from linsep._compile import object_code
 from linsep.data import svmlight
 
 LINES = b"1 2:0.5 7:1e-3 9:123456789.123456789\n-1 1:3 # said\n\n+1 12345678:1 123456789:2\n"
@@ -66,8 +67,8 @@ def test_a_kernel_that_calls_out_is_left_to_the_compiler():
     from linsep.data.columns import add_up
 
     arrays = np.ones((2, 3)), np.zeros(3), np.zeros(3, np.int64)
-    symbol, code = _machine._compiled(add_up, arrays)
-    _machine._linked(symbol, code)(*arrays)
+    symbol, code = object_code(add_up, arrays)
+    _machine.linked(symbol, code)(*arrays)
     assert arrays[1].tolist() == [2.0, 2.0, 2.0]
 
     class Allocating:
@@ -75,7 +76,7 @@ def test_a_kernel_that_calls_out_is_left_to_the_compiler():
         def py_func(x):
             return np.sort(x)[0]
 
-    assert _machine._compiled(Allocating, (np.ones(3),)) is None
+    assert object_code(Allocating, (np.ones(3),)) is None
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 4096, 1 << 16])

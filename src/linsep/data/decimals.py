@@ -8,8 +8,7 @@ gigabyte per second"). Those, and longer numbers, are left to Python's `float`.
 
 import numpy as np
 
-from linsep._bits import high_product, leading_zeros, trailing_zeros
-from linsep._compile import exact_inner
+from linsep._compile import exact_inner, high_product, leading_zeros, trailing_zeros
 
 LOW, HIGH = -342, 308  # powers of ten that a float of 19 digits can need
 

@@ -87,13 +87,14 @@ def _room(n: int) -> _Room:
 def _parser() -> Any:
     """The kernel `parse`, by its kept machine code where possible: without the compiler."""
 
-    def load() -> tuple[Any, tuple[Array, ...]]:
+    def compile() -> tuple[Any, tuple[str, bytes] | None]:
+        from linsep._compile import object_code
         from linsep.data.svmlight_lines import parse
 
-        return parse, _Room(64).arrays(np.zeros(10, np.int64))
+        return parse, object_code(parse, _Room(64).arrays(np.zeros(10, np.int64)))
 
     names = ("svmlight.py", "svmlight_lines.py", "decimals.py")
-    return _machine.runner(tuple(f"data/{name}" for name in names), load)
+    return _machine.runner(tuple(f"data/{name}" for name in names), compile)
 
 
 def parse_piece(piece: bytes) -> Part:

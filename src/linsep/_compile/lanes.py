@@ -1,150 +1,19 @@
-"""The only module that speaks to the compiler.
+"""Sparse rows times several columns of weights, in vectors: part of `linsep._compile`."""
 
-A kernel is a plain function marked `@kernel`. A row layout, a loss or a rule is a NamedTuple with
-ordinary methods; a function marked `@by_type` is, inside kernels, the method of the same name of
-its first argument. The *type* of that argument picks the code, so one kernel is written once, gets
-its own machine code for each pair of types, and that code is kept on disk.
-
-The cache folder carries a digest of all sources that import this module: the compiler looks only
-at the file of the kernel itself, and would go on running old machine code after an edit elsewhere.
-"""
-
-import contextlib
-import hashlib
-import os
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, event
+from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, lower_builtin, overload
 
-from linsep._machine import cache_base
+from linsep._compile.bits import whole
+from linsep._compile.memory import ask_for
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-_CONFIG: Any = numba.config
-F = TypeVar("F", bound=Callable[..., Any])
-
-# Sums may be reordered and fused, which lets them vectorise; NaN and Inf keep their meaning.
-SAFE_FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 FUSE = ("contract",)
-# For what only kernels call: no entrance for the interpreter, and no call left in machine code.
-INSIDE: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 AHEAD = 32  # entries by which weights are fetched before they are needed
-
-
-def _digest() -> str:
-    """Stands for all sources that can change machine code: those that import this module."""
-    content = [path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))]
-    kernels = b"\0".join(text for text in content if b"linsep._compile" in text)
-    return hashlib.blake2b(Path(__file__).read_bytes() + kernels, digest_size=8).hexdigest()
-
-
-def _cache_folder() -> Path | None:
-    """A writable folder for machine code, or None where nothing can be written."""
-    try:
-        folder = cache_base() / _digest()
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except (OSError, RuntimeError):  # RuntimeError: no home folder at all
-        return None
-    return folder
-
-
-CACHE = _cache_folder()
-
-
-def kernel(function: F) -> F:
-    """Compile `function` on first use, without the GIL, and keep the machine code on disk."""
-    return _compiled(function, SAFE_FAST_MATH)
-
-
-def inner(function: F) -> F:
-    """`kernel` that other kernels take in whole.
-
-    A call left in machine code may end in any copy of the function that was loaded before, and
-    copies optimised in different places round differently: a fit with compiled kernels and one
-    with kernels from disk would differ in last digits.
-    """
-    return _compiled(function, SAFE_FAST_MATH, forceinline=True)
-
-
-def exact(function: F) -> F:
-    """`kernel` whose arithmetic is done as written: for code that proves its last bit right."""
-    return _compiled(function, set())
-
-
-def exact_inner(function: F) -> F:
-    """`exact` that other kernels take in whole."""
-    return _compiled(function, set(), forceinline=True)
-
-
-def _compiled(function: F, fastmath: set[str], **more: Any) -> F:
-    options: dict[str, Any] = {
-        "nogil": True,
-        "fastmath": fastmath,
-        "no_cfunc_wrapper": True,
-        **more,
-    }
-    if CACHE is None:
-        return numba.njit(**options)(function)
-    before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(CACHE)
-    try:
-        made: Any = numba.njit(cache=True, **options)(function)
-        if made is not function:  # NUMBA_DISABLE_JIT leaves it as it is
-            _keep_in_turn(made)
-        return made  # type: ignore[no-any-return]
-    except RuntimeError:  # a kernel typed in at a prompt has no file to be cached by
-        return numba.njit(**options)(function)
-    finally:
-        _CONFIG.CACHE_DIR = before
-
-
-def _keep_in_turn(dispatcher: Any) -> None:
-    """Let one process at a time write to the folder.
-
-    The compiler reads the list of what is kept for a function, takes the next free name, and
-    writes list and code. Two processes at once would take the same name, and one of them would
-    later run the code of the other, made for arguments of another type.
-    """
-    save = dispatcher._cache.save_overload
-
-    def alone(signature: Any, code: Any) -> None:
-        with _turn():
-            save(signature, code)
-
-    dispatcher._cache.save_overload = alone
-
-
-@contextlib.contextmanager
-def _turn() -> Iterator[None]:
-    if fcntl is None or CACHE is None:
-        yield
-        return
-    with (CACHE / ".turn").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
-        yield
-
-
-def by_type(function: F) -> F:
-    """Let kernels call `function(value, ...)` as the method of that name of `value`'s type."""
-
-    @overload(function, strict=False, jit_options=INSIDE)
-    def choose(value, *rest):  # type: ignore[no-untyped-def]
-        return getattr(value.instance_class, function.__name__)
-
-    return function
 
 
 def weighted_sum(data, indices, start, stop, W, k, lanes, s):  # type: ignore[no-untyped-def]
@@ -248,7 +117,7 @@ def _emit_weighted_add(lanes: int, context: Any, builder: Any, signature: Any, a
         ahead = builder.select(builder.icmp_signed("<", ahead, entries_stored), ahead, e)
         row, later = weights_of(e), weights_of(ahead)
         for first in range(0, lanes, 64 // size):
-            _fetch(builder, builder.gep(later, [index(first)]))
+            ask_for(builder, builder.gep(later, [index(first)]))
         for (first, vector), step in zip(vectors, steps, strict=True):
             nothing = vector(ir.Undefined)
             zeros = ir.VectorType(place, vector.count)([0] * vector.count)
@@ -259,60 +128,6 @@ def _emit_weighted_add(lanes: int, context: Any, builder: Any, signature: Any, a
             kept = builder.store(builder.fadd(w, product, flags=FUSE), address(row, first, vector))
             kept.align = size
     return context.get_dummy_value()
-
-
-def upper_half(x):  # type: ignore[no-untyped-def]
-    """The upper 16 bits of x as float32, rounded to nearest: its first eight binary digits."""
-    bits = int(np.float32(x).view(np.uint32))
-    return np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _bits(typing_context, x):  # type: ignore[no-untyped-def]
-    """The 32 bits of a float32."""
-
-    def cast(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.bitcast(args[0], ir.IntType(32))
-
-    return numba.types.uint32(numba.types.float32), cast
-
-
-@overload(upper_half, jit_options=INSIDE)
-def _choose_upper_half(x):  # type: ignore[no-untyped-def]
-    def half(x):  # type: ignore[no-untyped-def]
-        bits = np.uint64(_bits(np.float32(x)))  # type: ignore[call-arg]
-        odd = (bits >> np.uint64(16)) & np.uint64(1)
-        return np.uint16((bits + np.uint64(0x7FFF) + odd) >> np.uint64(16))
-
-    return half
-
-
-def whole(half):  # type: ignore[no-untyped-def]
-    """The float32 whose upper 16 bits these are."""
-    return np.uint32(int(half) << 16).view(np.float32)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _from_bits(typing_context, bits):  # type: ignore[no-untyped-def]
-    """The float32 of 32 bits."""
-
-    def cast(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.bitcast(args[0], ir.FloatType())
-
-    return numba.types.float32(numba.types.uint32), cast
-
-
-@overload(whole, jit_options=INSIDE)
-def _choose_whole(half):  # type: ignore[no-untyped-def]
-    return lambda half: _from_bits(np.uint32(np.uint32(half) << np.uint32(16)))  # type: ignore[call-arg]
-
-
-def _fetch(builder: Any, pointer: Any, nearness: int = 3) -> None:
-    """Ask for the cache line at `pointer`, to be there when it is needed: 3 for the first cache."""
-    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-    prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(prefetch, [builder.bitcast(pointer, byte), number(0), number(nearness), number(1)])
 
 
 def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -351,7 +166,7 @@ def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, a
         row = weights_of(e)
         ahead = builder.add(e, index(AHEAD))
         ahead = builder.select(builder.icmp_signed("<", ahead, entries_stored), ahead, e)
-        _fetch(builder, weights_of(ahead))
+        ask_for(builder, weights_of(ahead))
         for (first, vector), total in zip(vectors, sums, strict=True):
             nothing, zeros = (
                 vector(ir.Undefined),
@@ -394,61 +209,3 @@ def _emit_weighted_sum(lanes: int, context: Any, builder: Any, signature: Any, a
         total = total if target == real else builder.fpext(total, wide)
         builder.store(total, address(out, first, wide)).align = size
     return context.get_dummy_value()
-
-
-def fetch(array, place):  # type: ignore[no-untyped-def]
-    """Ask for the cache line of the entry at `place` of the array's memory, and go on at once.
-
-    In kernels; a row that is visited out of order is then there when its turn comes.
-    """
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _fetch_place(typing_context, array, place):  # type: ignore[no-untyped-def]
-    def ask(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        memory = context.make_array(signature.args[0])(context, builder, args[0]).data
-        _fetch(builder, builder.gep(memory, [args[1]]), 2)  # the first cache is full of weights
-        return context.get_dummy_value()
-
-    return numba.types.void(array, numba.types.int64), ask
-
-
-@overload(fetch, jit_options=INSIDE)
-def _choose_fetch(array, place):  # type: ignore[no-untyped-def]
-    return lambda array, place: _fetch_place(array, np.int64(place))  # type: ignore[call-arg]
-
-
-class _Compiling(event.Listener):  # type: ignore[misc]
-    """Around each compilation: say so once, and let neighbouring operations share registers.
-
-    The second is off by default in the compiler; it is switched on for our kernels only.
-    """
-
-    said = False
-    nested = 0
-
-    def on_start(self, event: Any) -> None:
-        if not self._ours(event):
-            return
-        if not self.said:
-            self.said = True
-            kept = "kept for next time" if CACHE else "no folder to keep them in: set LINSEP_CACHE"
-            print(f"linsep: compiling kernels, once ({kept})", file=sys.stderr)
-        if self.nested == 0:
-            self.before, _CONFIG.SLP_VECTORIZE = _CONFIG.SLP_VECTORIZE, 1
-        self.nested += 1
-
-    def on_end(self, event: Any) -> None:
-        if not self._ours(event):
-            return
-        self.nested -= 1
-        if self.nested == 0:
-            _CONFIG.SLP_VECTORIZE = self.before
-
-    @staticmethod
-    def _ours(event: Any) -> bool:
-        return (event.data["dispatcher"].py_func.__module__ or "").startswith("linsep.")
-
-
-COMPILING = _Compiling()
-event.register("numba:compile", COMPILING)
