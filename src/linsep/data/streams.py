@@ -196,10 +196,7 @@ class Chunks:
         return found.X, found.labels()
 
     def ahead(self) -> None:
-        """Begin to gather in a thread of its own, while this one prepares for the rows.
-
-        Nothing else may be asked of the rows until `gather` has been called.
-        """
+        """Gather in another thread; ask nothing else of the rows before calling `gather`."""
         pool = ThreadPoolExecutor(1)
         self._ahead = pool.submit(self._all)
         pool.shutdown(wait=False)

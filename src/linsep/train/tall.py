@@ -249,10 +249,11 @@ def solve(
 
     Examples
     --------
-    >>> X = np.array([[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-    >>> found = solve(X, np.array([1, 1, -1, -1]), C=10.0)
-    >>> found.w.round(3) + 0.0, round(found.b, 3), found.status.name
-    (array([0., 1.]), -1.0, 'converged')
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((1000, 2))
+    >>> found = solve(X, np.where(X[:, 0] + rng.standard_normal(1000) > 0, 1, -1), C=10.0)
+    >>> found.w.round(1) + 0.0, found.gap <= 1e-4 * found.primal, found.status.name
+    (array([1.4, 0. ]), True, 'converged')
     """
     signs = signs.astype(np.int8, copy=False)
     with Crew(n_jobs) as crew, np.errstate(all="ignore"):
