@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._compile import kernel, weighted_add
+from linsep.data.arrays import frozen, sum_of_squares
 from linsep.data.chunks import BLOCK, spans
 from linsep.rows.rows import LANES, Rows, add, aligned, as_rows, dot, scores
 
@@ -187,7 +188,9 @@ class _Dense:
 
 def _length(entries: Array) -> float:
     """A bound on √Σx², even where that sum leaves the range of floats."""
-    square = float(entries @ entries) * (1 + 8 * len(entries) * float(np.finfo(entries.dtype).eps))
+    # Not by the system's product, which leaves a thread spinning on a core that others need.
+    square = float(sum_of_squares(frozen(entries)))
+    square *= 1 + 8 * len(entries) * float(np.finfo(entries.dtype).eps)
     tiny = 1e-30 if entries.dtype == np.float32 else 1e-280
     if tiny < square < math.inf:
         return math.sqrt(square)

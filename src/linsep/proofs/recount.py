@@ -272,7 +272,8 @@ class _Plane:
         return found, sums
 
     def _sum(self, shrink: float | None = None) -> Sides:
-        n_jobs = self.asked.n_jobs
+        # Products of dense rows share out their own work; threads would wait for each other here.
+        n_jobs = self.asked.n_jobs if self.products.sparse else 1
         found: Sides = sum_over(
             lambda span: self._part(span, shrink), self.products.spans, plus, n_jobs
         )
