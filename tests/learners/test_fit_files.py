@@ -10,7 +10,13 @@ from sklearn.datasets import dump_svmlight_file
 from test_sklearn_contract import learners
 
 import linsep
-from linsep import PassiveAggressive, Perceptron, VotedPerceptron
+from linsep import (
+    LinearSVC,
+    LogisticRegression,
+    PassiveAggressive,
+    Perceptron,
+    VotedPerceptron,
+)
 from linsep.data import delimited, svmlight
 from linsep.data.chunks import BLOCK
 from linsep.errors import DataError, NotConverged, ParameterError
@@ -148,6 +154,20 @@ def test_partial_fit_on_a_file_is_one_pass_over_its_rows(tmp_path, learner):
     whole = state(again.partial_fit(read_X, read_y))
     assert blockwise.pop("n_iter_") == 2 * whole.pop("n_iter_")  # two blocks, two calls
     assert blockwise == whole
+
+
+@pytest.mark.parametrize(
+    "learner", [LogisticRegression(solver="sgd"), LinearSVC(solver="sgd")], ids=repr
+)
+def test_partial_fit_on_a_file_takes_in_block_after_block(tmp_path, learner):
+    X, y = rows(BLOCK + 300)
+    path = write_csv(tmp_path / "t.csv", X, y)
+    again = type(learner)(**learner.get_params())
+    for part, labels in linsep.read(path):
+        again.partial_fit(part, labels)
+    learner.partial_fit(linsep.read(path))
+    assert learner.coef_.tobytes() == again.coef_.tobytes()
+    assert learner.intercept_.tobytes() == again.intercept_.tobytes()
 
 
 def test_predictions_for_a_file_are_those_for_its_rows(tmp_path):

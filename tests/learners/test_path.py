@@ -121,3 +121,9 @@ def test_what_cannot_be_is_said(options, said):
 def test_a_learner_without_a_penalty_has_no_path():
     with pytest.raises(ParameterError, match="no penalty C"):
         path(Perceptron(), X, y)
+
+
+def test_more_folds_than_rows_of_a_class_are_refused_by_name():
+    X = np.arange(30.0)[:, None]
+    with pytest.raises(ParameterError, match=r"cv is 40.*n_splits=40"):
+        path(LogisticRegression(), X, np.arange(30) % 2, cv=40)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._face import available_if
+from linsep.data.streams import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.descents import check_steps, descend_scores, take_in
@@ -303,7 +304,10 @@ class LogisticRegression(LinearClassifier):
         return several and row_space.suits(problem.X, problem.n_classes)
 
     @available_if(lambda self: self.solver in ("minibatch", "sgd"))
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    @by_block
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on learning from these rows, once, in the order given, in the units of the data.
 
         Pass all labels in `classes` on the first call if these rows do not hold them all. The

@@ -117,7 +117,12 @@ def path(
     classes, codes = encode(y, X.shape[0])
     y = np.asarray(y)
     score = None if scoring is None else check_scoring(learner, scoring)
-    folds: list[tuple[Array, Array]] = list(check_cv(cv, codes, classifier=True).split(X, codes))
+    try:
+        folds: list[tuple[Array, Array]] = list(
+            check_cv(cv, codes, classifier=True).split(X, codes)
+        )
+    except ValueError as problem:
+        raise ParameterError(f"cv is {cv!r}, which does not fit X and y: {problem}") from None
     if len(folds) < 2:
         raise ParameterError(f"cv gives {len(folds)} fold; two are the least to compare by.")
     learner._check_parameters()

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import available_if
+from linsep.data.streams import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.calibration import cross_fitted
@@ -29,7 +30,7 @@ from linsep.train.machines import Machine, one_vs_rest
 from linsep.train.order import seed_of
 from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
-from linsep.train.score_losses import Planes, ScoreLoss
+from linsep.train.score_losses import Planes
 from linsep.train.supports import near_margin, supports
 
 Array = npt.NDArray[Any]
@@ -358,14 +359,13 @@ class LinearSVC(LinearClassifier):
             return np.asarray(np.log(self.predict_proba(X)))
 
     @available_if(lambda self: self.solver == "sgd" and not self.probability)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning from these rows, once, in the order given, in the units of the data.
-
-        As `LogisticRegression.partial_fit`.
-        """
+    @by_block
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Go on learning from these rows, once: as `LogisticRegression.partial_fit`."""
         problem = self._part(X, y, classes, sample_weight, not hasattr(self, "coef_"))
-        loss: ScoreLoss = self._score_loss
-        take_in(self, problem, loss, RIDGE)
+        take_in(self, problem, self._score_loss, RIDGE)
         return self
 
     def _publish(self, problem: Problem, found: list[Solution]) -> None:
@@ -374,8 +374,7 @@ class LinearSVC(LinearClassifier):
         self.intercept_ = np.array([one.b for one in found]).astype(dtype)
         self.n_iter_ = max(one.n_iter for one in found)
         self.objective_ = float(sum(one.primal for one in found))
-        total = self.objective_ or 1.0
-        self.gap_ = float(sum(one.gap for one in found)) / total
+        self.gap_ = float(sum(one.gap for one in found)) / (self.objective_ or 1.0)
         self.support_, self.dual_coef_ = supports(problem, [one.alpha for one in found])
         self._n_rows = problem.n_rows
         self._set_margin(problem)
