@@ -1,6 +1,9 @@
-"""One program for two libraries: change the import, and nothing else.
+"""
+One program for two libraries
+=============================
 
-With `sklearn` in place of `linsep` the same lines run and come to the same classes.
+Change the import, and nothing else: with ``sklearn`` in place of ``linsep`` the same lines run and
+come to the same classes.
 """
 
 import pickle
