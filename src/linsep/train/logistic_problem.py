@@ -75,16 +75,20 @@ class Problem:
         self.unit = C * total if math.isfinite(C) else total
         penalty = 1 / self.unit if math.isfinite(C) else 0.0
         self.fit_intercept = fit_intercept
-        self.about = spread(X, careful)
-        self.columns = prepare(X, self.about, fit_intercept, penalty, careful)
+        self.columns = self._prepared(X, penalty, careful)
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = np.append(penalty * scale * scale, 0.0)
         c = np.array([1 / n]) if weights is None else weights / total
         self.journal = Journal()
-        self.sums: Any = LogisticSums(
-            Blocks(X, self.columns), signs.astype(np.int8, copy=False), c, crew
-        )
+        self.sums: Any = self._summed(X, signs.astype(np.int8, copy=False), c, crew)
         self.odds = self._log_odds()
+
+    def _prepared(self, X: Any, penalty: float, careful: bool) -> Columns:
+        self.about = spread(X, careful)
+        return prepare(X, self.about, self.fit_intercept, penalty, careful)
+
+    def _summed(self, X: Any, signs: Array, c: Floats, crew: Crew) -> Any:
+        return LogisticSums(Blocks(X, self.columns), signs, c, crew)
 
     def _log_odds(self) -> float:
         positive = self.sums.signs > 0

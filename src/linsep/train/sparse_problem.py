@@ -4,14 +4,12 @@ What `linsep.train.logistic_problem` is for dense rows, without samples: every p
 costs little more than one without.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.blocks import Crew
-from linsep.train.journal import Journal
+from linsep.train.blocks import Columns, Crew
 from linsep.train.logistic_problem import Problem
 from linsep.train.logistic_sums import Sums
 from linsep.train.losses import Logistic
@@ -68,26 +66,8 @@ class SparseProblem(Problem):
 
     sampled = False
 
-    def __init__(
-        self,
-        X: Any,
-        signs: Array,
-        weights: Floats | None,
-        C: float,
-        fit_intercept: bool,
-        crew: Crew,
-        careful: bool,
-    ) -> None:
-        n, d = X.shape
-        total = float(n if weights is None else weights.sum())
-        self.unit = C * total if math.isfinite(C) else total
-        penalty = 1 / self.unit if math.isfinite(C) else 0.0
-        self.fit_intercept = fit_intercept
-        self.columns = columns_of(X, fit_intercept, penalty, careful)
-        scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
-        self.ridge = np.append(penalty * scale * scale, 0.0)
-        c = np.array([1 / n]) if weights is None else weights / total
-        self.journal = Journal()
-        rows = SparseRows(X, self.columns, signs.astype(np.int8, copy=False), c, crew)
-        self.sums: Any = LogisticRows(rows)
-        self.odds = self._log_odds()
+    def _prepared(self, X: Any, penalty: float, careful: bool) -> Columns:
+        return columns_of(X, self.fit_intercept, penalty, careful)
+
+    def _summed(self, X: Any, signs: Array, c: Floats, crew: Crew) -> Any:
+        return LogisticRows(SparseRows(X, self.columns, signs, c, crew))
