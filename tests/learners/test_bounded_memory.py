@@ -23,10 +23,11 @@ def memory(name):
 warnings.simplefilter("ignore")
 learner = getattr(linsep, sys.argv[1])()
 learner.set_params(**{"max_iter": 3} if hasattr(learner, "max_iter") else {})
-learner.fit(linsep.read(sys.argv[2], memory=0))  # kernels are compiled or loaded here
+rows = dict(target=sys.argv[3], memory=0)
+learner.fit(linsep.read(sys.argv[2], **rows))  # kernels are compiled or loaded here
 Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from now on
 before = memory("VmRSS")
-learner.fit(linsep.read(sys.argv[2], memory=0))
+learner.fit(linsep.read(sys.argv[2], **rows))
 print(memory("VmHWM") - before, learner.coef_.tobytes().hex())
 """
 
@@ -64,16 +65,21 @@ def write(path, times, width=20):
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read in /proc")
 @pytest.mark.parametrize(
-    "learner", ["Perceptron", "LogisticRegression", "LinearDiscriminantAnalysis"]
-)
+    "learner",
+    [
+        "Perceptron", "LogisticRegression", "LinearSVC", "LinearDiscriminantAnalysis",
+        "FisherDiscriminant", "LinearRegression",
+    ],
+)  # fmt: skip
 def test_four_times_the_rows_need_no_more_memory(tmp_path, learner):
     small, large = write(tmp_path / "small.csv", 300), write(tmp_path / "large.csv", 1200)
-    few, _ = run(GROWTH, learner, small)
-    many, weights = run(GROWTH, learner, large)
+    target = "f0" if learner == "LinearRegression" else "y"
+    few, _ = run(GROWTH, learner, small, target)
+    many, weights = run(GROWTH, learner, large, target)
     assert float(many) - float(few) < 50  # the rows alone are 144 MB more
     model = getattr(linsep, learner)()
     model.set_params(**{"max_iter": 3} if hasattr(model, "max_iter") else {})
-    model.fit(*linsep.read(large).load())
+    model.fit(*linsep.read(large, target=target).load())
     assert model.coef_.tobytes().hex() == weights
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from linsep import FisherDiscriminant, LinearDiscriminantAnalysis, Status, separability
 from linsep.data.toys import overlapping, separated, three_classes, two_groups
 from linsep.errors import NotConverged, ParameterError
-from linsep.learners.fisher import best_cut
+from linsep.train import cut as cuts
 
 Fisher = FisherDiscriminant
 
@@ -77,6 +77,13 @@ def test_the_midpoint_bias_lies_midway_between_the_means():
     assert first == pytest.approx(-second, rel=1e-10)
 
 
+def best_cut(scores, positive, weights):
+    def of(i, j):
+        return scores[i:j], positive[i:j], weights[i:j]
+
+    return cuts.best_cut(cuts.Line(len(scores), of, scores))
+
+
 @given(
     scores=st.lists(st.integers(-6, 6), min_size=1, max_size=12),
     data=st.data(),
@@ -106,6 +113,21 @@ def test_no_cut_misplaces_fewer_rows(scores, data):
 def test_rows_without_weight_do_not_move_the_cut():
     s, positive = np.array([0.0, 1.0, 3.0, 4.0, 2.9]), np.array([False, False, True, True, False])
     assert best_cut(s, positive, np.array([1.0, 1.0, 1.0, 1.0, 0.0])) == 2.0
+
+
+@pytest.mark.parametrize("kinds", [3, 40, 10**6])
+def test_scores_sorted_in_runs_give_the_same_cut(kinds, monkeypatch, tmp_path):
+    rng = np.random.default_rng(kinds)
+    scores = np.sort(rng.integers(-kinds, kinds, 3000) / 8.0)
+    positive = scores + rng.normal(0, kinds / 16, 3000) > 0
+    weights = rng.integers(0, 4, 3000).astype(float)
+    whole = best_cut(scores, positive, weights)
+    monkeypatch.setattr(cuts, "RUN", 256)
+    assert best_cut(scores, positive, weights) == whole
+    order = rng.permutation(3000)
+    mapped = np.memmap(tmp_path / "scores", float, "w+", shape=3000)
+    mapped[:] = scores[order]
+    assert best_cut(mapped, positive[order], weights[order]) == whole
 
 
 def test_each_class_against_the_rest_is_a_fit_of_two_classes():

@@ -99,9 +99,11 @@ def frozen_rows(X: Any) -> Any:
 def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:
     """`check_rows` without the look at every entry; for callers that look at the results."""
     named = hasattr(estimator, "feature_names_in_")
-    if estimator is not None and reset and not named and _ready(X):
-        estimator.n_features_in_ = X.shape[1]
-        return canonical(X) if sp.issparse(X) else np.asarray(X)
+    if estimator is not None and not named and _ready(X):
+        known = X.shape[1] if reset else estimator.n_features_in_
+        if X.shape[1] == known:
+            estimator.n_features_in_ = known
+            return canonical(X) if sp.issparse(X) else np.asarray(X)
     from sklearn.utils.validation import check_array, validate_data
 
     X = _from_arrow(X)

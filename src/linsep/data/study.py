@@ -8,6 +8,8 @@ import numpy.typing as npt
 from linsep.data.chunks import BLOCK
 from linsep.data.encoding import Column, Texts, side_by_side
 from linsep.data.layout import number
+from linsep.data.pages import release, room_for
+from linsep.data.store import blocks
 from linsep.data.target import Target
 from linsep.errors import DataError
 
@@ -118,6 +120,14 @@ class Coded(NamedTuple):
 
     classes: Array
     codes: Array
+
+    def labels(self) -> Array:
+        """One label for each row, in a file where the codes lie in one."""
+        found = room_for(np.broadcast_to(self.classes[:1], self.codes.shape), self.codes)
+        for part in blocks(self.codes):
+            found[part] = self.classes[self.codes[part]]
+            release(found)
+        return np.asarray(found)
 
 
 class Labels(NamedTuple):

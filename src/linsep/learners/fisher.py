@@ -7,9 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import check_is_fitted
+from linsep.data.chunks import spans
+from linsep.data.pages import room_for
 from linsep.learners.base import LinearClassifier, one_of
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
+from linsep.train.cut import Line, best_cut
 from linsep.train.loop import Listener, Pass, Status, tell
 from linsep.train.moments import Moments, in_units, moments
 from linsep.train.problem import Problem
@@ -111,7 +114,10 @@ class FisherDiscriminant(LinearClassifier):
         self._keep_scatter(problem, found, total)
         self.n_iter_ = 1
         if listeners:
-            wrong = int((self.predict(problem.X) != self.classes_[problem.codes]).sum())
+            wrong = sum(
+                int((self.predict(problem.X[i:j]) != self.classes_[problem.codes[i:j]]).sum())
+                for i, j in spans(n)
+            )
             tell(listeners, Pass(1, wrong, 1, wrong / n))
         if not self.coef_.any():
             return Status.no_difference
@@ -135,10 +141,7 @@ class FisherDiscriminant(LinearClassifier):
             cut = 0.5 * float(apart @ (white.means[1] + white.means[0]))
         else:
             plane.require_finite()
-            scores = in_range(plane.scores(problem.X))
-            cut = best_cut(
-                scores, problem.codes == k, problem.weights if problem.weights.size else None
-            )
+            cut = best_cut(_along(plane, problem, k))
         return plane._replace(at_centre=np.array([-cut]))
 
     def _keep_scatter(self, problem: Problem, found: Moments, total: float) -> None:
@@ -176,39 +179,16 @@ def _criterion(white: Whitening, total: float) -> float:
     return whole / inside * whole / total if inside > 0 and not white.floored else math.inf
 
 
-def best_cut(scores: Floats, positive: Array, weights: Floats | None = None) -> float:
-    """The cut c for which `scores >= c` misplaces the fewest rows, in the middle of a widest gap.
+def _along(plane: CentredModel, problem: Problem, k: int) -> Line:
+    """The rows along a direction, those of class k to be above the cut."""
+    n, weights = problem.n_rows, problem.weights
+    scores = room_for(np.broadcast_to(np.float64(0), n), problem.X)
+    for i, j in spans(n):
+        scores[i:j] = in_range(plane.scores(problem.X[i:j]))
+    largest = weights.max() if weights.size else 1.0
 
-    Cuts beyond all rows are taken only where they are strictly better.
+    def of(i: int, j: int) -> tuple[Floats, Array, Floats | None]:
+        counts = weights[i:j] / largest if weights.size else None
+        return np.asarray(scores[i:j]), problem.codes[i:j] == k, counts
 
-    Parameters
-    ----------
-    scores : (n,) where each row lies along the direction
-    positive : (n,) whether it should lie at or above the cut
-    weights : (n,) weight of each row, or None where each counts once
-
-    Examples
-    --------
-    >>> best_cut(np.array([0.0, 1.0, 3.0, 4.0]), np.array([False, False, True, True]))
-    2.0
-    >>> best_cut(np.array([0.0, 1.0, 2.0]), np.array([False, True, False]))
-    0.5
-    """
-    weights = np.ones(len(scores)) if weights is None else weights / weights.max()
-    counts = weights > 0
-    at, place = np.unique(scores[counts], return_inverse=True)
-    weights, positive = weights[counts], positive[counts]
-    below = np.bincount(place, weights * positive, len(at)).cumsum()
-    above = np.bincount(place, weights * ~positive, len(at))[::-1].cumsum()[::-1]
-    # cut number i lies just above the i lowest positions
-    mistakes = np.concatenate([[0.0], below]) + np.concatenate([above, [0.0]])
-    gaps = np.concatenate([[-1.0], np.diff(at), [-1.0]])
-    fewest = mistakes <= mistakes.min() + 1e-12 * float(weights.sum())
-    i = int(np.argmax(np.where(fewest, gaps, -2.0)))
-    reach = float(at[-1] - at[0]) / 2 or 1.0
-    if i == 0:
-        return float(at[0]) - reach
-    if i == len(at):
-        return float(at[-1]) + reach
-    middle = float(at[i - 1]) + float(at[i] - at[i - 1]) / 2
-    return middle if middle > at[i - 1] else float(at[i])
+    return Line(n, of, problem.X)

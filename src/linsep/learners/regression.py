@@ -8,7 +8,9 @@ import numpy.typing as npt
 
 from linsep._face import BaseEstimator, RegressorMixin, check_is_fitted
 from linsep.data.arrays import check_rows, check_shape, check_weights, require_finite
+from linsep.data.pages import widened
 from linsep.data.sample_digest import sample_digest
+from linsep.data.store import blocks
 from linsep.data.streams import Chunks, opened, scores_of
 from linsep.data.study import Coded
 from linsep.errors import DataError, NotConverged
@@ -192,9 +194,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         checkpoint: Any,
     ) -> None:
         X = check_rows(X, self)
-        if isinstance(y, Coded):
-            y = y.classes[y.codes]
-        Y = _targets(y, X.shape[0])
+        Y = _targets(y.labels() if isinstance(y, Coded) else y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
         problem = Problem(X, np.zeros(X.shape[0], np.int32), weights, 1, self.n_jobs)
         listeners = listeners_of(self.callback) + listeners_of(callback) + self._recorders()
@@ -333,6 +333,10 @@ def _first_wrong(y: Any) -> str:
     return ""
 
 
+def _finite(y: Array) -> bool:
+    return all(bool(np.isfinite(y[part]).all()) for part in blocks(y))
+
+
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
@@ -344,8 +348,8 @@ def _targets(y: Any, n_rows: int) -> Array:
             "This learner requires y to be passed, but the target y is None; "
             "give one number per row."
         )
-    if type(y) is np.ndarray and y.dtype.kind in "fi" and y.size and np.isfinite(y).all():
-        Y = y.astype(np.float64, copy=False)  # as a file gives it
+    if type(y) in (np.ndarray, np.memmap) and y.dtype.kind in "fiub" and y.size and _finite(y):
+        Y = widened(y, np.float64)  # as a file gives it
     else:
         from sklearn.utils.validation import check_array
 

@@ -57,7 +57,7 @@ class Descent:
         first = self.problem.X[rows[:2]]
         z = self.lens.of(first)
         z = z.toarray() if sp.issparse(z) else z
-        y = self.targets.values[rows[:2]]
+        y = self.targets.at(rows[:2])
         step = z[1] - z[0]
         differ = np.abs(step) > 1e-9 * np.abs(z).max(initial=0.0)
         slope = np.divide(1.0, step, out=np.zeros_like(step), where=differ)
@@ -116,7 +116,7 @@ class Descent:
         steps = 0
         for block, order in self.problem.in_order(seed, epoch, shuffle):
             stop = block.start + len(order)
-            y = self.targets.values[block.start : stop]
+            y = self.targets.at(slice(block.start, stop))
             for t in range(len(self.a)):
                 self.b[t] = _folds(
                     block.rows, np.ascontiguousarray(y[:, t]), pace[block.start : stop], order,
@@ -170,8 +170,9 @@ def descend(
     losses, *slope = descent.value_and_slope()
     descent.remember(losses)
     loss = start = float(losses.sum())
-    y = descent.targets.values
-    enough = tol * float(np.square(y - y.mean(axis=0)).mean(axis=0).sum()) / 2 + NOTHING
+    middle = descent.targets.mean(lambda y: y)
+    variance = descent.targets.mean(lambda y: np.square(y - middle))
+    enough = tol * float(variance.sum()) / 2 + NOTHING
     calm = failures = 0
 
     def make(epoch: int, now: float) -> tuple[Any, ...]:

@@ -1,12 +1,14 @@
 """Least squares in closed form: the triangular factor of [1 X y] by blocks, at any scale."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from linsep._scipy import linalg as sl
+from linsep.data.chunks import spans, tree_sum
 from linsep.train.background import in_background
 from linsep.train.moments import Floats, Frame, frame_of, require_room
 from linsep.train.problem import Block, Problem
@@ -22,19 +24,29 @@ class Targets(NamedTuple):
 
     Attributes
     ----------
-    values : (n, t)
+    given : (n, t) as they are, perhaps in a file
     exponents : (t,) targets are counted in units of 2 to these
-    shift : (t,) what was subtracted
+    shift : (t,) what is subtracted
     """
 
-    values: Floats
+    given: Floats
     exponents: npt.NDArray[Any]
     shift: Floats
 
+    def at(self, rows: Any) -> Floats:
+        """The targets of these rows."""
+        return np.asarray(np.ldexp(self.given[rows], -self.exponents) - self.shift)
+
     def of(self, block: Block) -> Floats:
         """The targets of those rows of a block that have weight."""
-        values = self.values[block.start : block.start + len(block.codes)]
+        values = self.at(slice(block.start, block.start + len(block.codes)))
         return values[block.weights > 0] if block.weights.size else values
+
+    def mean(self, function: Callable[[Floats], Floats]) -> Floats:
+        """The mean over all rows of a function of each target."""
+        n = len(self.given)
+        parts = (function(self.at(slice(i, j))).sum(axis=0) for i, j in spans(n))
+        return np.asarray(tree_sum(parts, np.add) / n)
 
     def raw(self, values: Floats) -> Floats:
         """Slopes or shifts of these targets, (t, ...), in the units of y."""
@@ -44,10 +56,9 @@ class Targets(NamedTuple):
 
 def targets_of(Y: Floats, centred: bool) -> Targets:
     """Targets (n, t) in tame units; `centred` where an intercept takes up the shift."""
-    exponents = np.frexp(np.abs(Y).max(axis=0))[1]
-    values = np.ldexp(Y, -exponents)
-    shift = values.mean(axis=0) if centred else np.zeros(Y.shape[1])
-    return Targets(values - shift, exponents, shift)
+    tops = [np.abs(Y[i:j]).max(axis=0) for i, j in spans(len(Y))]
+    given = Targets(Y, np.frexp(np.max(tops, axis=0))[1], np.zeros(Y.shape[1]))
+    return given._replace(shift=given.mean(lambda y: y)) if centred else given
 
 
 class Line(NamedTuple):
