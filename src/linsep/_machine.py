@@ -1,22 +1,54 @@
-"""Machine code of a kernel, kept in a file and run without the compiler.
+"""Machine code of kernels, kept in files and run without the compiler.
 
-To import the compiler takes longer than to parse a hundred megabytes. A kernel that only reads and
-writes arrays it is given needs nothing of it at run time: its object code is kept beside the other
-machine code, and a later process hands it to the linker alone. The name of the file carries the
-sources, the versions and the processor, so that no other code than that of these sources is run.
+To import the compiler takes longer than to parse a hundred megabytes, or than many a fit. A kernel
+that only reads and writes the arrays it is given needs nothing of it at run time: its object code,
+the very bytes the compiler has made, is kept beside the compiler's own files, and a later process
+hands it to the linker alone. The folder carries the sources, the name of the file the versions, the
+processor and the types of the arguments, so that no other code than that of these sources is run.
 """
 
 import ctypes
 import hashlib
+import importlib.util
 import os
+import pickle
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-RELEASE = "NRT_MemInfo_call_dtor"  # would free an array that compiled code owns; it owns none here
+import numpy as np
+
+# What the entrance for the interpreter calls, which is in the object code but never used here; and
+# what would free an array that compiled code owns: it owns none.
+STUBS = (
+    "NRT_Free", "NRT_MemInfo_call_dtor", "NRT_adapt_ndarray_from_python", "NRT_decref",
+    "NRT_incref", "numba_do_raise", "numba_gil_ensure", "numba_gil_release",
+    "numba_runtime_build_excinfo_struct", "numba_unpickle",
+)  # fmt: skip
+
+NUMBERS: dict[str, Any] = {
+    "bool": ctypes.c_uint8, "int8": ctypes.c_int8, "int16": ctypes.c_int16,
+    "int32": ctypes.c_int32, "int64": ctypes.c_int64, "uint8": ctypes.c_uint8,
+    "uint16": ctypes.c_uint16, "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64,
+    "float32": ctypes.c_float, "float64": ctypes.c_double,
+}  # fmt: skip
+
+
+class Code(NamedTuple):
+    """Object code: the name of the function, the numbers it returns, the bytes.
+
+    No name stands for a kernel that is left to the compiler.
+    """
+
+    symbol: str
+    returns: str
+    code: bytes
+
+
+LEFT = Code("", "", b"left to the compiler")
 
 
 def cache_base() -> Path:
@@ -25,67 +57,88 @@ def cache_base() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "linsep"
 
 
-def runner(
-    sources: tuple[str, ...], compile: Callable[[], tuple[Any, tuple[str, bytes] | None]]
-) -> Any:
-    """The kernel, as a function of arrays: from its file, or compiled and put there.
+def kinds(given: tuple[Any, ...]) -> str:
+    """The types of arguments, as the compiler tells them apart; nothing where one has no name.
 
-    Parameters
-    ----------
-    sources : files of the package the kernel is made of
-    compile : gives the kernel and its object code, if it can be had; imports the compiler
+    >>> kinds((np.zeros((2, 3)), 1, (True, 0.5)))
+    'float64[2C],int64,(bool,float64)'
     """
-    path = _file(sources)
-    kept = _read(path)
-    if kept is None:
-        kernel, kept = compile()
-        if kept is None:
-            return kernel
-        _write(path, *kept)
-    return linked(*kept)
+    found = [_kind(one) for one in given]
+    return ",".join(found) if all(found) else ""
 
 
-def _file(sources: tuple[str, ...]) -> Path | None:
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        usual = flags.aligned and value.dtype.isnative and type(value) in (np.ndarray, np.memmap)
+        rest = "" if flags.writeable else "r"
+        known = usual and value.dtype.name in NUMBERS
+        return f"{value.dtype.name}[{value.ndim}{layout}{rest}]" if known else ""
+    if isinstance(value, tuple):
+        parts = [_kind(one) for one in value]
+        name = "" if type(value) is tuple else f"{type(value).__module__}.{type(value).__name__}"
+        return f"{name}({','.join(parts)})" if all(parts) else ""
+    if type(value) in (float, np.float64):
+        return "float64"
+    if type(value) in (bool, np.bool_):
+        return "bool"
+    if type(value) is int:
+        return "int64" if -(1 << 63) <= value < 1 << 63 else ""
+    known = isinstance(value, np.generic) and value.dtype.name in NUMBERS
+    return value.dtype.name if known else ""
+
+
+def path_of(folder: Path, function: Any, arguments: str) -> Path:
+    """The file for a function, as its source now is, and the types of its arguments."""
+    source = Path(function.__code__.co_filename).stat()
+    stamp = f"{source.st_size} {source.st_mtime_ns}"
+    digest = hashlib.blake2b(f"{stamp} {arguments} {_about()}".encode(), digest_size=12)
+    name = f"{function.__module__}.{function.__qualname__}"
+    return folder / "code" / f"{name}-{digest.hexdigest()}"
+
+
+@cache
+def _about() -> str:
+    """The versions and the processor that machine code is made by and for."""
     llvm = _llvm()
-    here = Path(__file__).parent
-    digest = hashlib.blake2b(digest_size=12)
-    for name in (
-        *sources,
-        "_compile/bits.py",
-        "_compile/core.py",
-        "_compile/objects.py",
-        "_machine.py",
-    ):
-        digest.update((here / name).read_bytes())
-    about = (llvm.llvm_version_info, llvm.get_host_cpu_name(), sys.version_info[:2])
-    digest.update(repr((about, llvm.get_host_cpu_features().flatten())).encode())
+    features = llvm.get_host_cpu_features().flatten()
+    version = ""
+    found = importlib.util.find_spec("numba")
+    if found is not None and found.origin:
+        stat = Path(found.origin).with_name("_version.py").stat()
+        version = f"{found.origin} {stat.st_size} {stat.st_mtime_ns}"
+    return f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {features} {version}"
+
+
+def read(folder: Path, function: Any, arguments: str) -> Code | None:
+    """What is kept for a function; None if it is not there, or not whole."""
     try:
-        return cache_base() / "machine" / digest.hexdigest()
-    except RuntimeError:  # no home folder at all
+        return whole(path_of(folder, function, arguments).read_bytes())
+    except OSError:  # or typed in at a prompt: there is no source
         return None
 
 
-def _read(path: Path | None) -> tuple[str, bytes] | None:
-    try:
-        content = b"" if path is None else path.read_bytes()
-    except OSError:
-        return None
+def whole(content: bytes) -> Code | None:
+    """What a file holds, if all of it is there."""
     head, _, code = content.partition(b"\n")
-    check, _, symbol = head.partition(b" ")
-    whole = check == hashlib.blake2b(symbol + code, digest_size=16).hexdigest().encode()
-    return (symbol.decode(), code) if whole and code else None
+    check, _, told = head.partition(b" ")
+    if check != hashlib.blake2b(told + code, digest_size=16).hexdigest().encode() or not code:
+        return None
+    symbol, _, returns = told.decode().partition(" ")
+    return Code(symbol, returns, code)
 
 
-def _write(path: Path | None, symbol: str, code: bytes) -> None:
+def write(folder: Path, function: Any, arguments: str, made: Code) -> None:
     """Keep it for the next process, if anything can be written at all."""
-    if path is None:
-        return
-    check = hashlib.blake2b(symbol.encode() + code, digest_size=16).hexdigest()
-    own = path.with_name(f"{path.name}.{os.getpid()}")
+    told = f"{made.symbol} {made.returns}".encode()
+    check = hashlib.blake2b(told + made.code, digest_size=16).hexdigest().encode()
     with suppress(OSError):
+        path = path_of(folder, function, arguments)
         path.parent.mkdir(parents=True, exist_ok=True)
+        own = path.with_name(f"{path.name}.{os.getpid()}")
         try:
-            own.write_bytes(f"{check} {symbol}\n".encode() + code)
+            own.write_bytes(check + b" " + told + b"\n" + made.code)
             own.replace(path)
         finally:
             own.unlink(missing_ok=True)
@@ -97,6 +150,9 @@ def _llvm() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    if "numba" not in sys.modules:
+        for name in STUBS:
+            llvm.add_symbol(name, ctypes.cast(_nothing, ctypes.c_void_p).value)
     return llvm
 
 
@@ -104,32 +160,69 @@ _nothing = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: None)
 _alive: list[Any] = []  # what holds the code that was linked
 
 
-def linked(symbol: str, code: bytes) -> Callable[..., int]:
-    """The code as a function of arrays, which runs without the interpreter's lock."""
+def linked(made: Code, example: tuple[Any, ...]) -> Callable[..., Any]:
+    """The code as a function of such arguments, which runs without the interpreter's lock."""
     llvm = _llvm()
-    if "numba" not in sys.modules:
-        llvm.add_symbol(RELEASE, ctypes.cast(_nothing, ctypes.c_void_p).value)
     target = llvm.Target.from_default_triple().create_target_machine(jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
     engine.finalize_object()
-    address = engine.get_function_address(symbol)
     _alive.append(engine)
+    types: list[Any] = []
+    for one in example:
+        _add_types(one, types)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
+    function = kind(engine.get_function_address(made.symbol))
+    names = made.returns.strip("()").split(",") if made.returns else []
+    fields = [(f"_{k}", NUMBERS[name]) for k, name in enumerate(names)]
+    room = type("Room", (ctypes.Structure,), {"_fields_": fields or [("_0", ctypes.c_void_p)]})
+    several = made.returns.startswith("(")
 
-    def run(*arrays: Any) -> int:
-        given = [value for array in arrays for value in _described(array)]
-        types = [ctypes.c_void_p if value is None else ctypes.c_int64 for value in given]
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
-        result, problem = ctypes.c_int64(), ctypes.c_void_p()
-        status = kind(address)(ctypes.addressof(result), ctypes.addressof(problem), *given)
+    def run(*given: Any) -> Any:
+        flat: list[Any] = []
+        for one in given:
+            _add_values(one, flat)
+        result, problem = room(), ctypes.c_void_p()
+        status = function(ctypes.addressof(result), ctypes.addressof(problem), *flat)
         if status:
-            raise RuntimeError(f"machine code ended with {status}; remove {cache_base()}")
-        return result.value
+            raise _problem(status, problem.value)
+        found = [
+            bool(getattr(result, field)) if name == "bool" else getattr(result, field)
+            for (field, _), name in zip(fields, names, strict=True)
+        ]
+        return tuple(found) if several else found[0] if found else None
 
     return run
 
 
-def _described(array: Any) -> list[Any]:
+def _add_types(value: Any, types: list[Any]) -> None:
+    if isinstance(value, np.ndarray):
+        types += [ctypes.c_void_p] * 2 + [ctypes.c_int64] * (3 + 2 * value.ndim)
+    elif isinstance(value, tuple):
+        for one in value:
+            _add_types(one, types)
+    else:
+        types.append(NUMBERS[_kind(value)])
+
+
+def _add_values(value: Any, flat: list[Any]) -> None:
     """An array as compiled code takes it: no owner, sizes, the place of its numbers, its shape."""
-    data = array.ctypes.data
-    return [None, None, array.size, array.itemsize, data, *array.shape, *array.strides]
+    if isinstance(value, np.ndarray):
+        place = value.__array_interface__["data"][0]
+        flat += (None, None, value.size, value.itemsize, place, *value.shape, *value.strides)
+    elif isinstance(value, tuple):
+        for one in value:
+            _add_values(one, flat)
+    else:
+        flat.append(value.item() if isinstance(value, np.generic) else value)
+
+
+def _problem(status: int, about: int | None) -> BaseException:
+    """What a kernel has raised: its class and arguments lie in the machine code."""
+    if status > 0 and about:
+        start = ctypes.c_void_p.from_address(about).value
+        size = ctypes.c_int32.from_address(about + ctypes.sizeof(ctypes.c_void_p)).value
+        with suppress(Exception):
+            kind, given, _ = pickle.loads(ctypes.string_at(start, size))  # type: ignore[arg-type]
+            return kind(*(given or ()))  # type: ignore[no-any-return]
+    return RuntimeError(f"machine code ended with {status}; remove {cache_base()}")

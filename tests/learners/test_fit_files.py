@@ -1,5 +1,6 @@
 """A fit on a file gives the same bytes as a fit on the same rows in arrays, however it is read."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -212,14 +213,14 @@ def test_a_kept_copy_is_used_again_only_if_it_is_whole_and_of_this_file(tmp_path
     assert other == state(learner.fit(*linsep.read(path).load())) != expected
 
 
-def test_the_temporary_copy_goes_with_the_chunks(tmp_path, monkeypatch):
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file has a name there")
+def test_the_temporary_copy_has_no_name_that_a_killed_process_could_leave(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "here"))
     (tmp_path / "here").mkdir()
     X, y = rows(200)
     chunks = linsep.read(write_csv(tmp_path / "t.csv", X, y), memory=0)
     Perceptron(max_iter=2).fit(chunks)
-    assert len(list((tmp_path / "here").iterdir())) == 1
-    del chunks
+    assert chunks.gather().on_disk
     assert list((tmp_path / "here").iterdir()) == []
 
 

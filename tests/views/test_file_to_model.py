@@ -35,12 +35,11 @@ def test_a_fit_reads_its_file_once(name, tmp_path, monkeypatch):
 
 
 LONE = """
-import sys
+import atexit, sys
 from linsep.views.cli import main
-try:
-    main()
-finally:
-    print(sorted({"sklearn", "pandas"} & set(sys.modules)), file=sys.stderr)
+loaded = lambda: sorted({"sklearn", "pandas"} & set(sys.modules))
+atexit.register(lambda: print(loaded(), file=sys.stderr))
+main()
 """
 
 

@@ -10,14 +10,12 @@ ahead. Outside kernels they are plain Python.
 """
 
 from linsep._compile.bits import high_product, leading_zeros, trailing_zeros, upper_half, whole
-from linsep._compile.core import CACHE, COMPILING, by_type, exact, exact_inner, inner, kernel
+from linsep._compile.core import CACHE, by_type, exact, exact_inner, inner, kernel
 from linsep._compile.lanes import weighted_add, weighted_sum
 from linsep._compile.memory import fetch
-from linsep._compile.objects import object_code
 
 __all__ = [
     "CACHE",
-    "COMPILING",
     "by_type",
     "exact",
     "exact_inner",
@@ -26,7 +24,6 @@ __all__ = [
     "inner",
     "kernel",
     "leading_zeros",
-    "object_code",
     "trailing_zeros",
     "upper_half",
     "weighted_add",

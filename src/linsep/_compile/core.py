@@ -2,40 +2,34 @@
 
 The cache folder carries a digest of all sources that name `linsep._compile`: the compiler looks
 only at the file of the kernel itself, and would go on running old machine code after an edit
-elsewhere.
+elsewhere. A process whose kernels are all there never imports the compiler.
 """
 
-import contextlib
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import update_wrapper
 from pathlib import Path
-from typing import Any, TypeVar
+from threading import RLock
+from typing import Any, TypeVar, cast
 
-import numba
-from numba.core import event
-from numba.extending import overload
+from linsep import _machine
 
-from linsep._machine import cache_base
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-_CONFIG: Any = numba.config
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be reordered and fused, which lets them vectorise; NaN and Inf keep their meaning.
-SAFE_FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
+SAFE_FAST_MATH = frozenset({"reassoc", "contract", "nsz", "arcp"})
 # For what only kernels call: no entrance for the interpreter, and no call left in machine code.
 INSIDE: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+FEW = 1000
+"""Calls after which the compiler is worth its import: it hands over arguments ten times faster."""
 
 
 def _digest() -> str:
     """Stands for all sources that can change machine code: this package, and who imports it."""
     content = [path.read_bytes() for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
+    content.append(b"linsep._compile" + Path(_machine.__file__).read_bytes())
     kernels = b"\0".join(text for text in content if b"linsep._compile" in text)
     return hashlib.blake2b(kernels, digest_size=8).hexdigest()
 
@@ -43,7 +37,7 @@ def _digest() -> str:
 def _cache_folder() -> Path | None:
     """A writable folder for machine code, or None where nothing can be written."""
     try:
-        folder = cache_base() / _digest()
+        folder = _machine.cache_base() / _digest()
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
@@ -58,7 +52,7 @@ CACHE = _cache_folder()
 
 def kernel(function: F) -> F:
     """Compile `function` on first use, without the GIL, and keep the machine code on disk."""
-    return _compiled(function, SAFE_FAST_MATH)
+    return cast(F, Kernel(function, SAFE_FAST_MATH))
 
 
 def inner(function: F) -> F:
@@ -68,107 +62,82 @@ def inner(function: F) -> F:
     copies optimised in different places round differently: a fit with compiled kernels and one
     with kernels from disk would differ in last digits.
     """
-    return _compiled(function, SAFE_FAST_MATH, forceinline=True)
+    return cast(F, Kernel(function, SAFE_FAST_MATH, forceinline=True))
 
 
 def exact(function: F) -> F:
     """`kernel` whose arithmetic is done as written: for code that proves its last bit right."""
-    return _compiled(function, set())
+    return cast(F, Kernel(function, frozenset()))
 
 
 def exact_inner(function: F) -> F:
     """`exact` that other kernels take in whole."""
-    return _compiled(function, set(), forceinline=True)
+    return cast(F, Kernel(function, frozenset(), forceinline=True))
 
 
-def _compiled(function: F, fastmath: set[str], **more: Any) -> F:
-    options: dict[str, Any] = {
-        "nogil": True,
-        "fastmath": fastmath,
-        "no_cfunc_wrapper": True,
-        **more,
-    }
-    if CACHE is None:
-        return numba.njit(**options)(function)
-    before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(CACHE)
-    try:
-        made: Any = numba.njit(cache=True, **options)(function)
-        if made is not function:  # NUMBA_DISABLE_JIT leaves it as it is
-            _keep_in_turn(made)
-        return made  # type: ignore[no-any-return]
-    except RuntimeError:  # a kernel typed in at a prompt has no file to be cached by
-        return numba.njit(**options)(function)
-    finally:
-        _CONFIG.CACHE_DIR = before
+class Kernel:
+    """A function and its machine code: from a file, or made by the compiler when it is needed."""
+
+    calls = 0  # of all kernels, by machine code from files
+
+    def __init__(self, function: Any, fastmath: frozenset[str], **more: Any) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self.options = {"nogil": True, "fastmath": set(fastmath), "no_cfunc_wrapper": True, **more}
+        self._made: Any = None
+        self._kept: dict[str, Any] = {}
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if self._made is None and not named and _alone():
+            run = self._found(given)
+            if run is not None:
+                Kernel.calls += 1
+                return run(*given)
+        return self.compiled(*given, **named)
+
+    def _found(self, given: tuple[Any, ...]) -> Any:
+        """The function for such arguments, by machine code kept before."""
+        kinds = _machine.kinds(given)
+        if kinds not in self._kept:
+            made = _machine.read(CACHE, self.py_func, kinds) if CACHE and kinds else None
+            self._kept[kinds] = _machine.linked(made, given) if made and made.symbol else None
+        return self._kept[kinds]
+
+    @property
+    def compiled(self) -> Any:
+        """What the compiler calls this function."""
+        if self._made is None:
+            from linsep._compile.compiler import compiled
+
+            with _compiling:
+                self._made = self._made or compiled(self)
+        return self._made
+
+    @property
+    def _numba_type_(self) -> Any:  # kernels that call this one ask for it
+        return self.compiled._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.compiled, name)
 
 
-def _keep_in_turn(dispatcher: Any) -> None:
-    """Let one process at a time write to the folder.
-
-    The compiler reads the list of what is kept for a function, takes the next free name, and
-    writes list and code. Two processes at once would take the same name, and one of them would
-    later run the code of the other, made for arguments of another type.
-    """
-    save = dispatcher._cache.save_overload
-
-    def alone(signature: Any, code: Any) -> None:
-        with _turn():
-            save(signature, code)
-
-    dispatcher._cache.save_overload = alone
+_compiling = RLock()
 
 
-@contextlib.contextmanager
-def _turn() -> Iterator[None]:
-    if fcntl is None or CACHE is None:
-        yield
-        return
-    with (CACHE / ".turn").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
-        yield
+def _alone() -> bool:
+    """Whether kernels are to be run without the compiler."""
+    if "numba" in sys.modules or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return False
+    return Kernel.calls < FEW
+
+
+BY_TYPE: list[Any] = []
+"""Functions the compiler has to be told of, when it comes."""
 
 
 def by_type(function: F) -> F:
     """Let kernels call `function(value, ...)` as the method of that name of `value`'s type."""
-
-    @overload(function, strict=False, jit_options=INSIDE)
-    def choose(value, *rest):  # type: ignore[no-untyped-def]
-        return getattr(value.instance_class, function.__name__)
-
+    BY_TYPE.append(function)
     return function
-
-
-class _Compiling(event.Listener):  # type: ignore[misc]
-    """Around each compilation: say so once, and let neighbouring operations share registers.
-
-    The second is off by default in the compiler; it is switched on for our kernels only.
-    """
-
-    said = False
-    nested = 0
-
-    def on_start(self, event: Any) -> None:
-        if not self._ours(event):
-            return
-        if not self.said:
-            self.said = True
-            kept = "kept for next time" if CACHE else "no folder to keep them in: set LINSEP_CACHE"
-            print(f"linsep: compiling kernels, once ({kept})", file=sys.stderr)
-        if self.nested == 0:
-            self.before, _CONFIG.SLP_VECTORIZE = _CONFIG.SLP_VECTORIZE, 1
-        self.nested += 1
-
-    def on_end(self, event: Any) -> None:
-        if not self._ours(event):
-            return
-        self.nested -= 1
-        if self.nested == 0:
-            _CONFIG.SLP_VECTORIZE = self.before
-
-    @staticmethod
-    def _ours(event: Any) -> bool:
-        return (event.data["dispatcher"].py_func.__module__ or "").startswith("linsep.")
-
-
-COMPILING = _Compiling()
-event.register("numba:compile", COMPILING)

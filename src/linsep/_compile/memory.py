@@ -1,41 +1,8 @@
 """Memory asked for ahead of its use: part of `linsep._compile`."""
 
-from typing import Any
-
-import numba
-import numpy as np
-from llvmlite import ir
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
-
-from linsep._compile.core import INSIDE
-
-
-def ask_for(builder: Any, pointer: Any, nearness: int = 3) -> None:
-    """Ask for the cache line at `pointer`, to be there when it is needed: 3 for the first cache."""
-    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-    prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(prefetch, [builder.bitcast(pointer, byte), number(0), number(nearness), number(1)])
-
 
 def fetch(array, place):  # type: ignore[no-untyped-def]
     """Ask for the cache line of the entry at `place` of the array's memory, and go on at once.
 
     In kernels; a row that is visited out of order is then there when its turn comes.
     """
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _fetch_place(typing_context, array, place):  # type: ignore[no-untyped-def]
-    def ask(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        memory = context.make_array(signature.args[0])(context, builder, args[0]).data
-        ask_for(builder, builder.gep(memory, [args[1]]), 2)  # the first cache is full of weights
-        return context.get_dummy_value()
-
-    return numba.types.void(array, numba.types.int64), ask
-
-
-@overload(fetch, jit_options=INSIDE)
-def _chooseask_for(array, place):  # type: ignore[no-untyped-def]
-    return lambda array, place: _fetch_place(array, np.int64(place))  # type: ignore[call-arg]

@@ -8,10 +8,8 @@ that the process stays small however large the copy is.
 import contextlib
 import json
 import mmap
-import shutil
 import tempfile
 import threading
-import weakref
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -58,10 +56,14 @@ class Growing:
         while rest:  # the system takes what it can
             rest = rest[self._file.write(rest) :]
 
-    def spill(self, folder: Path) -> None:
-        """From now on in a file of this folder."""
+    def spill(self, folder: Path | None) -> None:
+        """From now on in a file of this folder; without one, in a file that has no name."""
         if self._file is None:
-            self._file = (folder / self.name).open("wb", buffering=0)
+            if folder is None:
+                file: Any = tempfile.TemporaryFile(buffering=0, prefix="linsep-")  # noqa: SIM115
+            else:
+                file = (folder / self.name).open("w+b", buffering=0)
+            self._file = file
             for piece in self._pieces:
                 self._write(piece)
             self._pieces, self.held = [], 0
@@ -72,20 +74,19 @@ class Growing:
             with contextlib.suppress(OSError):
                 self._file.close()
 
-    def finish(self, folder: Path | None) -> Array:
+    def finish(self) -> Array:
         """The whole array, memory-mapped and open for changes where it is a file."""
         if self._file is None:
             if len(self._pieces) == 1:
                 return self._pieces[0]
             return np.concatenate([np.empty(0, self.dtype), *self._pieces])
-        assert folder is not None
-        self._file.close()
-        return mapped(folder / self.name, self.dtype, self.size)
+        with self._file:
+            return mapped(self._file, self.dtype, self.size)
 
 
-def mapped(path: Path, dtype: Any, size: int, mode: Any = "r+") -> Array:
+def mapped(file: Any, dtype: Any, size: int, mode: Any = "r+") -> Array:
     """A file as an array."""
-    return np.memmap(path, dtype, mode, shape=(size,)) if size else np.empty(0, dtype)
+    return np.memmap(file, dtype, mode, shape=(size,)) if size else np.empty(0, dtype)
 
 
 class Gathered:
@@ -102,15 +103,13 @@ class Gathered:
 
     def __init__(
         self, X: Any, codes: Array | None, y: Array | None, classes: Array | None,
-        maps: list[Array], folder: Path | None, temporary: bool,
+        maps: list[Array], on_disk: bool,
     ) -> None:  # fmt: skip
         self.X, self.codes, self.y, self.classes = X, codes, y, classes
-        self.on_disk = folder is not None
+        self.on_disk = on_disk
         self._maps = [one for one in maps if isinstance(one, np.memmap)]
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        if temporary and folder is not None:
-            weakref.finalize(self, shutil.rmtree, folder, True)
 
     def labels(self) -> Array:
         """One label per row."""
@@ -160,14 +159,15 @@ class Store:
     Parameters
     ----------
     memory : bytes kept in memory; more goes to disk
-    folder : where the copy is to stay; None for a temporary folder that goes with the arrays
+    folder : where the copy is to stay; None for files without names, which go with the arrays,
+        or with the process, whatever ends it
     """
 
     def __init__(self, memory: int = MEMORY, folder: Path | None = None) -> None:
-        self.memory, self.folder, self.temporary = memory, folder, folder is None
+        self.memory, self.folder = memory, folder
         self.n = 0
         self.arrays: dict[str, Growing] = {"labels": Growing("labels", np.float64)}
-        self._spilled = False
+        self.spilled = False
         if folder is not None:
             self._spill()
 
@@ -187,37 +187,33 @@ class Store:
     def _array(self, name: str, dtype: Any) -> Growing:
         if name not in self.arrays:
             self.arrays[name] = Growing(name, dtype)
-            if self._spilled:
-                assert self.folder is not None
+            if self.spilled:
                 self.arrays[name].spill(self.folder)
         return self.arrays[name]
 
     def _took(self, labels: Array) -> None:
         self.n += len(labels)
         self.arrays["labels"].add(labels)
-        if not self._spilled and sum(a.held for a in self.arrays.values()) > self.memory:
+        if not self.spilled and sum(a.held for a in self.arrays.values()) > self.memory:
             self._spill()
 
     def _spill(self) -> None:
         with _disk_errors(self.folder):
-            if self.folder is None:
-                self.folder = Path(tempfile.mkdtemp(prefix="linsep-"))
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._spilled = True
+            if self.folder is not None:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            self.spilled = True
             for array in self.arrays.values():
                 array.spill(self.folder)
 
     def close(self) -> None:
-        """Give up: remove what was written."""
+        """Give up: let go of what was written."""
         for array in self.arrays.values():
             array.close()
-        if self.folder is not None and self.temporary:
-            shutil.rmtree(self.folder, ignore_errors=True)
 
     def finish(self) -> dict[str, Array]:
         """All arrays; those on disk may be changed in place until `settle`."""
         with _disk_errors(self.folder), ThreadPoolExecutor(2) as pool:  # long copies side by side
-            found = pool.map(lambda array: array.finish(self.folder), self.arrays.values())
+            found = pool.map(Growing.finish, self.arrays.values())
             return dict(zip(self.arrays, found, strict=True))
 
 

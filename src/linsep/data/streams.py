@@ -249,11 +249,11 @@ class Chunks:
             self.source.finish(arrays, store.n, encoding)
         if labels.classes is not None:
             arrays["codes"] = _numbered(arrays.pop("labels"), labels, store)
-        if store.folder is not None and not store.temporary:
+        if store.folder is not None:
             write_manifest(store.folder, self._about(), self._found(), arrays)
-        return self._arranged(arrays, store.folder, store.temporary)
+        return self._arranged(arrays, store.spilled)
 
-    def _arranged(self, arrays: dict[str, Array], folder: Path | None, temporary: bool) -> Gathered:
+    def _arranged(self, arrays: dict[str, Array], on_disk: bool) -> Gathered:
         encoding, labels = self.encoding, self._labels
         assert labels is not None
         codes, y = arrays.get("codes"), arrays.get("labels")
@@ -266,7 +266,7 @@ class Chunks:
             X = sp.csr_array(entries, shape=(n, encoding.n_features), copy=False)
         else:
             X = arrays["rows"].reshape(n, -1)
-        return Gathered(X, codes, y, labels.classes, list(arrays.values()), folder, temporary)
+        return Gathered(X, codes, y, labels.classes, list(arrays.values()), on_disk)
 
     def _about(self) -> dict[str, Any]:
         """What a kept copy must agree with to be used again."""
@@ -291,7 +291,7 @@ class Chunks:
         classes = found["classes"]
         self._labels = Labels(None if classes is None else np.array(classes), None)
         self._n = found["n_rows"]
-        return self._arranged(arrays, self.cache, False)
+        return self._arranged(arrays, True)
 
     def _found(self) -> dict[str, Any]:
         """What the pass over all rows has settled, as plain values."""
@@ -391,8 +391,8 @@ def _numbered(stored: Array, labels: Labels, store: Store) -> Array:
     from linsep.data.store import Growing
 
     codes = Growing("codes", np.int32)
-    if store.folder is not None:
+    if store.spilled:
         codes.spill(store.folder)
     for part in blocks(stored):
         codes.add(labels.codes(np.asarray(stored[part])))
-    return codes.finish(store.folder)
+    return codes.finish()

@@ -7,14 +7,12 @@ a line; whether they count from zero or one is settled once for all rows, never 
 import re
 import threading
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep import _machine
 from linsep.data.bad_rows import BadRow
 from linsep.data.chunks import read_in_order
 from linsep.data.packed import PIECE, open_plain, unpacking, whole_lines
@@ -83,18 +81,11 @@ def _room(n: int) -> _Room:
     return found
 
 
-@cache
 def _parser() -> Any:
-    """The kernel `parse`, by its kept machine code where possible: without the compiler."""
+    """The kernel `parse`."""
+    from linsep.data.svmlight_lines import parse
 
-    def compile() -> tuple[Any, tuple[str, bytes] | None]:
-        from linsep._compile import object_code
-        from linsep.data.svmlight_lines import parse
-
-        return parse, object_code(parse, _Room(64).arrays(np.zeros(10, np.int64)))
-
-    names = ("svmlight.py", "svmlight_lines.py", "decimals.py")
-    return _machine.runner(tuple(f"data/{name}" for name in names), compile)
+    return parse
 
 
 def parse_piece(piece: bytes) -> Part:

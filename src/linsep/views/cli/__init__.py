@@ -4,10 +4,13 @@ Data go to stdout, everything else to stderr. Commands load on first use, and wh
 inside them, so that `linsep --help` brings in neither the compiler nor scikit-learn.
 """
 
+import atexit
 import os
 import sys
+import threading
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import NoReturn
 
 import click
 
@@ -49,26 +52,52 @@ def _told(problem: Exception) -> str:
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     _face.own_process = True
+    _leave(_run())
+
+
+def _run() -> int:
+    """The exit code of the command."""
     try:
         group(standalone_mode=False)
+    except SystemExit as asked:
+        return asked.code if isinstance(asked.code, int) else FAILURE if asked.code else 0
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
-        sys.exit(INTERRUPTED)
+        return INTERRUPTED
     except click.ClickException as problem:
         problem.show()
-        sys.exit(problem.exit_code)
+        return problem.exit_code
     except DataError as problem:
         click.echo(f"Error: {_told(problem)}", err=True)
-        sys.exit(BAD_DATA)
+        return BAD_DATA
     except ModelFileError as problem:
         click.echo(f"Error: {problem}", err=True)
-        sys.exit(BAD_MODEL)
+        return BAD_MODEL
     except ParameterError as problem:
         click.echo(f"Error: {_told(problem)}", err=True)
-        sys.exit(USAGE)
+        return USAGE
     except LinsepError as problem:
         click.echo(f"Error: {problem}", err=True)
-        sys.exit(FAILURE)
+        return FAILURE
     except BrokenPipeError:
         sys.stderr.close()  # the reader left; there is nobody to tell
         os._exit(0)  # closing stdout at exit would complain once more
+    return 0
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process: all that was written is out, all that is temporary is gone.
+
+    What is left of the interpreter's own end is to take memory apart piece by piece, a quarter of
+    a second after some fits; the system takes it back at once. Threads still at work keep the long
+    way, which waits for them.
+    """
+    if any(one.is_alive() and not one.daemon for one in threading.enumerate()[1:]):
+        sys.exit(code)
+    try:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:  # a full disk, a closed pipe: the long way tells of it
+        sys.exit(code)
+    os._exit(code)

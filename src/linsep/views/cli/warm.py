@@ -78,11 +78,11 @@ def _begin(told: Any) -> None:
     global _queue
     import signal
 
-    from linsep import _compile
+    from linsep._compile.compiler import COMPILING
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits ends this one
     _queue = told
-    _compile.COMPILING.said = True  # the bar says it
+    COMPILING.said = True  # the bar says it
 
 
 def _compile_kind(names: tuple[str, ...], dtype: str, sparse: bool) -> None:
