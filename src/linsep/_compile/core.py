@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 SAFE_FAST_MATH = frozenset({"reassoc", "contract", "nsz", "arcp"})
 # For what only kernels call: no entrance for the interpreter, and no call left in machine code.
 INSIDE: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-FEW = 1000
+FEW = 10_000
 """Calls after which the compiler is worth its import: it hands over arguments ten times faster."""
 
 
