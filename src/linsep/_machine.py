@@ -60,8 +60,8 @@ def cache_base() -> Path:
 def kinds(given: tuple[Any, ...]) -> str:
     """The types of arguments, as the compiler tells them apart; nothing where one has no name.
 
-    >>> kinds((np.zeros((2, 3)), 1, (True, 0.5)))
-    'float64[2C],int64,(bool,float64)'
+    >>> kinds((np.zeros((2, 3)), 1, (True, 0.5), None))
+    'float64[2C],int64,(bool,float64),nothing'
     """
     found = [_kind(one) for one in given]
     return ",".join(found) if all(found) else ""
@@ -79,6 +79,8 @@ def _kind(value: Any) -> str:
         parts = [_kind(one) for one in value]
         name = "" if type(value) is tuple else f"{type(value).__module__}.{type(value).__name__}"
         return f"{name}({','.join(parts)})" if all(parts) else ""
+    if value is None:
+        return "nothing"
     if type(value) in (float, np.float64):
         return "float64"
     if type(value) in (bool, np.bool_):
@@ -202,7 +204,7 @@ def _add_types(value: Any, types: list[Any]) -> None:
         for one in value:
             _add_types(one, types)
     else:
-        types.append(NUMBERS[_kind(value)])
+        types.append(ctypes.c_void_p if value is None else NUMBERS[_kind(value)])
 
 
 def _add_values(value: Any, flat: list[Any]) -> None:

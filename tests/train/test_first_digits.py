@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 
 from linsep import PassiveAggressive, Perceptron
 from linsep.train import weights
-from linsep.train.short import NO_SHORT
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_weights_are_many():
+    """First digits are kept of large weights only; here they are of any."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weights, "LARGE", 0)
+        yield
 
 
 def text(n, d, K, seed, dtype=np.float64):
@@ -23,7 +30,7 @@ def text(n, d, K, seed, dtype=np.float64):
 
 def by_all_digits(learner, X, y):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weights, "shortened", lambda W, classes, radius: NO_SHORT)
+        patch.setattr(weights, "LARGE", np.inf)
         return learner.fit(X, y)
 
 

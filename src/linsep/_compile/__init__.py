@@ -10,7 +10,7 @@ ahead. Outside kernels they are plain Python.
 """
 
 from linsep._compile.bits import high_product, leading_zeros, trailing_zeros, upper_half, whole
-from linsep._compile.core import CACHE, by_type, exact, exact_inner, inner, kernel
+from linsep._compile.core import CACHE, by_type, exact, exact_inner, inner, kernel, piece
 from linsep._compile.lanes import weighted_add, weighted_sum
 from linsep._compile.memory import fetch
 
@@ -24,6 +24,7 @@ __all__ = [
     "inner",
     "kernel",
     "leading_zeros",
+    "piece",
     "trailing_zeros",
     "upper_half",
     "weighted_add",

@@ -116,7 +116,7 @@ def _kind(one: Any) -> str:
         made = getattr(one, "instance_class", None)
         name = "" if made is None else f"{made.__module__}.{made.__name__}"
         return f"{name}({','.join(parts)})" if all(parts) else ""
-    return _number(one) or ""
+    return "nothing" if isinstance(one, types.NoneType) else _number(one) or ""
 
 
 def _number(one: Any) -> str | None:

@@ -65,6 +65,15 @@ def inner(function: F) -> F:
     return cast(F, Kernel(function, SAFE_FAST_MATH, forceinline=True))
 
 
+def piece(function: F) -> F:
+    """`kernel` that is copied into the kernels that call it, before these are compiled.
+
+    Cheaper to compile than `inner`, which is compiled by itself and once more in each caller, and
+    what is rounded where depends on the caller alone. For what has one caller or two.
+    """
+    return cast(F, Kernel(function, SAFE_FAST_MATH, inline="always"))
+
+
 def exact(function: F) -> F:
     """`kernel` whose arithmetic is done as written: for code that proves its last bit right."""
     return cast(F, Kernel(function, frozenset()))

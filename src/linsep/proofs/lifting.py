@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
+from linsep._compile import kernel, piece
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -46,11 +46,13 @@ def residues(A: Array, p: int) -> Floats:
 
 
 @kernel
-def _eliminate(B, p, rows, columns):  # type: ignore[no-untyped-def]
-    """Gaussian elimination modulo p; writes pivot rows and columns, returns the rank."""
+def _eliminate(B, p, order, rows, columns):  # type: ignore[no-untyped-def]
+    """Gaussian elimination modulo p; writes pivot rows and columns, returns the rank.
+
+    `order` numbers the rows, and is left in the order in which they were taken.
+    """
     m, d = B.shape
     inverse_p = 1.0 / p
-    order = np.arange(m)
     rank = 0
     for j in range(d):
         found = -1
@@ -69,14 +71,14 @@ def _eliminate(B, p, rows, columns):  # type: ignore[no-untyped-def]
             row = order[i]
             if B[row, j] != 0.0:
                 f = _reduce(B[row, j] * scale, p, inverse_p)
-                _subtract(B[row], B[top], f, p, inverse_p, j)
+                _subtract(B, row, top, f, p, inverse_p, j)
         rank += 1
         if rank == m:
             break
     return rank
 
 
-@kernel
+@piece
 def _inverse(a, p):  # type: ignore[no-untyped-def]
     """a⁻¹ mod p by Euclid's algorithm."""
     r0, r1 = int(p), int(a)
@@ -88,7 +90,7 @@ def _inverse(a, p):  # type: ignore[no-untyped-def]
     return float(t0 % int(p))
 
 
-@kernel
+@piece
 def _reduce(x, p, inverse_p):  # type: ignore[no-untyped-def]
     """x mod p for whole x below 2^52: the quotient may be one off, which is put right."""
     r = x - math.floor(x * inverse_p) * p
@@ -99,15 +101,15 @@ def _reduce(x, p, inverse_p):  # type: ignore[no-untyped-def]
     return r
 
 
-@kernel
-def _subtract(row, top, f, p, inverse_p, start):  # type: ignore[no-untyped-def]
-    """row ← row - f·top mod p"""
+@piece
+def _subtract(B, row, top, f, p, inverse_p, start):  # type: ignore[no-untyped-def]
+    """B[row] ← B[row] - f·B[top] mod p, from column `start` on"""
     g = p - f
-    for j in range(start, row.shape[0]):
-        x = row[j] + g * top[j]
+    for j in range(start, B.shape[1]):
+        x = B[row, j] + g * B[top, j]
         r = x - math.floor(x * inverse_p) * p
         r = r + p if r < 0.0 else r
-        row[j] = r - p if r >= p else r
+        B[row, j] = r - p if r >= p else r
 
 
 @kernel
@@ -131,7 +133,7 @@ def _invert(B, p):  # type: ignore[no-untyped-def]
             B[j, k] = _reduce(B[j, k] * scale, p, inverse_p)
         for i in range(n):
             if i != j and B[i, j] != 0.0:
-                _subtract(B[i], B[j], B[i, j], p, inverse_p, j)
+                _subtract(B, i, j, B[i, j], p, inverse_p, j)
     return True
 
 
@@ -147,7 +149,7 @@ def pivots(A: Array) -> tuple[Array, Array]:
     p = prime_for(max(A.shape))
     size = min(A.shape)
     rows, columns = np.empty(size, np.int64), np.empty(size, np.int64)
-    rank = _eliminate(residues(A, p), float(p), rows, columns)
+    rank = _eliminate(residues(A, p), float(p), np.arange(len(A)), rows, columns)
     return rows[:rank], columns[:rank]
 
 

@@ -76,15 +76,17 @@ def _independent(rows: Floats, x: Floats) -> Floats:
     solved = solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
     relations[order[:rank]] = -solved
     relations[order[rank:], np.arange(n - rank)] = 1.0
-    _walk(relations, x)
+    _walk(relations, x, np.ones(n, np.bool_))
     return np.asarray(x / lengths)
 
 
 @kernel
-def _walk(relations, x):  # type: ignore[no-untyped-def]
-    """Move x along each relation until an entry vanishes; later relations leave it at zero."""
+def _walk(relations, x, active):  # type: ignore[no-untyped-def]
+    """Move x along each relation until an entry vanishes; later relations leave it at zero.
+
+    `active` marks the entries that have not vanished.
+    """
     n, count = relations.shape
-    active = np.ones(n, np.bool_)
     for k in range(count):
         largest = 0.0
         for i in range(n):

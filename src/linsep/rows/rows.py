@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import by_type, fetch, inner, kernel, upper_half, weighted_sum, whole
+from linsep._compile import by_type, fetch, inner, piece, upper_half, weighted_sum, whole
 from linsep.data.arrays import frozen
 from linsep.data.pages import widened
 
@@ -25,7 +25,7 @@ WIDEST = 24
 """The most classes that one visit to a sparse entry serves."""
 
 
-@kernel
+@piece
 def _all(data, indices, start, stop, W, s):
     """s ← Σ x · W[j] over the entries of one row."""
     k = 0
@@ -45,7 +45,7 @@ def _all(data, indices, start, stop, W, s):
         weighted_sum(data, indices, start, stop, W, k, 4, s)
 
 
-@kernel
+@piece
 def _one(data, indices, start, stop, W):
     """Σ x · W[j, 0] over the entries of one row."""
     s = W.dtype.type(0)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import exact, kernel
+from linsep._compile import exact, kernel, piece
 from linsep.rows.rows import Rows, add_to
 
 Array = npt.NDArray[Any]
@@ -37,7 +37,7 @@ NOTHING = blank(0, 0)
 NO_SUMS = np.empty((0, 0))
 
 
-@kernel
+@piece
 def note(log, i, a, seen, bias, ub):  # type: ignore[no-untyped-def]
     """Write down that wₖ received aₖ times row i at presentation t = `seen`."""
     place = log.made[0]

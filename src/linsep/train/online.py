@@ -6,7 +6,7 @@ with u ← u + t·(correction) at presentation t, the mean of all weights after 
 w − u/T, so that averaging costs one more addition per *mistake*, sparse where the row is sparse.
 """
 
-from linsep._compile import kernel
+from linsep._compile import kernel, piece
 from linsep.rows.draft import drafted, guess, off, reach
 from linsep.rows.rows import add, add_to, count, dot, scores, sketch, square
 from linsep.train.averages import note
@@ -19,7 +19,7 @@ TALLY = 8
 LAST, AVERAGE, POCKET = range(3)
 
 
-@kernel
+@piece
 def copy_into(best, w, b):
     """best ← (w, b), entry by entry.
 
@@ -31,7 +31,7 @@ def copy_into(best, w, b):
         best[w.shape[0] + k] = b[k]
 
 
-@kernel
+@piece
 def copy_all_into(best, W, b):
     """best ← (W, b), row after row."""
     m = 0
@@ -99,7 +99,7 @@ def present(
     return position
 
 
-@kernel
+@piece
 def correct(rule, rows, i, c, bias, pace, s, a):
     """a ← what each class must receive of row i of class c in a whole step, given its scores s.
 
@@ -130,30 +130,33 @@ def correct(rule, rows, i, c, bias, pace, s, a):
     return spread(rule, s, c, squared, pace, a), int(not z > 0.0), charge
 
 
-@kernel
-def ahead(rule, rows, i, s, b, c, V, reach, radius):
-    """Whether class c outscores all others beyond doubt, by the scores s of V."""
-    entries = count(rows, i)
-    own = -1.0
-    for k in range(b.shape[0]):
-        if k != c:
-            z = (s[c] + b[c]) - (s[k] + b[k]) - 1e-15 * (abs(b[c]) + abs(b[k]))
-            if wrong(rule, z - doubt(entries) * (reach[c] + reach[k])):
-                own = closer(rows, i, V, c, reach, radius) if own < 0.0 else own
-                if wrong(rule, z - own - closer(rows, i, V, k, reach, radius)):
-                    return False
+@piece
+def ahead(rule, rows, i, s, b, c, short):
+    """Whether class c outscores all others beyond doubt, by the scores s of first digits."""
+    near, k = doubt(count(rows, i)), 0
+    own = -1.0  # the doubt about class c itself, once it is needed
+    while k < b.shape[0]:
+        z = (s[c] + b[c]) - (s[k] + b[k]) - 1e-15 * (abs(b[c]) + abs(b[k]))
+        if k != c and wrong(rule, z - near * (short.reach[c] + short.reach[k])):
+            off = closer(rows, i, c if own < 0.0 else k, near, short)
+            if own < 0.0:
+                own = off
+                continue
+            if wrong(rule, z - own - off):
+                return False
+        k += 1
     return True
 
 
-@kernel
-def aside(rule, rows, i, s, b, own, V, reach, radius):
+@piece
+def aside(rule, rows, i, s, b, own, short):
     """Whether the own class scores above zero, and all others below, beyond doubt."""
-    entries = count(rows, i)
+    near = doubt(count(rows, i))
     for k in range(b.shape[0]):
         z = s[k] + b[k]
         z = (z if k == own else -z) - 1e-15 * abs(b[k])
-        if wrong(rule, z - doubt(entries) * reach[k]) and wrong(
-            rule, z - closer(rows, i, V, k, reach, radius)
+        if wrong(rule, z - near * short.reach[k]) and wrong(
+            rule, z - closer(rows, i, k, near, short)
         ):
             return False
     return True
@@ -162,20 +165,20 @@ def aside(rule, rows, i, s, b, own, V, reach, radius):
 @kernel
 def present_classes(
     rule, rows, codes, scale, order, start, limit, bias, keep, W, b, log, ub, best, tally, s, a,
-    wide, V, reach, radius,
+    wide, short,
 ):  # fmt: skip
     """`present` for several classes by Kesler's construct; one visit to a row serves them all.
 
-    Rows are first scored by V, the first digits of W, if there is a reach: see `short`.
+    Rows are first scored by the first digits of W, where these are kept: see `Short`.
     """
     K = b.shape[0]
     position = order.shape[0]
     updates = 0
     for p in range(start, order.shape[0]):
         i, c = order[p], codes[order[p]]
-        if reach.shape[0] > 0:
-            sketch(rows, i, V, wide)
-            if ahead(rule, rows, i, wide, b, c, V, reach, radius):
+        if short is not None and short.reach.shape[0] > 0:
+            sketch(rows, i, short.V, wide)
+            if ahead(rule, rows, i, wide, b, c, short):
                 tally[RUN] += 1.0
                 tally[SEEN] += 1.0
                 continue
@@ -195,7 +198,8 @@ def present_classes(
             move(rows, i, a, bias, W, b)
             if keep == AVERAGE:
                 note(log, i, a, tally[SEEN], bias, ub)
-            follow(rows, i, a, wide, W, V, reach, radius)
+            if short is not None and short.reach.shape[0] > 0:
+                follow(rows, i, a, wide, W, short)
             tally[ROW] = i
             tally[RUN] = 0.0
             tally[UPDATES] += corrections
@@ -212,7 +216,7 @@ def present_classes(
     return position
 
 
-@kernel
+@piece
 def move(rows, i, a, bias, W, b):
     """wₖ ← wₖ + aₖx for every class."""
     for k in range(b.shape[0]):
@@ -224,20 +228,20 @@ def move(rows, i, a, bias, W, b):
 @kernel
 def present_rivals(
     rule, rows, codes, first, scale, order, start, limit, bias, keep, W, b, log, ub, tally, s, a,
-    wide, V, reach, radius,
+    wide, short,
 ):  # fmt: skip
     """`present` for the classes first, first + 1, ..., each against all others.
 
-    Rows are first scored by V, the first digits of W, if there is a reach: see `short`.
+    Rows are first scored by the first digits of W, where these are kept: see `Short`.
     """
     position = order.shape[0]
     updates = 0
     for p in range(start, order.shape[0]):
         i = order[p]
         own = codes[i] - first
-        if reach.shape[0] > 0:
-            sketch(rows, i, V, wide)
-            if aside(rule, rows, i, wide, b, own, V, reach, radius):
+        if short is not None and short.reach.shape[0] > 0:
+            sketch(rows, i, short.V, wide)
+            if aside(rule, rows, i, wide, b, own, short):
                 tally[SEEN] += 1.0
                 continue
         scores(rows, i, W, wide)
@@ -258,7 +262,8 @@ def present_rivals(
             move(rows, i, a, bias, W, b)
             if keep == AVERAGE:
                 note(log, i, a, tally[SEEN], bias, ub)
-            follow(rows, i, a, wide, W, V, reach, radius)
+            if short is not None and short.reach.shape[0] > 0:
+                follow(rows, i, a, wide, W, short)
             tally[ROW] = i
             tally[UPDATES] += found
             updates += 1

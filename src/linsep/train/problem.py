@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.data.arrays import sum_of_squares
+from linsep.data.arrays import frozen, sum_of_squares
 from linsep.data.chunks import spans, sum_over, threads
 from linsep.data.pages import Behind
 from linsep.data.sample_digest import sample_digest
@@ -151,7 +151,8 @@ class Problem:
         """Raise where scores of these weights could leave the range of floats."""
         limit = float(np.finfo(W.dtype).max)
         # No BLAS here: its threads would wait for more work in a loop, and take the core of ours.
-        length = np.sqrt(max(sum_of_squares(W.reshape(-1)), sum_of_squares(b)))  # |⟨w, x⟩| ≤ ‖w‖‖x‖
+        squares = [float(sum_of_squares(frozen(part))) for part in (W.reshape(-1), b)]
+        length = np.sqrt(max(squares))  # |⟨w, x⟩| ≤ ‖w‖‖x‖
         if length < np.sqrt(limit):
             return  # rows are shorter than that by `check_rows`
         largest = np.max([W.max(), -W.min(), b.max(), -b.min()])

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel, upper_half
-from linsep.rows.rows import aligned, breadth, count, shorten, square
+from linsep._compile import kernel, piece, upper_half
+from linsep.rows.rows import aligned, breadth, shorten, square
 from linsep.train.problem import NO_WEIGHTS
 
 Array = npt.NDArray[Any]
@@ -40,7 +40,7 @@ def shortened(W: Array, classes: int, radius: float) -> Short:
     return Short(V, np.where(reach < 1e37, reach, np.inf), radius)
 
 
-@kernel
+@piece
 def doubt(entries):  # type: ignore[no-untyped-def]
     """How far ⟨v, x⟩ in float32 can be from ⟨w, x⟩, as a share of ‖w‖ max‖x‖: see `follow`.
 
@@ -49,17 +49,17 @@ def doubt(entries):  # type: ignore[no-untyped-def]
     return 0.00391 + 6.2e-8 * (entries + 8)
 
 
-@kernel
-def closer(rows, i, V, k, reach, radius):  # type: ignore[no-untyped-def]
+@piece
+def closer(rows, i, k, near, short):  # type: ignore[no-untyped-def]
     """How far ⟨vₖ, xᵢ⟩ in float32 can be from ⟨wₖ, xᵢ⟩, from the products themselves.
 
     Each digit lost is lost in proportion to |vⱼxⱼ|, and most weights have no part in a row: ten
     times closer than Cauchy-Schwarz. What follows the sum is for numbers too small for float32.
     """
-    if not (reach[k] < np.inf and radius > 1e-15):
+    if not (short.reach[k] < np.inf and short.radius > 1e-15):
         return np.inf
-    exact = breadth(rows, i, V, k) + 1e-30 * (1.0 + radius)
-    return doubt(count(rows, i)) * exact + 1e-12 * reach[k]
+    exact = breadth(rows, i, short.V, k) + 1e-30 * (1.0 + short.radius)
+    return near * exact + 1e-12 * short.reach[k]
 
 
 @kernel
@@ -71,18 +71,17 @@ def shorten_all(W, V, squares):  # type: ignore[no-untyped-def]
             squares[k] += float(W[j, k]) * float(W[j, k])
 
 
-@kernel
-def follow(rows, i, a, was, W, V, reach, radius):  # type: ignore[no-untyped-def]
+@piece
+def follow(rows, i, a, was, W, short):  # type: ignore[no-untyped-def]
     """After wₖ ← wₖ + aₖx: V follows W, and reachₖ stays at least ‖wₖ‖R; `was` has ⟨wₖ, x⟩ before.
 
     Beyond the range of float32 nothing is clear: reachₖ is infinite.
     """
-    if reach.shape[0] == 0:
-        return
+    reach, radius = short.reach, short.radius
     squared = square(rows, i)
     for k in range(a.shape[0]):
         if a[k] != 0.0:
-            shorten(rows, i, W, V, k)
+            shorten(rows, i, W, short.V, k)
             before, step = (reach[k] / radius) ** 2, a[k] * a[k] * squared
             turn = 2.0 * a[k] * was[k]  # ‖w + ax‖² = ‖w‖² + 2a⟨w, x⟩ …
             lost = 2.5e-7 * (before + abs(turn) + step)  # more than rounding can lose

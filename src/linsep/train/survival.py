@@ -39,11 +39,12 @@ def outlive(rows, codes, scale, order, bias, W, b, wide, s, a, votes, where, whe
         if found == 0:
             votes[0] += share  # cₙ ← cₙ + 1
             continue
-        a *= share
+        for k in range(a.shape[0]):
+            a[k] *= share
+            steps[written, k] = a[k]
         move(rows, i, a, bias, W, b)  # wₙ₊₁ ← wₙ + yx
         where[written] = i
         when[written] = p
-        steps[written] = a
         survived[written] = votes[0]
         votes[0] = 0.0  # cₙ₊₁ ← 0
         written += 1
@@ -201,7 +202,8 @@ def _count(K, where, steps, survival, bias, s, counted):  # type: ignore[no-unty
     `linsep.model.expansion.Votes` does the same without the compiler, bit by bit.
     """
     for x in range(K.shape[0]):
-        s[:] = 0.0
+        for k in range(s.shape[0]):
+            s[k] = 0.0
         for m in range(where.shape[0]):
             product = K[x, where[m]] + bias
             for k in range(s.shape[0]):

@@ -35,6 +35,7 @@ from linsep.train.trace import EVERY, Trace
 
 Array = npt.NDArray[Any]
 Blocks = Iterable[tuple[Block, Order]]
+LARGE = 1 << 20  # bytes of sparse weights: fewer are near enough not to need their first digits
 KEEPS = {"last": LAST, "average": AVERAGE, "pocket": POCKET}
 
 
@@ -86,7 +87,7 @@ class Weights:
         """Note what has to be known of the rows."""
         self.total = problem.total
         several = self.sparse and self.W.shape[1] > 1
-        worth_it = several and problem.entries > self.W.size // 8
+        worth_it = several and self.W.nbytes > LARGE and problem.entries > self.W.size // 8
         self._radius = problem.radius if worth_it else 0.0
         self.rest()
 
@@ -194,7 +195,6 @@ class Weights:
         limit: int,
     ) -> int:
         rows, labels = block.rows, block.codes
-        short = self._short or NO_SHORT
         if self.binary:
             draft = self.draft.part(block.start, block.start + len(labels))
             return online.present(
@@ -202,6 +202,7 @@ class Weights:
                 self.W.reshape(-1), self.b, self._U.reshape(-1), self.ub, self.best, self.tally,
                 self.s, self.a,
             )  # fmt: skip
+        short = (self._short or NO_SHORT) if self._radius > 0.0 else None
         log = NOTHING
         if self._averages is not None:
             log, limit = self._averages.log(rows), min(limit, self._averages.room)
@@ -209,12 +210,12 @@ class Weights:
             return online.present_rivals(
                 rule, rows, labels, self.plane, scale, order, position, limit, self.bias,
                 self.keep, self.W, self.b, log, self.ub, self.tally, self.s, self.a, self.wide,
-                *short,
+                short,
             )  # fmt: skip
         return online.present_classes(
             rule, rows, labels, scale, order, position, limit, self.bias, self.keep,
             self.W, self.b, log, self.ub, self.best, self.tally, self.s, self.a, self.wide,
-            *short,
+            short,
         )  # fmt: skip
 
     def minibatch(
