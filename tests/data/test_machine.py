@@ -135,11 +135,11 @@ def test_arguments_of_other_types_have_other_names():
     still.flags.writeable = False
     others = [
         (x,), (x.astype("f4"),), (x[::2],), (still,), (x.reshape(2, 3),), (x.reshape(2, 3).T,),
-        (x, 1), (x, 1.0), (x, True), (x, np.int32(1)), (x, (1, 1)), (x, 1, 1),
+        (x, 1), (x, 1.0), (x, True), (x, np.int32(1)), (x, (1, 1)), (x, 1, 1), (x, None),
     ]  # fmt: skip
     assert len({_machine.kinds(given) for given in others}) == len(others)
     assert _machine.kinds((x, 1, 0.5)) == _machine.kinds((still + 1, np.int64(7), np.float64(2)))
-    odd = [("text",), (None,), ([1],), (x.astype(">f8"),), (1 << 70,), (x.astype(object),)]
+    odd = [("text",), ([1],), (x.astype(">f8"),), (1 << 70,), (x.astype(object),)]
     assert [_machine.kinds(given) for given in odd] == [""] * len(odd)
 
 
