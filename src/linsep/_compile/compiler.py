@@ -10,6 +10,7 @@ from numba.core import event, types
 from numba.extending import overload
 from numba.np.numpy_support import as_dtype
 
+from linsep._compile import address_code as address_code
 from linsep._compile import bit_code as bit_code
 from linsep._compile import lane_code as lane_code
 from linsep._compile import memory_code as memory_code

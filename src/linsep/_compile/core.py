@@ -104,6 +104,10 @@ class Kernel:
                 return run(*given)
         return self.compiled(*given, **named)
 
+    def at_hand(self, *given: Any) -> bool:
+        """Whether a call with such arguments does not have to import the compiler."""
+        return not _alone() or self._found(given) is not None
+
     def _found(self, given: tuple[Any, ...]) -> Any:
         """The function for such arguments, by machine code kept before."""
         kinds = _machine.kinds(given)

@@ -8,7 +8,7 @@ reader happens to deliver can change a bit of the result.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from numbers import Integral
@@ -102,34 +102,58 @@ def in_order(
 
 
 def read_in_order(
-    function: Callable[[Any], T], pieces: Iterable[Any], n_jobs: int | None = None
+    function: Callable[..., T],
+    pieces: Iterable[Any],
+    n_jobs: int | None = None,
+    beside: Sequence[Iterable[Any]] = (),
 ) -> Iterator[T]:
     """`in_order` for pieces that cost something to get: the threads get them too, one at a time.
 
     What getting or working on a piece raises is raised in its place, after the pieces before it.
+    `beside` are further sources, with as many pieces: `function` gets one of each. Different
+    threads get pieces of different sources at the same time.
     """
     workers = threads(n_jobs)
-    source = enumerate(pieces)
+    sources = [iter(one) for one in (pieces, *beside)]
     if workers == 1:
-        yield from (function(piece) for _, piece in source)
+        yield from map(function, *sources)
         return
-    lock = Lock()
+    locks = [Lock() for _ in sources]
     done = 0  # pieces that were got
 
-    def turn() -> tuple[int, T | None, BaseException | None]:
+    def got() -> tuple[int, list[Any]]:
+        """The number of the next piece, and it from every source; -1 where there is none."""
         nonlocal done
-        with lock:
-            number = done
-            try:
-                _, piece = next(source, (0, lock))
-            except BaseException as problem:
-                done += 1
-                return number, None, problem
-            if piece is lock:  # no more
-                return -1, None, None
-            done += 1
+        found: list[Any] = []
+        number = -1
+        held = locks[0]
+        held.acquire()
         try:
-            return number, function(piece), None
+            for place, source in enumerate(sources):
+                if place:  # nobody overtakes: the next lock is taken before this one is let go
+                    locks[place].acquire()
+                    held.release()
+                    held = locks[place]
+                else:
+                    number, done = done, done + 1
+                piece = next(source, locks)
+                if piece is locks:
+                    return -1, []
+                found.append(piece)
+            return number, found
+        except BaseException as problem:
+            return number, [problem]
+        finally:
+            held.release()
+
+    def turn() -> tuple[int, T | None, BaseException | None]:
+        number, found = got()
+        if number < 0:
+            return -1, None, None
+        if isinstance(found[-1], BaseException):
+            return number, None, found[-1]
+        try:
+            return number, function(*found), None
         except BaseException as problem:
             return number, None, problem
 

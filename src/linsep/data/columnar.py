@@ -1,21 +1,31 @@
 """Parquet and Feather files, a batch of rows at a time, by pyarrow."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep.data.bad_rows import BadRow
-from linsep.data.chunks import read_in_order
+from linsep.data.chunks import read_in_order, threads
 from linsep.data.encoding import Texts
 from linsep.data.pages import trim
-from linsep.data.table_part import TablePart, from_arrow
+from linsep.data.table_part import (
+    Columns,
+    Dictionaries,
+    Making,
+    TablePart,
+    from_arrow,
+    wrong_cells,
+)
 from linsep.errors import DataError, ParameterError
 
 BATCH = 1 << 21  # bytes of rows, about
-TRIMMED = 4  # batches after which freed memory is given back
-BUFFER = 1 << 18  # bytes of a column read together, in the place of all it has in a row group
+BUFFER = 1 << 16  # bytes of a column read together, in the place of all it has in a row group
+TRIMMED = 64  # batches after which freed memory is given back
+CODE = 3  # bytes of a text's code: columns that take no more are read as codes
+LOOKED_AT = 16  # row groups whose sizes are taken for those of all
+NEVER = 1 << 40
 
 
 def arrow_of(path: Path) -> Any:
@@ -57,9 +67,9 @@ def parts(
     kinds: dict[str, str],
     required: frozenset[str] = frozenset(),
     n_jobs: int | None = None,
-    then: Callable[[TablePart], TablePart] | None = None,
+    make: Making | None = None,
 ) -> Iterator[TablePart]:
-    """The rows of a file; bad rows are numbered from 0. `then` is done to each part in a thread."""
+    """The rows of a file; bad rows are numbered from 0."""
     pa = arrow_of(path)
     wanted = {name: kind.partition(":")[0] for name, kind in kinds.items() if kind != "drop"}
     with _opened(path) as file:
@@ -69,40 +79,119 @@ def parts(
             raise DataError(
                 f"{path} has no column {absent[0]!r}; there are {', '.join(there[:20])}."
             )
+        texts = Dictionaries()
         start = 0
+
+        def read(*batches: Any) -> TablePart:
+            part = _part(batches, wanted, texts)
+            if make is not None and part.n:
+                make(part.columns)
+            checked = _checked(part, required)
+            if make is not None and checked is not part and checked.n:
+                make(checked.columns)
+            checked.columns.slim()
+            return checked
+
+        first, *others = _batches(path, file, wanted, threads(n_jobs))
         try:
-
-            def read(batch: Any) -> TablePart:
-                part = _part(batch, wanted, required)
-                return part if then is None else then(part)
-
-            for part in read_in_order(read, _batches(file, list(wanted)), n_jobs):
+            for part in read_in_order(read, first, n_jobs, others):
                 yield part._replace(bad=[row.moved(start) for row in part.bad])
                 start += part.lines
         except (pa.ArrowException, OSError) as problem:
             raise DataError(f"{path} cannot be read after row {start}: {problem}.") from None
 
 
-def _part(batch: Any, wanted: dict[str, str], required: frozenset[str]) -> TablePart:
-    columns = {
-        name: from_arrow(name, batch.column(batch.schema.get_field_index(name)), kind)
-        for name, kind in wanted.items()
-    }
-    return _checked(columns, batch.num_rows, required)
+def _part(batches: tuple[Any, ...], wanted: dict[str, str], texts: Dictionaries) -> TablePart:
+    cells = {name: column for batch in batches
+             for name, column in zip(batch.schema.names, batch.columns, strict=True)}  # fmt: skip
+    columns = {name: from_arrow(name, cells[name], kind, texts) for name, kind in wanted.items()}
+    n = batches[0].num_rows
+    return TablePart(Columns(columns), n, [], n)
 
 
-def _batches(file: Any, names: list[str]) -> Iterator[Any]:
-    size = max(1 << 10, min(1 << 15, BATCH // (8 * max(1, len(names)))) >> 10 << 10)  # rows
-    if hasattr(file, "iter_batches"):
-        for number, batch in enumerate(file.iter_batches(size, columns=names)):
-            yield batch
-            if number % TRIMMED == TRIMMED - 1:
-                trim()
-        return
+def _batches(path: Path, file: Any, wanted: dict[str, str], readers: int) -> list[Iterator[Any]]:
+    """Batches of the same rows: some of the columns by each reader."""
+    size = max(1 << 10, min(1 << 15, BATCH // (8 * max(1, len(wanted)))) >> 10 << 10)  # rows
+    if not hasattr(file, "iter_batches"):
+        return [_slices(file, list(wanted), size)]
+    stored, rows = _stored(file, list(wanted))
+    coded = [n for n, kind in wanted.items() if kind != "number" and stored[n].codes <= CODE * rows]
+    lots = _lots({name: one.packed + rows for name, one in stored.items()}, readers)
+    files = [_parquet(path, coded, file.metadata) for _ in lots]
+    return [_even(one.iter_batches(size, columns=lot, use_threads=False), size)
+            for one, lot in zip(files, lots, strict=True)]  # fmt: skip
+
+
+def _even(batches: Iterator[Any], size: int) -> Iterator[Any]:
+    """Batches of `size` rows each: where the dictionary of texts changes, pyarrow cuts them."""
+    waiting: list[Any] = []
+    held = 0
+    for number, batch in enumerate(batches):
+        if number % TRIMMED == TRIMMED - 1:
+            trim()  # each thread has memory of its own that it keeps
+        while held + batch.num_rows >= size:
+            waiting.append(batch.slice(0, size - held))
+            batch = batch.slice(size - held)
+            yield _joined(waiting)
+            waiting, held = [], 0
+        if batch.num_rows:
+            waiting.append(batch)
+            held += batch.num_rows
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[Any]) -> Any:
+    if len(batches) == 1:
+        return batches[0]
+    import pyarrow as pa
+
+    return pa.Table.from_batches(batches).unify_dictionaries()
+
+
+def _slices(file: Any, names: list[str], size: int) -> Iterator[Any]:
     for k in range(file.num_record_batches):
-        batch = file.get_batch(k)
+        batch = file.get_batch(k).select(names)
         for first in range(0, batch.num_rows, size):
             yield batch.slice(first, size)
+
+
+class _Stored(NamedTuple):
+    """Bytes of a column in the file, and of the codes of its texts; NEVER where it has none."""
+
+    packed: int
+    codes: int
+
+
+def _stored(file: Any, names: list[str]) -> tuple[dict[str, _Stored], int]:
+    """What the file says of columns in some of its row groups, and the rows these have."""
+    about, rows = file.metadata, 0
+    found = dict.fromkeys(names, _Stored(0, 0))
+    for group in range(0, about.num_row_groups, max(1, about.num_row_groups // LOOKED_AT)):
+        rows += about.row_group(group).num_rows
+        for place in range(about.num_columns):
+            one = about.row_group(group).column(place)
+            if one.path_in_schema in found:
+                texts = one.physical_type == "BYTE_ARRAY" and one.has_dictionary_page
+                packed, codes = found[one.path_in_schema]
+                codes += one.total_uncompressed_size if texts else NEVER
+                found[one.path_in_schema] = _Stored(packed + one.total_compressed_size, codes)
+    return found, rows
+
+
+def _lots(costs: dict[str, int], readers: int) -> list[list[str]]:
+    """The columns in at most so many lots that cost about the same.
+
+    >>> _lots({"a": 5, "b": 3, "c": 1}, 2)
+    [['a'], ['b', 'c']]
+    """
+    lots: list[list[str]] = [[] for _ in range(max(1, min(readers, len(costs))))]
+    loads = [0] * len(lots)
+    for name in sorted(costs, key=lambda one: -costs[one]):
+        least = loads.index(min(loads))
+        lots[least].append(name)
+        loads[least] += costs[name]
+    return lots
 
 
 def _names(file: Any) -> list[str]:
@@ -117,40 +206,35 @@ def _opened(path: Path) -> Any:
             feather = stream.read(6) == b"ARROW1"
         if feather:
             return pa.ipc.open_file(pa.memory_map(str(path)))
-        from pyarrow import parquet
-
-        return parquet.ParquetFile(str(path), buffer_size=BUFFER, pre_buffer=False)
+        return _parquet(path)
     except (pa.ArrowException, OSError) as problem:
         raise DataError(f"{path} cannot be read as Parquet or Feather: {problem}.") from None
 
 
-def _checked(columns: dict[str, Any], n: int, required: frozenset[str]) -> TablePart:
+def _parquet(path: Path, coded: list[str] | None = None, metadata: Any = None) -> Any:
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(
+        str(path), metadata=metadata, read_dictionary=coded, buffer_size=BUFFER, pre_buffer=False
+    )
+
+
+def _checked(part: TablePart, required: frozenset[str]) -> TablePart:
     """The part without rows that hold an infinite number, or lack what is required."""
     bad: dict[int, BadRow] = {}
-    for name, cells in columns.items():
-        if isinstance(cells, Texts):
-            wrong = cells.codes < 0 if name in required else np.zeros(n, bool)
-        elif _surely_finite(cells):
-            continue
-        else:
-            wrong = ~np.isfinite(cells) if name in required else np.isinf(cells)
+    for name, wrong in wrong_cells(part.columns, required).items():
+        cells = part.columns[name]
         for i in np.flatnonzero(wrong).tolist():
             infinite = not isinstance(cells, Texts) and np.isinf(cells[i])
             found = "infinity" if infinite else "empty"
             reason = "stands here; fill it in, or drop the row or the column"
             bad.setdefault(i, BadRow(i, name, found, reason))
-    if bad:
-        keep = np.ones(n, bool)
-        keep[list(bad)] = False
-        columns = {name: rows_of(cells, keep) for name, cells in columns.items()}
-        n -= len(bad)
-    return TablePart(columns, n, [bad[i] for i in sorted(bad)], n + len(bad))
-
-
-def _surely_finite(cells: Any) -> bool:
-    """Whether the sum is finite: then every cell is."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(np.add.reduce(cells)))
+    if not bad:
+        return part
+    keep = np.ones(part.n, bool)
+    keep[list(bad)] = False
+    columns = {name: rows_of(cells, keep) for name, cells in part.columns.items()}
+    return TablePart(Columns(columns), part.n - len(bad), [bad[i] for i in sorted(bad)], part.lines)
 
 
 def rows_of(cells: Any, keep: Any) -> Any:

@@ -7,7 +7,7 @@ it, so that every bad row is named by line and column.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +17,14 @@ from linsep.data.bad_rows import BadRow
 from linsep.data.chunks import read_in_order
 from linsep.data.layout import MISSING_TEXTS, Layout, Recoded, number
 from linsep.data.packed import PIECE, open_plain, unpacking, whole_lines
-from linsep.data.table_part import TablePart, from_arrow, from_texts
+from linsep.data.table_part import (
+    Columns,
+    Making,
+    TablePart,
+    from_arrow,
+    from_texts,
+    wrong_cells,
+)
 from linsep.errors import DataError
 
 LONGEST = 1 << 26  # bytes a quoted cell may span before its quote counts as never closed
@@ -28,22 +35,18 @@ def parts(
     layout: Layout,
     n_jobs: int | None = None,
     size: int | None = None,
-    then: Callable[[TablePart], TablePart] | None = None,
+    make: Making | None = None,
 ) -> Iterator[TablePart]:
-    """The rows of a file, piece by piece; bad rows are numbered by line from 1.
-
-    `then` is done to each part, by the thread that read it.
-    """
+    """The rows of a file, piece by piece; bad rows are numbered by line from 1."""
     line = 0
     with unpacking(path), open_plain(path) as raw:
         plain = layout.encoding in ("utf-8", "utf-8-sig")
         stream: Any = raw if plain else Recoded(raw, layout.encoding, path)
         numbered = enumerate(_whole_rows(stream, layout.quote, size or PIECE, path))
-        reader = _Reader(layout)
+        reader = _Reader(layout, make)
 
         def read(job: Any) -> TablePart:
-            part = reader.read(job[1][0], job[1][1], job[0] == 0)
-            return part if then is None else then(part)
+            return reader.read(job[1][0], job[1][1], job[0] == 0)
 
         for part in read_in_order(read, numbered, n_jobs):
             yield part._replace(bad=[row.moved(line) for row in part.bad])
@@ -83,8 +86,8 @@ def _opened(text: bytes, mark: bytes) -> str:
 class _Reader:
     """Pieces of one layout."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
+    def __init__(self, layout: Layout, make: Making | None = None) -> None:
+        self.layout, self.make = layout, make
         self.wanted = [kind.partition(":")[0] for kind in layout.kinds]
         self.quote = layout.quote.encode()
         signs = re.escape((layout.delimiter + layout.quote).encode())
@@ -130,9 +133,9 @@ class _Reader:
                 piece = piece[piece.find(b"\n") + 1 :]
         above = lines - _line_count(piece) if first else 0
         if not piece.strip():
-            return TablePart({}, 0, [], lines)
+            return TablePart(Columns(), 0, [], lines)
         fast = self._fast(piece, header) if self.options and closed else None
-        part = fast or self._plain(piece, header)
+        part = fast or self._made(self._plain(piece, header))
         return part._replace(bad=[row.moved(above) for row in part.bad], lines=lines)
 
     def _fast(self, piece: bytes, header: bool) -> TablePart | None:
@@ -150,19 +153,22 @@ class _Reader:
             )
         except self.pa.ArrowException:
             return None
-        columns: dict[str, Any] = {}
+        columns = Columns()
         for j, kind in enumerate(self.wanted):
             if kind == "drop":
                 continue
-            cells = from_arrow(self.layout.names[j], table.column(names[j]), kind)
-            required = self.layout.names[j] in self.layout.required
-            if kind == "number":
-                if not (np.isfinite(cells) if required else ~np.isinf(cells)).all():
-                    return None
-            elif required and (cells.codes < 0).any():
-                return None
-            columns[self.layout.names[j]] = cells
-        return TablePart(columns, table.num_rows, [], 0)
+            name = self.layout.names[j]
+            columns[name] = from_arrow(name, table.column(names[j]), kind)
+        part = self._made(TablePart(columns, table.num_rows, [], 0))
+        if wrong_cells(part.columns, self.layout.required):
+            return None
+        part.columns.slim()
+        return part
+
+    def _made(self, part: TablePart) -> TablePart:
+        if self.make is not None and part.n:
+            self.make(part.columns)
+        return part
 
     def _plain(self, piece: bytes, header: bool) -> TablePart:
         layout, width = self.layout, len(self.layout.names)
@@ -184,7 +190,7 @@ class _Reader:
                 bad.append(BadRow(line, layout.names[j], row[j], reason, whole))
             else:
                 good.append(row)
-        columns: dict[str, Any] = {}
+        columns = Columns()
         for j, kind in enumerate(self.wanted):
             cells = [row[j] for row in good]
             if kind == "number":

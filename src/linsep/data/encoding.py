@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.abreast import Beside, dense, sparse
 from linsep.data.target import Target
 from linsep.errors import DataError
 
@@ -72,13 +73,13 @@ class Column:
     def _places(self) -> dict[str, int]:
         return {text: place for place, text in enumerate(self.categories)}
 
-    def places(self, column: Texts) -> Array:
-        """For each row the feature that is one, or -1 where none is."""
+    def places(self, texts: list[str]) -> Array:
+        """For each text the feature that is one, or -1 where none is; and -1 for a missing one."""
         if self.kind == "hash":
-            found = [bin_of(text, self.bins) for text in column.texts]
+            found = [bin_of(text, self.bins) for text in texts]
         else:
-            found = [self._places.get(text, -1) for text in column.texts]
-        return np.array([*found, -1], np.int64)[column.codes]
+            found = [self._places.get(text, -1) for text in texts]
+        return np.array([*found, -1], np.int32)
 
 
 @dataclass(frozen=True)
@@ -135,16 +136,27 @@ class Encoding:
 
         Returns a dense array, or `scipy.sparse.csr_array` where `sparse`.
         """
+        return self.looked_at(table)[0]
+
+    def looked_at(self, table: Mapping[str, Any]) -> tuple[Any, Array]:
+        """The rows, and for each column whether it has a missing or infinite number."""
         if not self.columns:
             raise DataError("this model was fitted on rows of numbers; it encodes no columns.")
         parts = [self._cells(column, table) for column in self.columns]
-        n = len(parts[0])
-        if any(len(part) != n for part in parts):
+        cells = [part.codes if isinstance(part, Texts) else part for part in parts]
+        n = len(cells[0])
+        if any(len(column) != n for column in cells):
             raise DataError("the columns of the table differ in length; give one cell per row.")
-        return self._thin(parts, n) if self.sparse else self._dense(parts, n)
+        become = self._become(parts)
+        if not self.sparse:
+            return dense(cells, become)
+        from linsep._scipy import sp
 
-    def _cells(self, column: Column, table: Mapping[str, Any]) -> Array:
-        """Numbers without gaps, or places among the column's features."""
+        entries, odd = sparse(cells, become)
+        return sp.csr_array(entries, shape=(n, self.n_features)), odd
+
+    def _cells(self, column: Column, table: Mapping[str, Any]) -> Any:
+        """Numbers, or texts."""
         if column.name not in table:
             known = ", ".join(map(str, list(table)[:20]))
             raise DataError(
@@ -153,47 +165,22 @@ class Encoding:
             )
         cells = table[column.name]
         if column.kind != "number":
-            return column.places(cells if isinstance(cells, Texts) else _as_texts(cells))
+            return cells if isinstance(cells, Texts) else _as_texts(cells)
         if isinstance(cells, Texts):
             raise DataError(
                 f"the column {column.name!r} holds texts such as {cells.texts[:1]!r}; the model "
                 "was fitted on numbers there."
             )
-        numbers = np.asarray(cells, np.float64)
-        gaps = np.isnan(numbers)
-        return np.where(gaps, column.mean, numbers) if gaps.any() else numbers
+        return np.asarray(cells, np.float64)
 
-    def _dense(self, parts: list[Array], n: int) -> Array:
-        if all(column.kind == "number" for column in self.columns):
-            return side_by_side(parts)
-        X = np.zeros((n, self.n_features))
-        rows, first = np.arange(n), 0
+    def _become(self, parts: list[Any]) -> list[Beside]:
+        """What each column becomes."""
+        found, first = [], 0
         for column, cells in zip(self.columns, parts, strict=True):
-            if column.kind == "number":
-                X[:, first] = cells
-            else:
-                there = cells >= 0
-                X[rows[there], first + cells[there]] = 1.0
+            places = column.places(cells.texts) if isinstance(cells, Texts) else None
+            found.append(Beside(first, column.width, column.mean, places))
             first += column.width
-        return X
-
-    def _thin(self, parts: list[Array], n: int) -> Any:
-        from linsep._scipy import sp
-
-        places = np.empty((n, len(parts)), np.int32)
-        values = np.ones((n, len(parts)))
-        first = 0
-        for j, (column, cells) in enumerate(zip(self.columns, parts, strict=True)):
-            if column.kind == "number":
-                places[:, j], values[:, j] = first, cells
-            else:
-                places[:, j] = np.where(cells >= 0, first + cells, -1)
-            first += column.width
-        there = places >= 0
-        pointers = np.zeros(n + 1, np.int32)
-        np.cumsum(there.sum(axis=1), out=pointers[1:])
-        entries = (values[there], places[there], pointers)
-        return sp.csr_array(entries, shape=(n, self.n_features))
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """A document of plain values: what `json.dumps` takes and `from_json` reads."""
@@ -234,22 +221,6 @@ class Encoding:
         return cls(columns, n, _target(fields["target"]), fields["header"], base)
 
 
-def side_by_side(columns: list[Array]) -> Array:
-    """Columns of numbers as rows, a stretch at a time: what is written stays in the cache.
-
-    >>> side_by_side([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()
-    [[1.0, 3.0], [2.0, 4.0]]
-    """
-    n = len(columns[0])
-    rows = np.empty((n, len(columns)))
-    step = max(64, (1 << 15) // len(columns))
-    for first in range(0, n, step):
-        part = rows[first : first + step]
-        for j, cells in enumerate(columns):
-            part[:, j] = cells[first : first + step]
-    return rows
-
-
 def bin_of(text: str, bins: int) -> int:
     """The bin a text falls into: the first eight bytes of its BLAKE2b digest, modulo `bins`.
 
@@ -262,7 +233,7 @@ def bin_of(text: str, bins: int) -> int:
 def _as_texts(cells: Any) -> Texts:
     texts: dict[str, int] = {}
     codes = [-1 if c is None or c != c else texts.setdefault(str(c), len(texts)) for c in cells]
-    return Texts(np.array(codes, np.int64), list(texts))
+    return Texts(np.array(codes, np.int32), list(texts))
 
 
 def _want(right: bool, field: str, found: Any) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data import columnar, delimited
+from linsep.data.abreast import Beside, dense
 from linsep.data.bad_rows import BadRows
 from linsep.data.chunks import BLOCK
-from linsep.data.encoding import Column, Encoding, side_by_side
+from linsep.data.encoding import Column, Encoding
 from linsep.data.layout import Layout, settle_kinds, sniff
 from linsep.data.packed import Version
 from linsep.data.store import Store, blocks
@@ -53,7 +54,10 @@ class Source:
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Forget what was studied."""
+        """Forget what was studied, and any encoding that no model has settled."""
+
+    def encode(self, encoding: Encoding) -> None:
+        """The pieces of the next pass are to become rows by this encoding."""
 
     def note(self, piece: Any) -> None:
         """Take in a piece for the encoding."""
@@ -99,8 +103,8 @@ class TableSource(Source):
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(paths, n_jobs)
-        self.studied = encoding is None  # else a model knows how columns become features
-        self.known = encoding
+        self.given = encoding  # how a model knows columns to become features
+        self.known = encoding  # how they do in this pass; None while that is studied
         self.csv = asked["format"] == "csv"
         target = asked["target"] if encoding is None else encoding.target
         self.layout = self._layout(paths[0], target, asked)
@@ -185,14 +189,13 @@ class TableSource(Source):
                 yield part.columns, label
 
     def _parts(self, path: Path) -> Iterator[TablePart]:
-        then = self._encoded if self.known else self._beside if self.direct else None
+        make = self._encoded if self.known else self._beside
         if not self.csv:
-            kinds, required = self.kinds, self.layout.required
-            return columnar.parts(path, kinds, required, self.n_jobs, then)
+            return columnar.parts(path, self.kinds, self.layout.required, self.n_jobs, make)
         layout = self.layout
         if path != self.paths[0] and layout.header:
             layout = self._same_columns(path)
-        return delimited.parts(path, layout, self.n_jobs, then=then)
+        return delimited.parts(path, layout, self.n_jobs, make=make)
 
     def _same_columns(self, path: Path) -> Layout:
         """The layout of a further file: the same columns, perhaps in another order."""
@@ -209,16 +212,20 @@ class TableSource(Source):
 
     def begin(self) -> None:
         self.study = TableStudy(self.features)
+        self.known = self.given
+
+    def encode(self, encoding: Encoding) -> None:
+        self.known = encoding
 
     def note(self, piece: Any) -> None:
-        self.study.add(piece, getattr(piece, "rows", None) if self.studied else None)
+        self.study.add(piece, None if self.known else piece.rows)
 
     def settled(self) -> Encoding:
         return Encoding.of(self.study.finish(), self.target, self.header)
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:
-        ready = getattr(piece, "rows", None) if encoding is self.known else None
-        return encoding.apply(piece) if ready is None else ready
+        assert piece.by is encoding
+        return piece.rows
 
     @property
     def missing(self) -> dict[str, int]:
@@ -228,20 +235,19 @@ class TableSource(Source):
         """Columns of numbers side by side, gaps left open."""
         return piece.rows
 
-    def _beside(self, part: TablePart) -> TablePart:
-        """Do that where the part was read, by several threads."""
-        columns = Columns(part.columns)
-        if part.n:
-            columns.rows = side_by_side([part.columns[name] for name in self.features])
-        return part._replace(columns=columns)
+    def _beside(self, columns: Columns) -> None:
+        """Do that where the columns were read, by several threads."""
+        names = [name for name, kind in self.features.items() if kind == "number"]
+        if names:
+            become = [Beside(j, 1) for j in range(len(names))]
+            rows, odd = dense([columns[name] for name in names], become)
+            columns.made(rows, names, odd)
 
-    def _encoded(self, part: TablePart) -> TablePart:
-        """Rows as a model knows them, made where the part was read."""
-        columns = Columns(part.columns)
-        if part.n:
-            assert self.known is not None
-            columns.rows = self.known.apply(part.columns)
-        return part._replace(columns=columns)
+    def _encoded(self, columns: Columns) -> None:
+        """Rows by an encoding, made there too."""
+        assert self.known is not None
+        rows, odd = self.known.looked_at(columns)
+        columns.made(rows, self.features, odd, self.known)
 
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
         if not any(self.missing.values()):

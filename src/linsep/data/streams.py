@@ -14,6 +14,7 @@ import numpy.typing as npt
 from linsep.data.bad_rows import BadRows
 from linsep.data.chunks import BLOCK
 from linsep.data.encoding import Encoding
+from linsep.data.lending import lent
 from linsep.data.packed import Identity
 from linsep.data.pages import trim
 from linsep.data.plain import is_sparse
@@ -134,7 +135,7 @@ class Chunks:
             n += len(stored) if keep is None else int(keep.sum())
         self._settle(study, n)
 
-    def _settle(self, study: LabelStudy, n: int) -> None:
+    def _settle(self, study: LabelStudy, n: int, looked: bool = False) -> None:
         if n == 0:
             raise DataError(
                 f"{self.source.paths[0]} gave no row"
@@ -142,7 +143,7 @@ class Chunks:
                 + (f"; {self.skipped} could not be read" if self.skipped else "")
                 + ". Rows are wanted."
             )
-        if not self._given:
+        if not (self._given or looked):
             self._known = self.source.settled()
         self._study, self._labels, self._n = study, study.finish(), n
 
@@ -170,22 +171,26 @@ class Chunks:
         encoding = self.encoding
         labels = self._labels
         study = LabelStudy(self.source.target, self._keep)
+        self.source.encode(encoding)
         waiting: list[tuple[Any, Any]] = []
         held = 0
         for piece, cells in self.source.raw(self.bad_rows):
             stored, keep = self._labelled(study, piece, cells)
             X = self.source.rows(piece, encoding)
+            X = X if keep is None else X[keep]
             y = None if cells is None else _decoded(stored, study, labels)
-            waiting.append((X if keep is None else X[keep], y))
-            held += waiting[-1][0].shape[0]
-            if held >= size:
-                X, y = _joined(waiting)
-                full = held // size * size
-                for first in range(0, full, size):
-                    part = slice(first, first + size)
-                    yield X[part], None if y is None else y[part]
-                rest = None if y is None else y[full:]
-                waiting, held = [(X[full:], rest)], held - full
+            first, n = 0, X.shape[0]
+            if held and held + n >= size:  # complete the block begun before
+                first = size - held
+                waiting.append(_cut(X, y, 0, first))
+                yield _joined(waiting)
+                waiting, held = [], 0
+            while not held and first + size <= n:
+                yield _cut(X, y, first, first + size)
+                first += size
+            if first < n:
+                waiting.append(_cut(X, y, first, n))
+                held += n - first
         self._study = study
         if held:
             yield _joined(waiting)
@@ -218,15 +223,20 @@ class Chunks:
     def _gather(self, store: Store) -> Gathered:
         source = self.source
         studied = self._known is not None
-        if not (studied or source.direct):
+        looked = not (studied or source.direct)
+        if looked:
             self._look()
             studied = True
         study = LabelStudy(source.target, self._keep)
-        source.begin()
+        if not looked:
+            source.begin()
+        if self._known is not None:
+            source.encode(self._known)
         try:
             with writing(store.folder):
                 for piece, cells in source.raw(self.bad_rows):
-                    source.note(piece)
+                    if not looked:
+                        source.note(piece)
                     stored, keep = self._labelled(study, piece, cells)
                     source.put(store, piece, stored, keep, self._known if studied else None)
                     if self._stopped:
@@ -235,7 +245,7 @@ class Chunks:
         except BaseException:
             store.close()
             raise
-        self._settle(study, store.n)
+        self._settle(study, store.n, looked)
         found = self._finished(arrays, store, studied)
         if found.on_disk:
             trim()
@@ -355,10 +365,8 @@ def scores_of(X: Chunks, encoding: Encoding | None, scores: Callable[[Any], Arra
 
 
 def _length(piece: Any) -> int:
-    if isinstance(piece, dict):
-        first = next(iter(piece.values()))
-        return len(first.codes if hasattr(first, "codes") else first)
-    return len(piece.labels) if hasattr(piece, "labels") else int(piece.shape[0])
+    rows = getattr(piece, "rows", piece)  # of a table they are made already
+    return len(piece.labels) if hasattr(piece, "labels") else int(rows.shape[0])
 
 
 def _decoded(stored: Array, study: LabelStudy, labels: Labels | None) -> Array:
@@ -373,6 +381,12 @@ def _decoded(stored: Array, study: LabelStudy, labels: Labels | None) -> Array:
     return labels.classes[labels.codes(stored)]
 
 
+def _cut(X: Any, y: Any, first: int, last: int) -> tuple[Any, Any]:
+    if first == 0 and last == X.shape[0]:
+        return X, y
+    return X[first:last], None if y is None else y[first:last]
+
+
 def _joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     if len(parts) == 1:
         return parts[0]
@@ -382,7 +396,8 @@ def _joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 
         X = sp.vstack(rows, format="csr")
     else:
-        X = np.concatenate(rows)
+        X = lent(sum(map(len, rows)), rows[0].shape[1], rows[0].dtype)
+        np.concatenate(rows, out=X)
     return X, None if parts[0][1] is None else np.concatenate([y for _, y in parts])
 
 

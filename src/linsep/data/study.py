@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import BLOCK
-from linsep.data.encoding import Column, Texts, side_by_side
+from linsep.data.encoding import Column, Texts
 from linsep.data.layout import number
 from linsep.data.pages import release, room_for
 from linsep.data.store import blocks
@@ -74,18 +74,21 @@ class TableStudy:
         self._numbers = [name for name, kind in kinds.items() if kind == "number"]
         self._means = Means(len(self._numbers))
         self._texts: dict[str, set[str]] = {n: set() for n, k in kinds.items() if k == "text"}
+        self._last: dict[str, list[str]] = {}
         self.missing: dict[str, int] = {name: 0 for name in kinds if name not in self._numbers}
 
     def add(self, columns: dict[str, Any], rows: Array | None = None) -> None:
-        """Take in some rows; `rows` are the columns of numbers side by side, where at hand."""
-        if self._numbers:
-            if rows is None:
-                rows = side_by_side([columns[name] for name in self._numbers])
+        """Take in some rows: texts, and the columns of numbers side by side where means count."""
+        if rows is not None:
             self._means.add(rows)
         for name in self.missing:
-            self.missing[name] += int((columns[name].codes < 0).sum())
+            self.missing[name] += int(np.count_nonzero(columns[name].codes < 0))
         for name, seen in self._texts.items():
-            seen.update(columns[name].texts)
+            texts = columns[name].texts
+            if self._last.get(name) is texts:  # the same dictionary as before
+                continue
+            self._last[name] = texts
+            seen.update(texts)
             if len(seen) > _ENOUGH:
                 self._too_many(name, len(seen))
 
