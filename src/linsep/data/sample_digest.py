@@ -30,7 +30,11 @@ def sample_of(X: Any) -> Array:
     array([0, 1, 2])
     """
     n, d = X.shape
-    width = max(1, int(X.nnz) // max(1, n)) if hasattr(X, "indptr") else d
+    return spread_rows(n, max(1, int(X.nnz) // max(1, n)) if hasattr(X, "indptr") else d)
+
+
+def spread_rows(n: int, width: int) -> Array:
+    """Numbers of the rows that count among n rows of `width` entries."""
     count = min(n, max(FEWEST, NUMBERS // max(1, width)))
     return np.arange(count) * n // count
 
@@ -54,6 +58,11 @@ def sample_digest(X: Any, y: Array, weights: Array | None) -> dict[str, Any]:
         count = sum(int(np.count_nonzero(y[part])) for part in blocks(y))
         parts.append(np.array([count]))
     parts += [np.asarray(y)[rows], np.empty(0) if weights is None else weights[rows]]
+    return digest_of(parts, X.shape)
+
+
+def digest_of(parts: list[Array], shape: tuple[int, ...]) -> dict[str, Any]:
+    """The digest of these arrays, with the number of all rows and columns."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         plain = np.ascontiguousarray(part)
@@ -61,5 +70,5 @@ def sample_digest(X: Any, y: Array, weights: Array | None) -> dict[str, Any]:
             plain = plain.astype("<i8")
         digest.update(f"{plain.dtype.newbyteorder('<').str}{plain.shape}".encode())
         digest.update(plain.astype(plain.dtype.newbyteorder("<"), copy=False).tobytes())
-    n, d = X.shape
+    n, d = shape
     return {"rows": int(n), "columns": int(d), "sample": digest.hexdigest()}

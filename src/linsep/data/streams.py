@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -68,8 +67,18 @@ class Chunks:
         self._study: LabelStudy | None = None
         self._n: int | None = None
         self._gathered: Gathered | None = None
-        self._ahead: Future[Gathered] | None = None
-        self._stopped = False
+        self.class_counts: list[int] | None = None  # rows of each class, after rows have `passed`
+
+    @property
+    def passed(self) -> bool:
+        """Whether a fit took the rows as they came, kept none, and counted its mistakes."""
+        return self.class_counts is not None
+
+    @property
+    def untouched(self) -> bool:
+        """Whether all rows are wanted as they are, and none has been read."""
+        begun = self._known, self._labels, self._gathered, self.cache, self._keep
+        return all(one is None for one in begun)
 
     @property
     def encoding(self) -> Encoding:
@@ -133,9 +142,10 @@ class Chunks:
             source.note(piece)
             stored, keep = self._labelled(study, piece, cells)
             n += len(stored) if keep is None else int(keep.sum())
-        self._settle(study, n)
+        self.settle(study, n)
 
-    def _settle(self, study: LabelStudy, n: int, looked: bool = False) -> None:
+    def settle(self, study: LabelStudy, n: int, looked: bool = False) -> None:
+        """All rows have been seen: n of them, with these labels."""
         if n == 0:
             raise DataError(
                 f"{self.source.paths[0]} gave no row"
@@ -200,25 +210,11 @@ class Chunks:
         found = self._gather(Store(memory=1 << 62))
         return found.X, found.labels()
 
-    def ahead(self) -> None:
-        """Gather in another thread; ask nothing else of the rows before calling `gather`."""
-        pool = ThreadPoolExecutor(1)
-        self._ahead = pool.submit(self._all)
-        pool.shutdown(wait=False)
-
-    def stop(self) -> None:
-        """Give up what `ahead` has begun."""
-        self._stopped = True
-
     def gather(self) -> Gathered:
         """All rows as arrays: in memory up to `memory` bytes, else a binary copy on disk."""
         if self._gathered is None:
-            begun, self._ahead = self._ahead, None
-            self._gathered = self._all() if begun is None else begun.result()
+            self._gathered = self._from_cache() or self._gather(Store(self.memory, self.cache))
         return self._gathered
-
-    def _all(self) -> Gathered:
-        return self._from_cache() or self._gather(Store(self.memory, self.cache))
 
     def _gather(self, store: Store) -> Gathered:
         source = self.source
@@ -239,13 +235,11 @@ class Chunks:
                         source.note(piece)
                     stored, keep = self._labelled(study, piece, cells)
                     source.put(store, piece, stored, keep, self._known if studied else None)
-                    if self._stopped:
-                        raise KeyboardInterrupt
             arrays = store.finish()
         except BaseException:
             store.close()
             raise
-        self._settle(study, store.n, looked)
+        self.settle(study, store.n, looked)
         found = self._finished(arrays, store, studied)
         if found.on_disk:
             trim()

@@ -39,6 +39,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     _resumable: tuple[str, ...] = ()
     """Attributes that hold what the next pass of a run depends on."""
 
+    _one_pass = False
+    """Whether rows are wanted once, one after the other, and nothing of all of them before."""
+
     status_: Status
     classes_: Array
     coef_: Array
@@ -81,6 +84,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         check_types(self)
         check_callback(callback)
         self._check_parameters()
+        once = self._one_pass and sample_weight is None and y is None and checkpoint is None
+        if once and isinstance(X, Chunks):
+            from linsep.learners.passing import fit_passing
+
+            if fit_passing(self, X, callback, verbose):
+                return self
         with opened(X, y) as (X, y, encoding):
             problem = self._problem(X, y, sample_weight)
             self._from_file = False
@@ -217,13 +226,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         plain = (str, int, float, bool, type(None))
         return {k: v for k, v in self.get_params(deep=False).items() if isinstance(v, plain)}
 
-    def _end(self, status: Status) -> None:
+    def _end(self, status: Status, depth: int = 3) -> None:
         self.status_ = status
         if self._recorder is not None:
             self._recorder.end(status)
         if not status.good:
             said = getattr(self, "diagnosis_", None) or status.value
-            warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=3)
+            warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=depth)
 
     def _form(self) -> Any:
         """What training has made: all that prediction needs, and all that a file holds."""

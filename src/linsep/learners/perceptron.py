@@ -165,6 +165,12 @@ class Perceptron(LinearClassifier):
                 "set rule='batch' or another schedule."
             )
 
+    @property
+    def _one_pass(self) -> bool:  # type: ignore[override]
+        plain = self.rule == "online" and self.bias_step == "unit" and self.keep != "pocket"
+        bare = self.class_weight is None and self.init is None and self.margin == 0
+        return plain and bare and self.max_iter == 1 and not (self.warm_start or self.trace)
+
     def _reset(self, problem: Problem) -> None:
         earlier = None
         if self.warm_start and hasattr(self, "coef_"):

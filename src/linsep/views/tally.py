@@ -127,6 +127,48 @@ class Confusion:
         return lines
 
 
+class Progressive:
+    """Mistakes of a single pass: each row was judged before it was learnt from.
+
+    Parameters
+    ----------
+    source : rows that have passed by, with what was settled of them
+    mistakes : how many were on the wrong side, or on the boundary, when they came
+    """
+
+    def __init__(self, source: Any, mistakes: int) -> None:
+        self.n, self.error = source.n_rows, mistakes / source.n_rows
+        self.labels = source.classes.tolist()
+        self.totals = source.class_counts
+
+    def record(self) -> dict[str, Any]:
+        """Plain values, for JSON; no class was predicted, so there is no table."""
+        label, error = self.baseline
+        return {
+            "rows": self.n,
+            "error": self.error,
+            "baseline_error": error,
+            "baseline_class": plain(label),
+            "classes": [plain(one) for one in self.labels],
+            "confusion": None,
+        }
+
+    @property
+    def baseline(self) -> tuple[Any, float]:
+        """The commonest class, and the error of always saying it."""
+        place = self.totals.index(max(self.totals))
+        return self.labels[place], (self.n - self.totals[place]) / self.n
+
+    def text(self) -> str:
+        """The mistakes in a sentence that says what they are."""
+        label, baseline = self.baseline
+        return (
+            f"{self.error:.2%} of {self.n:,} rows were on the wrong side when they came, each "
+            f"judged before it was learnt from; always saying {plain(label)!r} gets {baseline:.2%} "
+            "wrong. linsep score tells the errors of the model."
+        )
+
+
 class Errors:
     """Squared errors of numbers predicted, beside those of always saying the mean."""
 

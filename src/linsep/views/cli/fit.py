@@ -1,8 +1,6 @@
 """`linsep fit`: learn from data, say how well, and keep the model."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +137,7 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     if asked["resume"]:
         settings["checkpoint"] = f"{asked['out']}.checkpoint"
     start = time.perf_counter()
-    with _reading(source), warnings.catch_warnings(action="ignore", category=NotConverged):
+    with warnings.catch_warnings(action="ignore", category=NotConverged):
         if not (isinstance(source, Rows) or asked["scale"] or asked["report"]):
             _face.stand_alone()
         learner = _learner(asked)
@@ -152,22 +150,6 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
         _write_trace(getattr(learner, "learner_", learner).trace_, asked["trace"])
     record, texts = _report(learner, source, data, seconds, asked)
     return learner, source, record, texts
-
-
-@contextmanager
-def _reading(source: Any) -> Iterator[None]:
-    """Read a file while the learner is imported; stop where that or the fit comes to nothing."""
-    from linsep.views.sources import Rows
-
-    if isinstance(source, Rows):
-        yield
-        return
-    source.ahead()
-    try:
-        yield
-    except BaseException:
-        source.stop()
-        raise
 
 
 def _learner(asked: dict[str, Any]) -> Any:
@@ -200,9 +182,14 @@ def _report(
     from linsep.model.store import as_model
     from linsep.views.scoring import proof_of, score_rows
     from linsep.views.sources import open_source
+    from linsep.views.tally import Progressive
 
     model = as_model(learner)
-    train = score_rows(model, source, "scoring", asked["quiet"])
+    passed = getattr(source, "passed", False)
+    if passed:
+        train = Progressive(source, learner.mistakes_)
+    else:
+        train = score_rows(model, source, "scoring", asked["quiet"])
     found, left, bad_rows = None, 0, _beside(asked["bad_rows"])
     if asked["test"]:
         how = arguments.how_to_read(reading=asked["reading"])
@@ -231,6 +218,7 @@ def _report(
         "diagnosis": diagnosis,
         "proof": proof,
         "seconds": seconds,
+        "progressive": passed,
         "train": train.record(),
         "test": None if found is None else found.record() | {"skipped": left},
         "model": None,
