@@ -70,8 +70,8 @@ class Behind:
             for one in self._maps:
                 release(one)
 
-    def scattered(self, n: int, step: int = 64) -> Iterator[slice]:
-        """Slices of a list of n rows anywhere: the system maps 64 KB around each of them."""
+    def scattered(self, n: int, step: int = 8) -> Iterator[slice]:
+        """Slices of a list of n rows anywhere: the system may map 2 MB around each of them."""
         step = step if self._maps else max(1, n)
         for first in range(0, n, step):
             yield slice(first, min(n, first + step))

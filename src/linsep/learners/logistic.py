@@ -233,8 +233,7 @@ class LogisticRegression(LinearClassifier):
             "max_iter": self.max_iter,
         }
         start = self._before(problem)
-        real = np.float64 if self.solver_ == "dual" else np.int8  # a byte per row will do
-        signs = np.where(problem.codes == 1, real(1), real(-1))
+        signs = problem.signs.astype(np.float64) if self.solver_ == "dual" else problem.signs
         if self.solver_ == "dual":
             alpha = self._multipliers(problem, signs, start)
             found = dual_descent.solve(

@@ -246,8 +246,9 @@ class LinearSVC(LinearClassifier):
             return machine.auto(alpha, start, own)
 
         if problem.binary:
-            signs = np.where(problem.codes == 1, np.int8(1), np.int8(-1))
-            machine = Machine(problem.X, signs, listener=_telling(listeners, own), **settings)
+            machine = Machine(
+                problem.X, problem.signs, listener=_telling(listeners, own), **settings
+            )
             found = [fit(machine, 0)]
             if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
                 one = found[0]

@@ -103,9 +103,10 @@ class Crew:
 
     def sum(self, function: Callable[[S], Array], items: Iterable[S]) -> Array:
         """The sum of `function` over items along the tree of `add_up`, few parts held at a time."""
-        return tree_sum(self._in_order(function, items), np.add)
+        return tree_sum(self.in_order(function, items), np.add)
 
-    def _in_order(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    def in_order(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+        """`map` for results that are taken one after the other: few are made ahead."""
         if self._pool is None:
             yield from map(function, items)
             return
@@ -205,7 +206,7 @@ def spread(X: Array, careful: bool = False) -> Spread:
     n = len(X)
     count = n if careful else min(n, LOOKED_AT)
     rows = np.arange(count) * n // count
-    step = BLOCK if count == n else 64
+    step = BLOCK if count == n else 8
     behind, most = Behind(X), np.zeros(X.shape[1])
     for some in behind.scattered(count, step):
         _largest(X, rows[some], most)

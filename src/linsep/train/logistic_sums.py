@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from linsep._compile import inner, kernel
 from linsep.data.chunks import BLOCK
+from linsep.data.pages import Behind
 from linsep.train.blocks import Blocks, Crew, add_up
 from linsep.train.sigmoid import exp_of_negative, log_of_one_plus
 
@@ -70,10 +71,8 @@ class LogisticSums:
     """
 
     def __init__(self, blocks: Blocks, signs: Array, c: Floats, crew: Crew) -> None:
-        self.blocks = blocks
-        self.signs = signs
-        self.c = c
-        self.crew = crew
+        self.blocks, self.signs, self.c, self.crew = blocks, signs, c, crew
+        blocks.behind = Behind(blocks.X, signs)
 
     def part(self, k: int) -> tuple[Array, Array, Floats]:
         """Rows, signs and weights of block k."""

@@ -29,6 +29,7 @@ Array = npt.NDArray[Any]
 
 AT_ONCE = 1e8  # products (rows × side²) of one step up to which steps are taken at once
 AT_ALL = 3e10  # and up to which they take over from descent
+IN_MEMORY = 1 << 24  # entries up to which steps, which copy them, take over from looks
 SMALL = 5000  # rows up to which the last digits are worth a linear system
 SHARP = 1e-9  # the gap steps are asked for where they are cheap: they are quick at the end
 SNAP = 1e-5  # a multiplier this near to its bound, relative to it, counts as there
@@ -88,7 +89,8 @@ class Machine:
         if tall.suits(self.X):
             found = self.by_looks(plane, journal)
             left = self.max_iter - found.n_iter
-            if found.status is not Status.budget or left <= 0 or self.step > AT_ALL:
+            large = self.X.shape[0] * self.X.shape[1] > IN_MEMORY
+            if found.status is not Status.budget or left <= 0 or self.step > AT_ALL or large:
                 return found
             more = self.by_steps(self.tol, left, self.listener, (found.w, found.b))
             better = more.primal <= found.primal

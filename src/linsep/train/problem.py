@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from linsep.data.arrays import frozen, sum_of_squares
 from linsep.data.chunks import spans, sum_over, threads
-from linsep.data.pages import Behind
+from linsep.data.pages import Behind, release, room_for
 from linsep.data.sample_digest import sample_digest
 from linsep.errors import DataError, OverflowedError
 from linsep.rows.radius import largest_square
@@ -92,6 +92,15 @@ class Problem:
     def codes(self) -> Array:
         """The class number of each row."""
         return self._numbers(0, self.n_rows)
+
+    @property
+    def signs(self) -> Array:
+        """+1 for rows of the second class, −1 for the others; in a file where the rows are."""
+        found = room_for(np.broadcast_to(np.int8(0), (self.n_rows,)), self.X)
+        for start, stop in self._spans:
+            found[start:stop] = np.where(self._numbers(start, stop) == 1, 1, -1)
+        release(found)
+        return np.asarray(found)
 
     def _numbers(self, start: int, stop: int) -> Array:
         codes = self._codes[start:stop]

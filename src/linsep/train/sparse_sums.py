@@ -74,7 +74,7 @@ class SparseRows:
     def __init__(self, X: Any, columns: Columns, signs: Array, c: Floats, crew: Crew) -> None:
         self.X, self.columns, self.signs, self.c, self.crew = X, columns, signs, c, crew
         self.n_rows, self.n_features = X.shape
-        self._behind = Behind(X)
+        self._behind = Behind(X, signs)
         shift, scale = columns
         self._shift = shift.astype(np.float64) if shift.size else np.zeros(self.n_features)
         self._scale = scale.astype(np.float64) if scale.size else np.ones(self.n_features)

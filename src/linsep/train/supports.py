@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.chunks import spans
-from linsep.data.pages import Behind, room_for
+from linsep.data.pages import Behind, release, room_for
 from linsep.train.problem import Problem
 from linsep.train.score_losses import Planes
 
@@ -61,15 +61,20 @@ def near_margin(problem: Problem, loss: Planes, W: Array, b: Array) -> Array:
 
 def _where(problem: Problem, inside: Callable[[int, int], Array]) -> Array:
     """The rows of all blocks that are `inside`."""
-    behind, chosen = Behind(problem.X), np.zeros(problem.n_rows, np.bool_)
+    behind, count = Behind(problem.X), 0
+    chosen = room_for(np.broadcast_to(np.bool_(False), (problem.n_rows,)), problem.X)
     for start, stop in spans(problem.n_rows):
-        chosen[start:stop] = inside(start, stop)
+        here = inside(start, stop)
+        chosen[start:stop] = here
+        count += int(here.sum())
         behind.took(stop - start)
-    rows = room_for(np.broadcast_to(np.int64(0), (int(chosen.sum()),)), problem.X)
+    release(chosen)
+    rows = room_for(np.broadcast_to(np.int64(0), (count,)), problem.X)
     written, at = Behind(rows), 0
     for start, stop in spans(problem.n_rows):
         here = np.flatnonzero(chosen[start:stop]) + start
         rows[at : at + len(here)] = here
         at += len(here)
         written.took(len(here))
+    release(chosen)
     return np.asarray(rows)

@@ -28,6 +28,7 @@ import scipy.sparse as sp
 from linsep.data.pages import room_for, rows_of
 from linsep.errors import DataError, OverflowedError
 from linsep.train import sparse_sums
+from linsep.train.band import band_of
 from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
 from linsep.train.curvature import Curvature
 from linsep.train.dual_descent import FINEST, Check, Solution
@@ -49,6 +50,9 @@ WIDENING = 16.0  # times as wide as in the sample, where that leads astray
 LEAST = 1e-7  # width below which the rows in the corner are too few to steer by
 _PER_FEATURE = 256  # sampled rows for each feature
 _COARSE = 1e-4  # the finest gap worth having in a sample: it errs by more
+_FIRST = 8  # looks at all rows before the rows about the corner are taken apart
+_STEPS = 400  # most looks at those
+_FAILURES = 3  # bands in a row that may fail to halve the gap
 _PATIENCE = 100  # looks at one width that may fail to close the gap
 
 
@@ -175,15 +179,16 @@ class _Descent:
             self.status = Status.budget
         return p
 
-    def run(self, u: Floats, h: float) -> Point:
-        """From u on; the last point looked at."""
-        p, stuck, least, damping = self.look(u, h), 0, math.inf, 0.0
-        while self.status is None:
+    def run(self, p: Point, most: int | None = None) -> Point:
+        """From a point looked at on, `most` looks at most; the last one that was gone to."""
+        stuck, least, damping = 0, math.inf, 0.0
+        last = math.inf if most is None else self.passes + most
+        while self.status is None and self.passes < last:
             step = self.objective.step(p, damping)
             decrement2 = float(p.gradient @ step)
             stuck = 0 if p.gap < 0.9 * least else stuck + 1
             least = min(least, p.gap)
-            if stuck > _PATIENCE or not math.isfinite(decrement2):
+            if stuck > _PATIENCE or not (math.isfinite(decrement2) and p.primal > 0.0):
                 self.status = Status.budget
             elif p.h != SQUARED and p.corner > max(self.tol * p.primal, 10.0 * decrement2):
                 # The corner holds the gap up, which falls with h²: make it as narrow as asked for.
@@ -267,7 +272,7 @@ def solve(
                 u = given.start(start)
                 if start is None:
                     u, corner = given.by_sample(u, corner, tol)
-                descent.run(u, corner)
+                given.by_bands(descent, descent.look(u, corner))
             except KeyboardInterrupt:
                 descent.status = Status.interrupted
             except OverflowedError:
@@ -349,8 +354,24 @@ class _Given:
             plain = Columns(np.empty(0, some.dtype), np.empty(0, some.dtype))
             sample = TallRows(Blocks(some, plain), signs, c, self.crew)
         descent = _Descent(_Objective(sample, self.ridge, self.free), max(tol, _COARSE), 60)
-        p = descent.run(u, h)
+        p = descent.run(descent.look(u, h))
         return p.u, p.h
+
+    def by_bands(self, descent: _Descent, p: Point) -> None:
+        """Steps with all rows; then on those about the corner, looking at all where that led."""
+        p, failed = descent.run(p, _FIRST), 0
+        n, d = self.X.shape
+        entries = self.X.nnz / n if sp.issparse(self.X) else d
+        while descent.status is None and failed < _FAILURES and p.h != SQUARED:
+            band = band_of(self.rows, p.u, p.h, p.sums, entries)
+            if band is None:
+                break
+            inner = _Descent(_Objective(band, self.ridge, self.free), 0.3 * descent.tol, _STEPS)
+            found = inner.run(inner.look(p.u, p.h))
+            before, p = descent.gap, descent.look(found.u, found.h)
+            failed = failed + 1 if descent.gap > 0.5 * before else 0
+        if descent.status is None:
+            descent.run(p)
 
     def solution(self, descent: _Descent, tol: float) -> Solution:
         low, high = descent.lowest, descent.highest

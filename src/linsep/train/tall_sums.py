@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep._compile import kernel
 from linsep.data.pages import Behind
-from linsep.train.blocks import Blocks, Crew, add_up
+from linsep.train.blocks import Blocks, Columns, Crew, add_up
 from linsep.train.losses import Hinge, SquaredHinge
 from linsep.train.sparse_sums import SparseRows
 
@@ -66,6 +67,10 @@ class TallRows:
 
     def __init__(self, blocks: Blocks, signs: Array, c: Floats, crew: Crew) -> None:
         self.blocks, self.signs, self.c, self.crew = blocks, signs, c, crew
+        blocks.behind = Behind(blocks.X, signs)
+
+    def __len__(self) -> int:
+        return len(self.blocks)
 
     def part(self, k: int) -> tuple[Array, Array, Floats]:
         """Rows, signs and weights of block k."""
@@ -94,6 +99,22 @@ class TallRows:
             total[: 2 * d].reshape(2, d), rest[0:2], rest[2:4], rest[4:6],
             float(rest[6]), int(rest[7]), hessian,
         )  # fmt: skip
+
+    def signed_scores(self, k: int, u: Floats) -> Floats:
+        """zᵢ of the rows of block k."""
+        X, signs, _ = self.part(k)
+        return np.asarray(signs * (X.astype(np.float64, copy=False) @ u[:-1] + float(u[-1])))
+
+    def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
+        """Some rows of block k, their signs and weights."""
+        X, signs, c = self.part(k)
+        return X[some], signs[some], np.broadcast_to(c, signs.shape)[some]
+
+    def joined(self, pieces: list[tuple[Any, Array, Floats]]) -> "TallRows":
+        """Pieces as rows of their own."""
+        X, signs, c = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        plain = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
+        return TallRows(Blocks(X, plain), signs, c, self.crew)
 
     def multipliers(self, u: Floats, h: float, shrink: tuple[float, float], out: Array) -> None:
         """Fill in αᵢ of all rows, those of each class times its number in `shrink`."""
@@ -131,7 +152,10 @@ class SparseTallRows:
     """`TallRows` of a CSR matrix."""
 
     def __init__(self, rows: SparseRows) -> None:
-        self.rows, self.signs, self.c = rows, rows.signs, rows.c
+        self.rows, self.signs, self.c, self.crew = rows, rows.signs, rows.c, rows.crew
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     def at(self, u: Floats, h: float) -> TallSums:
         """One pass at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
@@ -143,6 +167,22 @@ class SparseTallRows:
         square = s.square if h == SQUARED else np.zeros(2)
         assert s.hessian is not None
         return TallSums(s.v, s.real, s.weight, square, s.loss, s.active, s.hessian)
+
+    def signed_scores(self, k: int, u: Floats) -> Floats:
+        """zᵢ of the rows of block k."""
+        return np.asarray(self.rows.part(k)[1] * self.rows.scores(k, u))
+
+    def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
+        """Some rows of block k, their signs and weights."""
+        _, signs, c = self.rows.part(k)
+        X = self.rows.X[slice(*self.rows.span(k))]
+        return X[some], signs[some], np.broadcast_to(c, signs.shape)[some]
+
+    def joined(self, pieces: list[tuple[Any, Array, Floats]]) -> "SparseTallRows":
+        """Pieces as rows of their own."""
+        X = sp.vstack([one[0] for one in pieces], format="csr")
+        signs, c = (np.concatenate([one[k] for one in pieces]) for k in (1, 2))
+        return SparseTallRows(SparseRows(X, self.rows.columns, signs, c, self.crew))
 
     def multipliers(self, u: Floats, h: float, shrink: tuple[float, float], out: Array) -> None:
         """Fill in αᵢ of all rows, those of each class times its number in `shrink`."""

@@ -1,0 +1,57 @@
+"""The rows about the corner of the hinge speak for all, where none of the others crosses it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from linsep.train import band, tall
+from linsep.train.blocks import Blocks, Columns, Crew
+from linsep.train.loop import Status
+from linsep.train.sparse_sums import SparseRows
+from linsep.train.tall_sums import SparseTallRows, TallRows
+
+N, D = 20_000, 3
+U = np.array([2.0, -1.0, 0.5, 0.25])
+
+
+def rows_of(layout, crew):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, D))
+    signs = np.where(X[:, 0] + rng.standard_normal(N) > 0, 1, -1).astype(np.int8)
+    c = rng.integers(0, 3, N) / N
+    plain = Columns(np.empty(0), np.empty(0))
+    if layout == "dense":
+        return TallRows(Blocks(X, plain), signs, c, crew)
+    return SparseTallRows(SparseRows(sp.csr_array(X), plain, signs, c, crew))
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_a_band_has_the_sums_of_all_rows_about_the_point_it_was_taken_at(layout, monkeypatch):
+    monkeypatch.setattr(band, "ROOM", 12 * (D + 4) * 4000)
+    h = 0.02
+    with Crew(1) as crew:
+        rows = rows_of(layout, crew)
+        near = band.band_of(rows, U, h, rows.at(U, h), D)
+        assert len(near.inside.signs) <= 4000
+        for u in (U, U + 1e-3, U - [0, 0.01, 0, 0]):
+            for width in (h, h / 2):
+                for mine, all_rows in zip(near.at(u, width), rows.at(u, width), strict=True):
+                    np.testing.assert_allclose(mine, all_rows, rtol=1e-9, atol=1e-14)
+
+
+def test_a_corner_wider_than_memory_has_no_band(monkeypatch):
+    monkeypatch.setattr(band, "ROOM", 12 * (D + 4) * 100)
+    with Crew(1) as crew:
+        rows = rows_of("dense", crew)
+        assert band.band_of(rows, U, 1.0, rows.at(U, 1.0), D) is None
+
+
+def test_rows_that_can_be_parted_need_few_looks():
+    rng = np.random.default_rng(0)
+    X = np.tile(rng.standard_normal((2000, 10)), (40, 1))
+    signs = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    found = tall.solve(X, signs, C=10.0, max_iter=1000)
+    assert found.status is Status.converged
+    assert found.n_iter < 40  # 300 and more without bands
+    one = tall.solve(X, signs, C=10.0, max_iter=1000, n_jobs=1)
+    assert one.w.tobytes() == found.w.tobytes()
