@@ -28,7 +28,6 @@ from linsep.train.newton import fit_logistic
 from linsep.train.order import seed_of
 from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
-from linsep.train.quasi_logistic import fit_any
 from linsep.train.row_space import fit_rows
 from linsep.train.score_losses import Planes, ScoreLoss, Softmax
 
@@ -246,6 +245,8 @@ class LogisticRegression(LinearClassifier):
                 start=self._multipliers(problem, signs, start), listeners=listeners, **settings,
             )  # fmt: skip
         elif self.solver_ == "quasi-newton":
+            from linsep.train.quasi_logistic import fit_any  # scipy.optimize, which few fits need
+
             K = problem.n_classes
             found = fit_any(
                 X, problem.codes, weights, 0.5 * C if K == 2 else C, n_classes=K,
