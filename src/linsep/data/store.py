@@ -120,7 +120,8 @@ class Gathered:
 
     def blocks(self, size: int) -> Iterator[tuple[Any, Array]]:
         """(X, y) with `size` rows each, the last with what is left."""
-        behind, n = Behind(self.X), self.X.shape[0]
+        beside = self.y if self.codes is None else self.codes
+        behind, n = Behind(self.X, beside), self.X.shape[0]
         for first in range(0, n, size):
             rows = slice(first, min(n, first + size))
             X = self.X[rows]

@@ -1,5 +1,6 @@
 """The voted perceptron: every separator met on the way has a say (Freund and Schapire, 1999)."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -7,10 +8,12 @@ import numpy.typing as npt
 
 from linsep.data.arrays import require_finite
 from linsep.data.streams import by_block
+from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.replay import retold
 from linsep.model.expansion import Expansion, Votes
 from linsep.rows.kernels import Kernel, check_kernel, kernel_of
+from linsep.train.blend import Blend
 from linsep.train.blocks import Crew
 from linsep.train.gram import KernelScores
 from linsep.train.loop import Listener, Pass, Status, run
@@ -117,6 +120,7 @@ class VotedPerceptron(LinearClassifier):
     def _reset(self, problem: Problem) -> None:
         planes = 1 if problem.binary else problem.n_classes
         self._corrections = nothing_yet(planes)
+        self._blend = Blend(planes, problem.n_features) if self._single else None
         if self.kernel is None:
             self._kernel = Kernel("linear")
             self._planes = Hyperplanes(problem, float(self.fit_intercept))
@@ -127,7 +131,7 @@ class VotedPerceptron(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
-        survivors = self._survivors = Survivors(self._corrections)
+        survivors = self._survivors = self._blend or Survivors(self._corrections)
         with Crew(self.n_jobs) as crew:
             walk = self._walk = self._begin(problem, crew)
             status = run(
@@ -135,14 +139,19 @@ class VotedPerceptron(LinearClassifier):
                 lambda done: Status.separated if done.updates == 0 else None,
                 self.max_iter,
                 listeners,
-                lambda: self._publish(survivors.corrections(problem.X, walk.votes[0])),
+                lambda: self._publish(survivors, problem, walk.votes[0]),
             )
         # That the last separator makes no mistakes says nothing of the vote.
         if status is Status.budget or (status is Status.separated and self.decide != "last"):
             status = Status.voted
-        self._publish(survivors.corrections(problem.X, walk.votes[0]))
+        self._publish(survivors, problem, walk.votes[0])
         del self._walk, self._survivors  # they hold the rows
         return status
+
+    @property
+    def _single(self) -> bool:
+        """Whether one hyperplane decides, and no separator has to be remembered."""
+        return self.kernel is None and self.decide != "vote"
 
     def _begin(self, problem: Problem, crew: Crew) -> Hyperplanes | KernelScores:
         if self.kernel is None:
@@ -163,32 +172,37 @@ class VotedPerceptron(LinearClassifier):
         self,
         problem: Problem,
         walk: Hyperplanes | KernelScores,
-        survivors: Survivors,
+        survivors: Blend | Survivors,
         epoch: int,
         seed: int,
         shuffle: bool,
     ) -> Pass:
-        tell = retold(survivors.tell, self._recorder, walk, problem, epoch)
+        hear: Any = survivors.tell
+        if isinstance(survivors, Blend):
+            hear = partial(hear, X=problem.X)
+        tell = retold(hear, self._recorder, walk, problem, epoch)
         done = walk.one_pass(problem, seed, epoch, shuffle, tell)
         self.mistakes_ += done.updates
         self.mistakes_per_epoch_.append(done.updates)
         return done
 
-    def _publish(self, corrections: Corrections) -> None:
-        self._corrections = corrections
-        self.survival_ = corrections.survival
-        self.n_vectors_ = len(self.survival_)
+    def _publish(self, survivors: Blend | Survivors, problem: Problem, votes: float) -> None:
         self.n_iter_ = len(self.mistakes_per_epoch_)
         for name in ("coef_", "intercept_"):
             if hasattr(self, name):
                 delattr(self, name)
-        if self.decide != "vote":
-            self._coefficients = corrections.merged(self._share())
-            self.intercept_ = float(self.fit_intercept) * self._coefficients.sum(axis=0)
-            if self.kernel is None:
-                rows = corrections.support.all(self.n_features_in_)
-                coef = np.asarray((rows.T @ self._coefficients).T)
-                self.coef_ = np.ascontiguousarray(coef, dtype=rows.dtype)
+        bias = float(self.fit_intercept)
+        if isinstance(survivors, Blend):
+            self.survival_ = survivors.survival(votes, problem.X)
+            coef, self.intercept_ = survivors.hyperplanes(votes, self.decide == "average", bias)
+            self.coef_ = np.ascontiguousarray(coef, dtype=problem.X.dtype)
+        else:
+            self._corrections = survivors.corrections(problem.X, votes)
+            self.survival_ = self._corrections.survival
+            if self.decide != "vote":
+                self._coefficients = self._corrections.merged(self._share())
+                self.intercept_ = bias * self._coefficients.sum(axis=0)
+        self.n_vectors_ = len(self.survival_)
 
     def _share(self) -> Array:
         """Of Σₙ cₙwₙ / Σ cₙ, or of the last separator: correction m is part of all from m + 1."""
@@ -239,12 +253,17 @@ class VotedPerceptron(LinearClassifier):
         problem = self._part(X, y, classes, sample_weight, first)
         if first:
             self._reset(problem)
-        survivors = Survivors(self._corrections)
+        if self._single != (self._blend is not None):
+            raise ParameterError(
+                f"decide is {self.decide!r} now, for which other sums should have been kept from "
+                "the first part on; set it before, or start again with fit."
+            )
+        survivors = self._blend or Survivors(self._corrections)
         with self._listening(None, False, problem) as listeners:
             with Crew(self.n_jobs) as crew:
                 walk = self._begin(problem, crew)
                 done = self._pass(problem, walk, survivors, 0, 0, shuffle=False)
-            self._publish(survivors.corrections(problem.X, walk.votes[0]))
+            self._publish(survivors, problem, walk.votes[0])
             for listener in listeners:
                 listener(done)
             self._end(Status.streaming)

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from linsep.data import atomic
 from linsep.errors import ParameterError, StorageError
+from linsep.train.blend import Blend
 from linsep.train.ensemble import Ensemble
 from linsep.train.gram import Dual, KernelScores
 from linsep.train.journal import Journal
@@ -49,6 +50,7 @@ STATE: dict[type, tuple[str, ...]] = {
     Hyperplanes: ("W", "b", "votes", "seen"),
     KernelScores: ("F", "b", "votes", "seen"),
     Survivors: ("_fresh",),
+    Blend: ("whole", "early", "lived", "lives"),
     Dual: ("seen", "alpha", "fewest", "_fresh", "_heard"),
 }
 TUPLES: dict[str, Callable[..., Any]] = {one.__name__: one for one in (Found, Look, Sums, TallSums)}
