@@ -1,6 +1,9 @@
 """The compiler's manners: where machine code is kept, when it is made anew, what it may change."""
 
+import importlib
+import inspect
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 
 import linsep
 from linsep._compile import by_type, fetch, kernel, upper_half, weighted_sum
+from linsep._compile.core import Kernel
 from linsep.rows.rows import as_rows, dot
 from linsep.train.rules import Rosenblatt, wrong
 
@@ -50,6 +54,36 @@ def test_kernels_compiled_now_and_kernels_from_disk_round_alike(tmp_path):
     from_disk = python(SUMS, LINSEP_CACHE=tmp_path)
     assert not from_disk.stderr
     assert from_disk.stdout == compiled.stdout
+
+
+def _kernel_code():
+    """Every function of linsep that is compiled: kernels, and methods that kernels call by type."""
+    for info in pkgutil.walk_packages(linsep.__path__, "linsep."):
+        module = importlib.import_module(info.name)
+        for value in vars(module).values():
+            if isinstance(value, Kernel):
+                yield value.py_func
+            elif isinstance(value, type) and issubclass(value, tuple):
+                methods = [f for f in vars(value).values() if inspect.isfunction(f)]
+                yield from (f for f in methods if not f.__annotations__)
+
+
+def test_kernels_take_in_whole_what_they_call():
+    """A call left in machine code would end in whichever copy was loaded first: see `inner`.
+
+    What is computed as written rounds alike in every copy.
+    """
+    code = set(_kernel_code())
+    assert len(code) > 200
+    called = {
+        (f"{f.__module__}.{f.__qualname__}", name): f.__globals__.get(name)
+        for f in code
+        for name in f.__code__.co_names
+    }
+    kernels = {who: callee for who, callee in called.items() if isinstance(callee, Kernel)}
+    assert len(kernels) > 50
+    loose = {who: callee.options for who, callee in kernels.items() if callee.options["fastmath"]}
+    assert not [who for who, o in loose.items() if not (o.get("forceinline") or o.get("inline"))]
 
 
 def test_a_cold_start_says_one_line_and_a_warm_one_none(tmp_path):

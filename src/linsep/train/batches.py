@@ -1,11 +1,11 @@
 """Corrections by many rows at once: each sees the same weights, then all are applied."""
 
-from linsep._compile import kernel
+from linsep._compile import inner, kernel
 from linsep.rows.rows import add_to, scores
 from linsep.train.online import AVERAGE, LOSS, MISTAKES, ROW, SEEN, STEPS, UPDATES, correct
 
 
-@kernel
+@inner
 def corrections(rule, rows, codes, weights, order, start, stop, bias, W, b, A, tally, wide):
     """Aₘ ← what row order[start + m] asks for, all rows seen by the same weights.
 
@@ -30,7 +30,7 @@ def corrections(rule, rows, codes, weights, order, start, stop, bias, W, b, A, t
     return total
 
 
-@kernel
+@inner
 def apply(rows, order, start, stop, A, factor, bias, W, b):
     """wₖ ← wₖ + factor Σₘ Aₘₖ xₘ, and the intercepts likewise."""
     for m in range(stop - start):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import fetch, kernel, weighted_add
+from linsep._compile import fetch, kernel, piece, weighted_add
 from linsep.rows.rows import WIDEST, aligned, bring, scores
 from linsep.train.lanes import inner
 from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
@@ -33,7 +33,7 @@ FINEST = 1e-6  # smaller gaps are left to others: weights in single precision ar
 PASSES = 40  # at most
 
 
-@kernel
+@piece
 def add_classes(data, indices, start, stop, W, a):  # type: ignore[no-untyped-def]
     """W[j] ← W[j] + x · a over the entries of one row."""
     k = 0
@@ -53,7 +53,7 @@ def add_classes(data, indices, start, stop, W, a):  # type: ignore[no-untyped-de
         weighted_add(data, indices, start, stop, W, k, 4, a)
 
 
-@kernel
+@piece
 def best_place(s, old, t, p, logs):  # type: ignore[no-untyped-def]
     """p ← where log p + tp − s − t·old is the same for all classes; returns KL(old ‖ softmax(s)),
     nearly."""
