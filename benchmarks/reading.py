@@ -15,6 +15,10 @@ from benchmarks.stopwatch import race
 from linsep import read
 
 ROWS, WIDTH = 20_000, 30
+TOLD = {
+    "pass": "rows and labels in blocks, the encoding known",
+    "gather": "classes and means found, rows in a binary copy on disk",
+}
 
 MEMORY = """
 import sys, warnings
@@ -104,32 +108,44 @@ def _csv(folder: Path) -> list[dict[str, Any]]:
     columns = folder / "t.parquet"
     parquet.write_table(csv.read_csv(path), columns)
 
-    def gathered(path: Path) -> None:
-        read(path).gather()
-
-    def streamed() -> None:
-        for _ in csv.open_csv(path):
-            pass
-
-    found = race({"ours": lambda: gathered(path), "streamed": streamed,
-                  "whole": lambda: csv.read_csv(path)}, 3)  # fmt: skip
-    ours = found["ours"].best
-    lines = [
-        _line(f"CSV {size:.0f} MB, pyarrow {name}", ours, found[key].best, 1 / 1.3,
-              f"{size / ours:.0f} MB/s; to rows of numbers, bounded memory")
-        for key, name in (("streamed", "open_csv"), ("whole", "read_csv, all in memory"))
-    ]  # fmt: skip
-    file = parquet.ParquetFile
-    found = race(
-        {"ours": lambda: gathered(columns), "peer": lambda: list(file(columns).iter_batches())}, 3
-    )
-    note = "to rows of numbers, against columns as they lie"
-    lines.append(_line("Parquet, pyarrow iter_batches", found["ours"].best, found["peer"].best,
-                       1 / 1.3, note))  # fmt: skip
+    lines = [*_tables(path, size), *_tables(columns, columns.stat().st_size / 1e6)]
     small, large = folder / "small.csv", folder / "large.csv"
     _write(small, head, body, 10)
     _write(large, head, body, 80)
     return [*lines, *_memory(small, large)]
+
+
+def _tables(path: Path, size: float) -> list[dict[str, Any]]:
+    """One pass in blocks of rows, then all rows gathered, beside pyarrow's two ways to read."""
+    from pyarrow import csv, parquet
+
+    text = path.suffix == ".csv"
+    known = read(path).encoding
+
+    def walked() -> None:
+        for _ in read(path, like=known):
+            pass
+
+    def streamed() -> None:
+        batches = csv.open_csv(path) if text else parquet.ParquetFile(path).iter_batches()
+        for _ in batches:
+            pass
+
+    def whole() -> None:
+        csv.read_csv(path) if text else parquet.read_table(path)
+
+    found = race({"pass": walked, "gather": lambda: read(path).gather(), "streamed": streamed,
+                  "whole": whole}, 7)  # fmt: skip
+    kind = "CSV" if text else "Parquet"
+    peers = ("open_csv", "read_csv") if text else ("iter_batches", "read_table")
+    lines = []
+    for what in ("pass", "gather"):
+        ours = found[what].best
+        note = f"{size / ours:.0f} MB/s, {found[what].spread:.0%} spread; {TOLD[what]}"
+        for peer, name in zip(("streamed", "whole"), peers, strict=True):
+            lines.append(_line(f"{kind} {size:.0f} MB, {what}, pyarrow {name}", ours,
+                               found[peer].best, 1 / 1.3, note))  # fmt: skip
+    return lines
 
 
 def _memory(small: Path, large: Path) -> list[dict[str, Any]]:

@@ -1,6 +1,8 @@
 """`linsep fit, predict, score, check, inspect` as a user runs them: real processes and pipes."""
 
+import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -105,6 +107,33 @@ def test_labels_with_commas_and_quotes_are_quoted(tmp_path):
     run("fit", path, "--out", tmp_path / "m", "-q")
     out = run("predict", tmp_path / "m", path).stdout.splitlines()
     assert out == ['"a,b"', '"a,b"', '"c ""d"""', '"c ""d"""']
+
+
+@pytest.mark.parametrize("names", [("no", "yes"), ("aa", "bb"), ("ö", "x, y"), ("0", "1")])
+def test_lines_of_labels_are_those_of_predict_however_long_labels_are(names, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    rows = zip(X.tolist(), (X[:, 0] > 0).tolist(), strict=True)
+    path, made = tmp_path / "t.csv", tmp_path / "m"
+    path.write_text("a,b,y\n" + "".join(f'{a},{b},"{names[k]}"\n' for (a, b), k in rows))
+    known = linsep.Perceptron().fit(linsep.read(path, target="y"))
+    linsep.save(known, made)
+    expected = [str(one) for one in known.predict(linsep.read(path, like=known))]
+    lines = list(csv.reader(io.StringIO(run("predict", made, path, "-q").output)))
+    assert lines == [[one] for one in expected]
+    told = [json.loads(line) for line in run("predict", made, path, "--json").output.splitlines()]
+    assert [str(one["label"]) for one in told] == expected
+    assert [one["row"] for one in told] == list(range(300))
+    scores = known.decision_function(linsep.read(path, like=known)).tolist()
+    lines = list(csv.reader(io.StringIO(run("predict", made, path, "--scores", "-q").output)))
+    assert [(a, float(s)) for a, s in lines[1:]] == list(zip(expected, scores, strict=True))
+
+
+def test_predict_does_not_look_at_labels(people, model, tmp_path):
+    *head, last = people.read_text().splitlines()
+    empty = tmp_path / "empty.csv"
+    empty.write_text("\n".join([*head, last.rpartition(",")[0] + ","]) + "\n")
+    assert run("predict", model, empty, "-q").output == run("predict", model, people, "-q").output
 
 
 def test_a_model_can_go_through_pipes(people):

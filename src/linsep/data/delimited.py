@@ -16,7 +16,7 @@ import numpy as np
 from linsep.data.bad_rows import BadRow
 from linsep.data.chunks import read_in_order
 from linsep.data.layout import MISSING_TEXTS, Layout, Recoded, number
-from linsep.data.packed import PIECE, open_plain, unpacking, whole_lines
+from linsep.data.packed import open_plain, unpacking, whole_lines
 from linsep.data.table_part import (
     Columns,
     Making,
@@ -27,6 +27,7 @@ from linsep.data.table_part import (
 )
 from linsep.errors import DataError
 
+PIECE = 1 << 21  # bytes of text read together
 LONGEST = 1 << 26  # bytes a quoted cell may span before its quote counts as never closed
 
 

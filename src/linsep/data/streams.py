@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from linsep.data.bad_rows import BadRows
 from linsep.data.chunks import BLOCK
+from linsep.data.cutting import in_blocks
 from linsep.data.encoding import Encoding
-from linsep.data.lending import lent
 from linsep.data.packed import Identity
 from linsep.data.pages import trim
-from linsep.data.plain import is_sparse
 from linsep.data.sources import Source
 from linsep.data.store import (
     Gathered,
@@ -178,32 +177,18 @@ class Chunks:
         if self._gathered is not None:
             yield from self._gathered.blocks(size)
             return
-        encoding = self.encoding
-        labels = self._labels
-        study = LabelStudy(self.source.target, self._keep)
-        self.source.encode(encoding)
-        waiting: list[tuple[Any, Any]] = []
-        held = 0
-        for piece, cells in self.source.raw(self.bad_rows):
+        yield from in_blocks(self._pieces(self.encoding), size)
+
+    def _pieces(self, encoding: Encoding) -> Iterator[tuple[Any, Any]]:
+        """(X, y) as they are read."""
+        source, study = self.source, LabelStudy(self.source.target, self._keep)
+        source.encode(encoding)
+        for piece, cells in source.raw(self.bad_rows):
             stored, keep = self._labelled(study, piece, cells)
-            X = self.source.rows(piece, encoding)
-            X = X if keep is None else X[keep]
-            y = None if cells is None else _decoded(stored, study, labels)
-            first, n = 0, X.shape[0]
-            if held and held + n >= size:  # complete the block begun before
-                first = size - held
-                waiting.append(_cut(X, y, 0, first))
-                yield _joined(waiting)
-                waiting, held = [], 0
-            while not held and first + size <= n:
-                yield _cut(X, y, first, first + size)
-                first += size
-            if first < n:
-                waiting.append(_cut(X, y, first, n))
-                held += n - first
+            X = source.rows(piece, encoding)
+            y = None if cells is None else _decoded(stored, study, self._labels)
+            yield X if keep is None else X[keep], y
         self._study = study
-        if held:
-            yield _joined(waiting)
 
     def load(self) -> tuple[Any, Array]:
         """All rows and labels in memory, as `X` and `y`."""
@@ -373,26 +358,6 @@ def _decoded(stored: Array, study: LabelStudy, labels: Labels | None) -> Array:
         whole = labels is None and np.all(stored == np.floor(stored))
         return stored.astype(np.int64) if whole else stored
     return labels.classes[labels.codes(stored)]
-
-
-def _cut(X: Any, y: Any, first: int, last: int) -> tuple[Any, Any]:
-    if first == 0 and last == X.shape[0]:
-        return X, y
-    return X[first:last], None if y is None else y[first:last]
-
-
-def _joined(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    if len(parts) == 1:
-        return parts[0]
-    rows = [X for X, _ in parts]
-    if is_sparse(rows[0]):
-        from linsep._scipy import sp
-
-        X = sp.vstack(rows, format="csr")
-    else:
-        X = lent(sum(map(len, rows)), rows[0].shape[1], rows[0].dtype)
-        np.concatenate(rows, out=X)
-    return X, None if parts[0][1] is None else np.concatenate([y for _, y in parts])
 
 
 def _numbered(stored: Array, labels: Labels, store: Store) -> Array:

@@ -17,6 +17,7 @@ Array = npt.NDArray[Any]
 
 MOST_TEXTS = 1000  # texts of a column that may become features
 MOST_CLASSES = 1 << 16
+FEW = 10  # classes that are looked for one by one
 _ENOUGH = 1 << 20  # texts after which it is no use to go on counting
 
 
@@ -211,6 +212,11 @@ class LabelStudy:
     def _note(self, stored: Array) -> None:
         if self._numbers is None or "text" in self._kinds:
             return
+        if len(self._numbers) <= FEW:  # most often there is nothing new
+            for value in self._numbers:
+                stored = stored[stored != value]
+            if not len(stored):
+                return
         found = np.unique(stored)
         if not np.all(found == np.floor(found)) or np.any(np.abs(found) > 2**53):
             self._whole = False

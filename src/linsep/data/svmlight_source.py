@@ -67,7 +67,9 @@ class SvmlightSource(Source):
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:
         base = self.base if self.base is not None else encoding.base or 0
-        places, values, counts = piece.places - np.int32(base), piece.values, piece.counts
+        places, values, counts = piece.places, piece.values, piece.counts
+        if base:
+            places -= np.int32(base)  # nobody else looks at the piece
         if piece.least < base and piece.most >= 0:
             raise DataError(
                 f"{self.paths[0]} has the index {piece.least}, but features count from {base} "
@@ -79,7 +81,9 @@ class SvmlightSource(Source):
             counts = np.bincount(owner, minlength=len(counts))
             places, values = places[known], values[known]
         shape = (len(piece.labels), encoding.n_features)
-        return sp.csr_array((values, places, pointers(counts)), shape=shape)
+        X = sp.csr_array((values, places, pointers(counts)), shape=shape)
+        X.has_canonical_format = True  # the parser has seen to it
+        return X
 
     def put(
         self, store: Store, piece: Any, labels: Array, keep: Any, encoding: Encoding | None

@@ -34,9 +34,14 @@ class LinearModel:
 
 def labels(scores: Array, classes: Array) -> Array:
     """The class of each row. A score of exactly zero is positive; ties go to the first."""
+    return classes[places(scores)]
+
+
+def places(scores: Array) -> Array:
+    """The place of each row's class among the classes."""
     if scores.ndim == 1:
-        return classes[(scores >= 0).astype(np.intp)]
-    return classes[scores.argmax(axis=1)]
+        return (scores >= 0).astype(np.intp)
+    return np.asarray(scores.argmax(axis=1))
 
 
 def ranked(scores: Array, classes: Array) -> Array:

@@ -94,7 +94,7 @@ def _is_read(name: str) -> bool:
 
 def _encoding(model: Any, target: str | None) -> Any:
     """The encoding of a model, asking another question of the labels if there is one."""
-    found = getattr(model, "encoding_", None)
+    found = getattr(model, "encoding_", model)
     if found is None or target is None:
         return found
     from dataclasses import replace

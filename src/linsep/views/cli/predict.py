@@ -63,7 +63,7 @@ def command(
     if proba:
         known._want_chances()
     how = arguments.how_to_read((), base, reading)
-    source = open_source(data, None, None, bad_rows, like=known, **how)
+    source = open_source(data, None, None, bad_rows, like=_unlabelled(known), **how)
     rate = Rate("predicting", quiet or (out == "-" and sys.stdout.isatty()))
     write = _json_lines if as_json else _csv_lines
     if out == "-":
@@ -81,6 +81,17 @@ def command(
         click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
 
 
+def _unlabelled(model: Any) -> Any:
+    """How the model knows columns, without that of the labels: nobody asks for them here.
+
+    Where columns go by position, it tells whether that of the labels is there.
+    """
+    from dataclasses import replace
+
+    known = model.encoding_
+    return known if known is None or not known.header else replace(known, target=None)
+
+
 def _all(write: Any, *rest: Any) -> None:
     *arguments_, stream = rest
     target: IO[str] = stream
@@ -90,47 +101,72 @@ def _all(write: Any, *rest: Any) -> None:
 
 
 def _values(model: Any, X: Any, scores: bool, proba: bool) -> tuple[Any, Any, Any]:
-    """Labels, and where asked for scores and probabilities as tables."""
+    """Places of labels among the classes, or numbers; where asked for, scores and probabilities."""
     import numpy as np
 
-    from linsep.model.linear import labels
+    from linsep.model.linear import places
 
     if model.classes_ is None:
         found = model.predict(X)
         return found, found.reshape(len(found), -1) if scores else None, None
     s = model.decision_function(X)
     chances = model.predict_proba(X) if proba else None
-    return labels(s, model.classes_), np.reshape(s, (len(s), -1)) if scores else None, chances
+    return places(s), np.reshape(s, (len(s), -1)) if scores else None, chances
+
+
+def _written(model: Any, write: Any) -> Any:
+    """Turns what `_values` has found into texts: each class is written once, not once a row."""
+    from linsep.views.tally import plain
+
+    if model.classes_ is None:
+        return lambda found: [write(value) for value in found.tolist()]
+    texts = [write(plain(label)) for label in model.classes_.tolist()]
+    return lambda found: [texts[place] for place in found.tolist()]
+
+
+def _lines(model: Any) -> Any:
+    """Turns what `_values` has found into lines, a block at a time."""
+    import numpy as np
+
+    texts = _written(model, lambda label: _cell(label) + "\n")
+    if model.classes_ is None:
+        return lambda found: "".join(texts(found))
+    signs = [
+        text.encode("utf-8", "surrogatepass") for text in texts(np.arange(len(model.classes_)))
+    ]
+    if len(set(map(len, signs))) > 1:
+        return lambda found: "".join(texts(found))
+    table = np.frombuffer(b"".join(signs), np.uint8).reshape(len(signs), -1)
+    return lambda found: table[found].tobytes().decode("utf-8", "surrogatepass")
 
 
 def _csv_lines(model: Any, source: Any, scores: bool, proba: bool, rate: Any) -> Iterator[str]:
     """Blocks of lines: labels alone, or CSV with a header."""
-    import csv
-    import io
-
     from linsep.views.tally import plain
 
     heading = ["label", *(f"score[{name}]" for name in _names(model) if scores)]
     heading += [f"p[{plain(label)}]" for label in (model.classes_ if proba else ())]
     if scores or proba:
         yield ",".join(_quoted(name) for name in heading) + "\n"
+    beside, lines_of = _written(model, _cell), _lines(model)
     for X, _ in source:
-        found, s, p = _values(model, X, scores, proba)
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        tables = [table.tolist() for table in (s, p) if table is not None]
-        names = [plain(label) for label in found.tolist()]
-        if not tables and all(type(name) in (int, float, bool) for name in names[:1]):
-            text.write("".join(f"{name}\n" for name in names))
+        found, *tables = _values(model, X, scores, proba)
+        columns = [column for table in tables if table is not None for column in table.T.tolist()]
+        if columns:
+            cells = [beside(found), *(map(_cell, column) for column in columns)]
+            text = "".join(",".join(row) + "\n" for row in zip(*cells, strict=True))
         else:
-            writer.writerows([name, *(v for t in tables for v in t[i])]
-                             for i, name in enumerate(names))  # fmt: skip
-        rate.add(len(names))
-        yield text.getvalue()
+            text = lines_of(found)
+        rate.add(len(found))
+        yield text
+
+
+def _cell(value: Any) -> str:
+    return repr(value) if type(value) is float else _quoted(str(value))
 
 
 def _quoted(name: str) -> str:
-    safe = not any(sign in name for sign in ',"\n\r')
+    safe = name != "" and not any(sign in name for sign in ',"\n\r')
     return name if safe else '"' + name.replace('"', '""') + '"'
 
 
@@ -152,17 +188,15 @@ def _planes(model: Any) -> Any:
 def _json_lines(model: Any, source: Any, scores: bool, proba: bool, rate: Any) -> Iterator[str]:
     import json
 
-    from linsep.views.tally import plain
-
     row = 0
+    label = _written(model, json.dumps)
     for X, _ in source:
-        found, s, p = _values(model, X, scores, proba)
-        lines = []
-        for i, label in enumerate(found.tolist()):
-            record = {"row": row + i, "label": plain(label)}
-            record |= {} if s is None else {"scores": s[i].tolist()}
-            record |= {} if p is None else {"proba": p[i].tolist()}
-            lines.append(json.dumps(record) + "\n")
-        row += len(lines)
-        rate.add(len(lines))
-        yield "".join(lines)
+        found, *tables = _values(model, X, scores, proba)
+        texts = [f'{{"row": {row + i}, "label": {text}' for i, text in enumerate(label(found))]
+        for name, table in zip(("scores", "proba"), tables, strict=True):
+            if table is not None:
+                pairs = zip(texts, table.tolist(), strict=True)
+                texts = [f'{text}, "{name}": {json.dumps(values)}' for text, values in pairs]
+        row += len(texts)
+        rate.add(len(texts))
+        yield "".join(text + "}\n" for text in texts)
