@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.store import blocks
 from linsep.errors import DataError, OverflowedError
 from linsep.train.blocks import Blocks, Columns, Crew, prepare, spread
 from linsep.train.curvature import Curvature
@@ -91,9 +92,11 @@ class Problem:
         return LogisticSums(Blocks(X, self.columns), signs, c, crew)
 
     def _log_odds(self) -> float:
-        positive = self.sums.signs > 0
-        c = self.sums.c
-        share = float(c[0]) * positive.sum() if len(c) == 1 else float(c[positive].sum())
+        signs, c = self.sums.signs, self.sums.c
+        if len(c) == 1:
+            share = float(c[0]) * sum(int(np.sum(signs[part] > 0)) for part in blocks(signs))
+        else:
+            share = float(c[signs > 0].sum())
         if not 0 < share < 1:
             raise DataError(
                 f"all weight lies on one class ({share:.0%} on +1); a separator needs rows of "
