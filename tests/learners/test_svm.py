@@ -175,3 +175,18 @@ def test_hard_data_end_in_a_finite_answer_or_a_named_error(name, loss):
     assert np.isfinite(learner.coef_).all()
     assert np.isfinite(learner.intercept_).all()
     assert learner.status_.value
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual"])
+def test_callbacks_hear_of_all_classes_and_can_stop_them(solver):
+    X, y = load_digits(return_X_y=True)
+    told = []
+    heard = LinearSVC(solver=solver).fit(X, y, callback=told.append)
+    passes = [done.epoch for done in told]
+    assert passes == sorted(passes)
+    assert len(told) >= 10  # each class looks at all rows at least once
+    unheard = LinearSVC(solver=solver).fit(X, y)
+    assert heard.coef_.tobytes() == unheard.coef_.tobytes()
+    with warnings.catch_warnings(action="ignore", category=NotConverged):
+        stopped = LinearSVC(solver=solver).fit(X, y, callback=lambda done: True)
+    assert stopped.status_ is linsep.Status.stopped

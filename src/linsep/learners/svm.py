@@ -231,6 +231,7 @@ class LinearSVC(LinearClassifier):
             "max_iter": self.max_iter,
             "seed": seed_of(self.random_state),
             "n_jobs": self.n_jobs,
+            "listener": _telling(listeners, own),
         }
 
         def fit(machine: Machine, k: int) -> Solution:
@@ -246,10 +247,7 @@ class LinearSVC(LinearClassifier):
             return machine.auto(alpha, start, own)
 
         if problem.binary:
-            machine = Machine(
-                problem.X, problem.signs, listener=_telling(listeners, own), **settings
-            )
-            found = [fit(machine, 0)]
+            found = [fit(Machine(problem.X, problem.signs, **settings), 0)]
             if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
                 one = found[0]
                 half = (0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap)

@@ -9,6 +9,7 @@ at all rows are enough, and nothing is kept for each of them.
 """
 
 from collections.abc import Callable
+from functools import partial
 from threading import Event, Lock
 from typing import Any
 
@@ -202,6 +203,7 @@ def one_vs_rest(
     fit: Callable[[Machine, int], Solution],
     *,
     n_jobs: int | None = None,
+    listener: Callable[[Check], Any] | None = None,
     **settings: Any,
 ) -> list[Solution]:
     """Fit each class against all others, several classes at a time.
@@ -209,9 +211,12 @@ def one_vs_rest(
     Parameters
     ----------
     fit : what to do with the machine of a class
+    listener : told, after each look of a class, of all classes begun so far together, from one
+        thread at a time; returns True to stop them
     settings : those of `Machine`, from `weights` on
     """
-    halt, lock = Event(), Lock()
+    halt, stopped, lock, turn = Event(), Event(), Lock(), Lock()
+    seen: dict[int, Check] = {}
     made: list[Ground] = []
 
     def ground() -> Ground:
@@ -223,14 +228,25 @@ def one_vs_rest(
                 _ = made[0].lengths
         return made[0]
 
-    settings |= {"listener": lambda check: halt.is_set(), "halt": halt, "ground": ground}
+    def tell(k: int, check: Check) -> bool:
+        with turn:
+            if listener is not None and not halt.is_set():
+                seen[k] = check
+                if listener(Check(*map(sum, zip(*seen.values(), strict=True)))) is True:
+                    stopped.set()
+                    halt.set()
+        return halt.is_set()
+
+    settings |= {"halt": halt, "ground": ground}
 
     def one(k: int) -> Solution:
         signs = np.where(codes == k, np.int8(1), np.int8(-1))
-        machine = Machine(X, signs, n_jobs=1, lanes=1, **settings)
-        found = fit(machine, k)
-        halted = halt.is_set() and found.status is Status.stopped
-        return found._replace(status=Status.interrupted) if halted else found
+        mine = {"listener": partial(tell, k), **settings}
+        found = fit(Machine(X, signs, n_jobs=1, lanes=1, **mine), k)
+        if halt.is_set() and found.status in (Status.stopped, Status.interrupted):
+            ending = Status.stopped if stopped.is_set() else Status.interrupted
+            return found._replace(status=ending)
+        return found
 
     with Crew(1):  # for all classes together: the limit is slow to change while products are made
         return dual_descent.each_class(one, n_classes, n_jobs, halt)
