@@ -36,6 +36,8 @@ NUMBERS: dict[str, Any] = {
     "float32": ctypes.c_float, "float64": ctypes.c_double,
 }  # fmt: skip
 
+_NAMES = {np.dtype(name): name for name in NUMBERS}  # to ask a type for its name takes longer
+
 
 class Code(NamedTuple):
     """Object code: the name of the function, the numbers it returns, the bytes.
@@ -73,8 +75,8 @@ def _kind(value: Any) -> str:
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         usual = flags.aligned and value.dtype.isnative and type(value) in (np.ndarray, np.memmap)
         rest = "" if flags.writeable else "r"
-        known = usual and value.dtype.name in NUMBERS
-        return f"{value.dtype.name}[{value.ndim}{layout}{rest}]" if known else ""
+        name = _NAMES.get(value.dtype) if usual else None
+        return f"{name}[{value.ndim}{layout}{rest}]" if name else ""
     if isinstance(value, tuple):
         parts = [_kind(one) for one in value]
         name = "" if type(value) is tuple else f"{type(value).__module__}.{type(value).__name__}"

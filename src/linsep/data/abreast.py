@@ -20,6 +20,7 @@ Array = npt.NDArray[Any]
 FEW = 1 << 16  # cells a process turns by NumPy before compiled code is worth loading
 
 _turned = 0  # cells so far
+_ready: set[str] = set()  # kernels that were found to be at hand
 
 
 class Beside(NamedTuple):
@@ -129,6 +130,8 @@ def _run(kernel: Any, cells: int, *given: Array) -> int | None:
     """What compiled code returns; None where it is not at hand, or not worth loading."""
     global _turned
     _turned += cells
-    if "numba" not in sys.modules and (_turned < FEW or not kernel.at_hand(*given)):
-        return None
+    if kernel.__name__ not in _ready:
+        if "numba" not in sys.modules and (_turned < FEW or not kernel.at_hand(*given)):
+            return None
+        _ready.add(kernel.__name__)
     return int(kernel(*given))

@@ -172,7 +172,8 @@ def _stored(file: Any, names: list[str]) -> tuple[dict[str, _Stored], int]:
         for place in range(about.num_columns):
             one = about.row_group(group).column(place)
             if one.path_in_schema in found:
-                texts = one.physical_type == "BYTE_ARRAY" and one.has_dictionary_page
+                coded = any("DICTIONARY" in encoding for encoding in one.encodings)
+                texts = one.physical_type == "BYTE_ARRAY" and coded
                 packed, codes = found[one.path_in_schema]
                 codes += one.total_uncompressed_size if texts else NEVER
                 found[one.path_in_schema] = _Stored(packed + one.total_compressed_size, codes)

@@ -153,7 +153,9 @@ class Encoding:
         from linsep._scipy import sp
 
         entries, odd = sparse(cells, become)
-        return sp.csr_array(entries, shape=(n, self.n_features)), odd
+        rows = sp.csr_array(entries, shape=(n, self.n_features))
+        rows.has_canonical_format = True  # features come in the order of the columns
+        return rows, odd
 
     def _cells(self, column: Column, table: Mapping[str, Any]) -> Any:
         """Numbers, or texts."""
@@ -175,12 +177,32 @@ class Encoding:
 
     def _become(self, parts: list[Any]) -> list[Beside]:
         """What each column becomes."""
+        if not any(isinstance(cells, Texts) for cells in parts):
+            return self._beside
+        found = []
+        for one, column, cells in zip(self._beside, self.columns, parts, strict=True):
+            known = isinstance(cells, Texts)
+            found.append(one._replace(places=self._places(column, cells.texts)) if known else one)
+        return found
+
+    @cached_property
+    def _beside(self) -> list[Beside]:
         found, first = [], 0
-        for column, cells in zip(self.columns, parts, strict=True):
-            places = column.places(cells.texts) if isinstance(cells, Texts) else None
-            found.append(Beside(first, column.width, column.mean, places))
+        for column in self.columns:
+            found.append(Beside(first, column.width, column.mean))
             first += column.width
         return found
+
+    def _places(self, column: Column, texts: list[str]) -> Array:
+        """The places of texts among a column's features: the same list is looked at once."""
+        known = self._last.get(column.name)
+        if known is None or known[0] is not texts:
+            known = self._last[column.name] = (texts, column.places(texts))
+        return known[1]
+
+    @cached_property
+    def _last(self) -> dict[str, tuple[list[str], Array]]:
+        return {}
 
     def to_json(self) -> dict[str, Any]:
         """A document of plain values: what `json.dumps` takes and `from_json` reads."""

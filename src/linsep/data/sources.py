@@ -252,12 +252,12 @@ class TableSource(Source):
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
         if not any(self.missing.values()):
             return
+        from linsep.data.columns import fill
+
         X = arrays["rows"].reshape(n, -1)
-        means = [column.mean for column in encoding.columns]
+        means = np.array([column.mean for column in encoding.columns])
         for part in blocks(X, 4 * BLOCK):
-            gaps = np.isnan(X[part])
-            if gaps.any():
-                X[part] = np.where(gaps, means, X[part])
+            fill(np.asarray(X[part]), means)
 
 
 def _kind(column: Column) -> str:

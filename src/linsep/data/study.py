@@ -210,7 +210,7 @@ class LabelStudy:
         return np.isin(stored, wanted)
 
     def _note(self, stored: Array) -> None:
-        if self._numbers is None or "text" in self._kinds:
+        if self._numbers is None or self._kinds & {"text", "answer"}:
             return
         if len(self._numbers) <= FEW:  # most often there is nothing new
             for value in self._numbers:

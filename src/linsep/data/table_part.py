@@ -109,12 +109,12 @@ def from_arrow(name: str, values: Any, kind: str, known: Dictionaries | None = N
 
     Without the conversions that import pandas.
     """
-    import pyarrow as pa
-
-    if isinstance(values, pa.ChunkedArray):
+    if hasattr(values, "num_chunks"):
         values = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
     if kind == "number":
         return _numbers(name, values)
+    import pyarrow as pa
+
     if not pa.types.is_dictionary(values.type):
         if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
             values = values.cast(pa.string())
