@@ -19,7 +19,7 @@ from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
 from linsep.train.checkpoint import keeper_of
 from linsep.train.loop import Listener, Status, listeners_of
-from linsep.train.problem import Problem
+from linsep.train.problem import Block, Problem
 from linsep.train.progress import Progress
 from linsep.train.trace import Trace
 
@@ -260,6 +260,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Array:
         return np.asarray(self._form().scores(X))
+
+    def _wrong(self, problem: Problem, block: Block) -> int:
+        """How many rows of a block are predicted wrong."""
+        rows = problem.X[block.start : block.start + len(block.codes)]
+        return int((self.predict(rows) != self.classes_[block.codes]).sum())
 
     def predict(self, X: Any) -> Array:
         """The class of each row; a score of exactly zero is the positive class."""

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from linsep._face import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from linsep.data.arrays import check_rows
-from linsep.data.chunks import spans
 from linsep.data.streams import Chunks, scores_of
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
@@ -147,10 +146,7 @@ class LinearDiscriminantAnalysis(
         self.shrinkage_ = white.axes.shrinkage
         self.n_iter_ = 1
         if listeners:
-            wrong = sum(
-                int((self.predict(problem.X[i:j]) != self.classes_[problem.codes[i:j]]).sum())
-                for i, j in spans(n)
-            )
+            wrong = sum(self._wrong(problem, block) for block in problem.blocks())
             tell(listeners, Pass(1, wrong, 1, wrong / n))
         return _status(white)
 

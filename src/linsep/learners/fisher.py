@@ -114,10 +114,7 @@ class FisherDiscriminant(LinearClassifier):
         self._keep_scatter(problem, found, total)
         self.n_iter_ = 1
         if listeners:
-            wrong = sum(
-                int((self.predict(problem.X[i:j]) != self.classes_[problem.codes[i:j]]).sum())
-                for i, j in spans(n)
-            )
+            wrong = sum(self._wrong(problem, block) for block in problem.blocks())
             tell(listeners, Pass(1, wrong, 1, wrong / n))
         if not self.coef_.any():
             return Status.no_difference
