@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris
 
-from linsep import LinearSVC, LogisticRegression, Status, gap
+from linsep import LinearSVC, LogisticRegression, Status, gap, read
 from linsep.errors import NotConverged
 from linsep.learners import logistic, svm
 from linsep.proofs.recount import Question, planes
@@ -115,7 +115,19 @@ def test_rounding_that_hides_the_gap_is_told():
     with warnings.catch_warnings(action="ignore", category=NotConverged):
         learner.fit(far, Y)
     assert learner.gap_ > 1e-10
-    assert "counted again" in learner.diagnosis_ or "rounding" in learner.diagnosis_
+    assert "counted again" in learner.diagnosis_
+
+
+def test_the_column_that_rounding_comes_from_is_named(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([1e9 + 1e6 * rng.standard_normal(5000), rng.standard_normal(5000)])
+    labels = rows[:, 1] + rng.standard_normal(5000) > 0
+    lines = [f"{a!r},{b!r},{int(c)}" for (a, b), c in zip(rows.tolist(), labels, strict=True)]
+    (tmp_path / "t.csv").write_text("when,what,y\n" + "\n".join(lines) + "\n")
+    with warnings.catch_warnings(action="ignore", category=NotConverged):
+        learner = LogisticRegression(tol=1e-12).fit(read(tmp_path / "t.csv"))
+    assert learner.gap_ > 1e-12
+    assert "column 'when' reaches 1.0e+09" in learner.diagnosis_
 
 
 def test_without_a_penalty_the_objective_is_counted_again(monkeypatch):

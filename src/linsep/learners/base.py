@@ -92,7 +92,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 return self
         with opened(X, y) as (X, y, encoding):
             problem = self._problem(X, y, sample_weight)
-            self._from_file = False
+            self._from_file, self.encoding_ = False, encoding
             self.data_ = problem.digest()
             self._reset(problem)
             keeper = self._keeper(problem, checkpoint)
@@ -102,7 +102,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                     status = self._train(problem, [*listeners, *keeper])
                     problem.settle()
                 self._end(status)
-        self.encoding_ = encoding
         return self
 
     def _keeper(self, problem: Problem, checkpoint: Any) -> list[Listener]:

@@ -1,5 +1,6 @@
 """Why a fit did not reach its goal, where that is cheap to know."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +62,16 @@ def explain(learner: Any, problem: Problem, status: Status) -> str | None:
         )
     if np.isposinf(learner.C) and status is not Status.unproved:
         return _collinear(learner, problem)
-    return told(learner, status)
+    return told(learner, status, partial(_largest, learner, problem))
+
+
+def _largest(learner: Any, problem: Problem) -> str:
+    """Which column has the largest entries, judged by a sample of the rows."""
+    part = rows_of(problem.X, np.arange(0, problem.n_rows, max(1, problem.n_rows // SAMPLE)))
+    sizes = abs(part).max(axis=0)
+    sizes = sizes.toarray().ravel() if sp.issparse(sizes) else sizes
+    j = int(sizes.argmax())
+    return f"column {_name(learner, j)} reaches {sizes[j]:.1e}"
 
 
 def _gap_left(learner: Any, problem: Problem) -> str:
@@ -135,4 +145,7 @@ def _collinear(learner: Any, problem: Problem) -> str | None:
 
 def _name(learner: Any, j: int) -> str:
     names = getattr(learner, "feature_names_in_", None)
+    encoding = getattr(learner, "encoding_", None)
+    if names is None and encoding is not None:
+        names = encoding.feature_names
     return str(j) if names is None else repr(str(names[j]))

@@ -1,5 +1,6 @@
 """What a convex fit says of itself, counted a second time before it is believed."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,13 @@ def counted(learner: Any, found: Recount, status: Status) -> Status:
     return Status.unproved
 
 
-def told(learner: Any, status: Status) -> str | None:
-    """A sentence where the second count says less than the first, or None."""
+def told(learner: Any, status: Status, large: Callable[[], str]) -> str | None:
+    """A sentence where the second count says less than the first, or None.
+
+    Parameters
+    ----------
+    large : says which column has the largest entries, and how large they are
+    """
     if status is Status.unproved:
         return (
             f"The solver took its weights to be within tol={learner.tol:g} of the optimum; counted "
@@ -69,9 +75,9 @@ def told(learner: Any, status: Status) -> str | None:
         )
     if status is Status.converged and np.isfinite(learner.C) and learner.gap_ > learner.tol:
         return (
-            f"The solver reached tol={learner.tol:g}; rounding, of weights kept as "
-            f"{learner.coef_.dtype} and in sums over the rows, leaves a gap of {learner.gap_:.1e} "
-            "that cannot be ruled out. Bring the features to one scale (linsep.Scaled does), or "
-            "raise tol."
+            f"The solver reached tol={learner.tol:g} by its own count, which moves and scales the "
+            f"columns; counted again in the units of the data, where {large()}, rounding lets no "
+            f"less than a gap of {learner.gap_:.1e} be proved. The weights may be as good as asked "
+            "for: bring the features to one scale (linsep.Scaled does) to have it proved."
         )
     return None
