@@ -392,3 +392,61 @@ def test_what_was_found_is_said(tmp_path):
         "CSV with semicolons, a header, decimal ','; columns: 1 of numbers, 2 of texts.",
         "Missing values filled in: a 1.",
     ]
+
+
+@pytest.mark.parametrize("sign", ["|", ";", ",", "\t"])
+def test_a_delimiter_of_two_signs_is_named_and_not_taken_for_empty_columns(tmp_path, sign):
+    lines = [["a", "b", "y"], ["1", "", "u"], ["2", "5", "v"], ["3", "6", "u"]]
+    path = tmp_path / "t.csv"
+    path.write_text("".join((2 * sign).join(line) + "\n" for line in lines))
+    with pytest.raises(DataError, match="between its cells, and a delimiter is one sign"):
+        linsep.read(path)
+    assert linsep.read(path, delimiter=sign, target="y").n_rows == 3  # as it was asked for
+
+
+def test_a_column_that_is_empty_now_and_then_is_no_second_sign(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,,u\n2,,v\n3,,u\n")
+    assert linsep.read(path).n_features == 2
+    path.write_text("1,,0\n2,,1\n3,4,1\n")
+    assert linsep.read(path).n_features == 2
+
+
+def test_a_single_column_asks_for_the_delimiter(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("1::5::0\n2::6::1\n3::7::1\n")
+    with pytest.raises(DataError, match="pass delimiter= if another sign"):
+        linsep.read(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather"])
+@pytest.mark.parametrize("last, told", [(2**53, False), (2**53 + 1, True), (-(2**53) - 1, True),
+                                        (2**60, False)])  # fmt: skip
+def test_whole_numbers_that_are_rounded_are_told(tmp_path, kind, last, told):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import csv, feather, parquet
+
+    table = pa.table({"id": [1, 2, last], "x": [0.5, 1.5, 1e300], "y": [0, 1, 1]})
+    path = tmp_path / f"t.{kind}"
+    write = {"csv": csv.write_csv, "parquet": parquet.write_table, "feather": feather.write_feather}
+    write[kind](table, path)
+    chunks = linsep.read(path, target="y")
+    X, _ = chunks.load()
+    assert X[2, 0] == float(last)
+    notes = [note for note in chunks.notes if "2^53" in note]
+    assert bool(notes) == told and all("'id': 'drop'" in note for note in notes)
+    dropped = linsep.read(path, target="y", columns={"id": "drop"})
+    dropped.load()
+    assert not any("2^53" in note for note in dropped.notes)
+
+
+def test_the_largest_numbers_without_a_sign_are_told_as_well(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    values = pa.array([2**64 - 1, None, 3], pa.uint64())
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"id": values, "y": [0, 1, 1]}), path)
+    chunks = linsep.read(path)
+    X, _ = chunks.load()
+    assert X[0, 0] == 2.0**64 and any("2^53" in note for note in chunks.notes)

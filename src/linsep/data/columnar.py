@@ -16,6 +16,7 @@ from linsep.data.table_part import (
     Making,
     TablePart,
     from_arrow,
+    rounds,
     wrong_cells,
 )
 from linsep.errors import DataError, ParameterError
@@ -105,8 +106,12 @@ def _part(batches: tuple[Any, ...], wanted: dict[str, str], texts: Dictionaries)
     cells = {name: column for batch in batches
              for name, column in zip(batch.schema.names, batch.columns, strict=True)}  # fmt: skip
     columns = {name: from_arrow(name, cells[name], kind, texts) for name, kind in wanted.items()}
+    found = Columns(columns)
+    found.rounded = frozenset(
+        name for name, kind in wanted.items() if kind == "number" and rounds(cells[name])
+    )
     n = batches[0].num_rows
-    return TablePart(Columns(columns), n, [], n)
+    return TablePart(found, n, [], n)
 
 
 def _batches(path: Path, file: Any, wanted: dict[str, str], readers: int) -> list[Iterator[Any]]:

@@ -41,6 +41,7 @@ class Layout:
     encoding : of the text
     missing : words that stand for a missing number
     required : columns in which a missing cell makes a bad row
+    rounded : columns with whole numbers that no float64 is equal to
     """
 
     delimiter: str
@@ -53,6 +54,7 @@ class Layout:
     encoding: str = "utf-8"
     missing: tuple[str, ...] = MISSING
     required: frozenset[str] = frozenset()
+    rounded: tuple[str, ...] = ()
 
     def told(self) -> str:
         """What was found, in a sentence."""
@@ -102,6 +104,12 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
     rows = list(islice(cells_of(lines, delimiter, quote), LOOK + 1))
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     first = rows[0]
+    if "delimiter" not in given and _doubled(rows):
+        raise DataError(
+            f"{path} has {delimiter * 2!r} between its cells, and a delimiter is one sign; replace "
+            f"it, for example with sed 's/{delimiter * 2}/{delimiter}/g', or pass "
+            f"delimiter={delimiter!r} if every second column is meant to be empty."
+        )
     if len(first) != width:
         raise DataError(
             f"{path}, line {skip + 1} has {len(first)} cells where most lines have {width}; "
@@ -124,7 +132,32 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
         raise DataError(f"{path} holds one line, {delimiter.join(first)!r}; rows are wanted.")
     names = unique_names(first) if header else [str(j) for j in range(width)]
     kinds = ["number" if one else "text" for one in numeric]
-    return Layout(delimiter, quote, decimal, header, names, kinds, skip, encoding, missing)
+    rounded = tuple(
+        names[j] for j in range(width) if numeric[j] and any(is_rounded(row[j]) for row in body)
+    )
+    return Layout(delimiter, quote, decimal, header, names, kinds, skip, encoding, missing,
+                  rounded=rounded)  # fmt: skip
+
+
+def is_rounded(cell: str) -> bool:
+    """Whether a cell is a whole number that no float64 is equal to.
+
+    >>> is_rounded("9007199254740993"), is_rounded("9007199254740992"), is_rounded("1e30")
+    (True, False, False)
+    """
+    if len(cell) < 16 or not cell.lstrip("+-").isdecimal():
+        return False
+    try:
+        return int(float(cell)) != int(cell)
+    except (OverflowError, ValueError):
+        return False
+
+
+def _doubled(rows: list[list[str]]) -> bool:
+    """Whether every second cell of all rows is empty, as where the delimiter has two signs."""
+    width = len(rows[0])
+    even = width > 2 and width % 2 == 1 and all(len(row) == width for row in rows)
+    return even and all(not cell for row in rows for cell in row[1::2])
 
 
 def settle_kinds(names: list[str], kinds: list[str], asked: Mapping[str, str]) -> list[str]:

@@ -60,6 +60,9 @@ def read(
     idx        images (MNIST), labels beside them
     =========  =====================================================================================
 
+    Numbers become float64. Whole numbers beyond 2^53 are rounded to the nearest; `notes` names the
+    columns in which that was done (of csv, those in which the first 1000 rows show it).
+
     Parameters
     ----------
     source : path, list of paths, folder, pattern such as 'part-*.csv', or '-' for standard input

@@ -4,7 +4,7 @@ A source gives `raw` pieces in file order, each with its labels; studies them; a
 into rows of numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Source:
     told = ""
     target: Target | None = None
     direct = True
+    rounded: frozenset[str] = frozenset()
+    """Columns of features with whole numbers that had to be rounded."""
 
     def __init__(self, paths: list[Path], n_jobs: int | None = None) -> None:
         self.paths = paths
@@ -137,8 +139,9 @@ class TableSource(Source):
         self.kinds = dict(zip(names, kinds, strict=True))
         self.features = {n: k for n, k in self.kinds.items() if k != "drop" and n != target.column}
         if not self.features:
+            other = "; pass delimiter= if another sign stands between the cells" if self.csv else ""
             raise DataError(
-                f"the only column is the target, {target.column!r}; features are wanted."
+                f"the only column is the target, {target.column!r}; features are wanted{other}."
             )
         needed = set(self.features) if fill == "fail" else set()
         self._read_as(frozenset(needed | {target.column}))
@@ -182,11 +185,18 @@ class TableSource(Source):
         self.direct = all(kind == "number" for kind in self.features.values())
 
     def _raw(self, path: Path, bad: BadRows) -> Iterator[tuple[Any, Any]]:
+        if self.csv:
+            self._note_rounded(self.layout.rounded)
         for part in self._parts(path):
+            self._note_rounded(part.columns.rounded)
             bad.take(path, part.bad, "line" if self.csv else "row")
             if part.n:
                 label = self.target and part.columns[self.target.column]
                 yield part.columns, label
+
+    def _note_rounded(self, names: Iterable[str]) -> None:
+        numbers = {name for name, kind in self.features.items() if kind == "number"}
+        self.rounded |= numbers & set(names)
 
     def _parts(self, path: Path) -> Iterator[TablePart]:
         make = self._encoded if self.known else self._beside

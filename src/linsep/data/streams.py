@@ -126,6 +126,13 @@ class Chunks:
         if gaps:
             some = ", ".join(f"{name} {n}" for name, n in list(gaps.items())[:10])
             notes.append(f"Missing values filled in: {some}.")
+        if self.source.rounded:
+            names = sorted(self.source.rounded)
+            notes.append(
+                "Whole numbers beyond 2^53 were rounded to the nearest float64: "
+                f"{', '.join(names[:10])}. Pass columns={{{names[0]!r}: 'drop'}} if it only names "
+                "rows."
+            )
         if self.skipped:
             notes.append(f"{self.skipped} rows could not be read; first: {self.bad_rows.first[0]}")
         if self.left_out:

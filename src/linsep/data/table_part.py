@@ -14,6 +14,8 @@ from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
 
+EXACT = 1 << 53  # up to here every whole number is a float64
+
 
 class Columns(dict[str, Any]):
     """Columns by name, and where that was done already the rows they make.
@@ -24,12 +26,14 @@ class Columns(dict[str, Any]):
     by : the encoding that made features of them; None for numbers with their gaps
     names : the columns the rows were made of
     finite : those of numbers that were found to have no gap and no infinity
+    rounded : columns of whole numbers, some of which no float64 is equal to
     """
 
     rows: Any = None
     by: Any = None
     names: frozenset[str] = frozenset()
     finite: frozenset[str] = frozenset()
+    rounded: frozenset[str] = frozenset()
 
     def made(self, rows: Any, names: Iterable[str], odd: Array, by: Any = None) -> None:
         """Take in the rows made of the columns `names`, and which of these have odd numbers."""
@@ -124,6 +128,20 @@ def from_arrow(name: str, values: Any, kind: str, known: Dictionaries | None = N
     if values.indices.null_count:
         codes = np.where(_gaps(values.indices), len(places) - 1, codes)
     return Texts(places[codes], texts)
+
+
+def rounds(values: Any) -> bool:
+    """Whether a column of an Arrow table has whole numbers that no float64 is equal to."""
+    if _plain_types().get(values.type.id) not in (np.int64, np.uint64):
+        return False
+    for chunk in getattr(values, "chunks", [values]):
+        kept = _plain(chunk, _plain_types()[chunk.type.id])
+        if len(kept) and (kept.max() > EXACT or kept.min() < -EXACT):
+            there = kept[~_gaps(chunk)] if chunk.null_count else kept
+            large = there[(there > EXACT) | (there < -EXACT)].tolist()
+            if any(int(float(value)) != value for value in large):
+                return True
+    return False
 
 
 def _numbers(name: str, chunk: Any) -> Array:

@@ -157,6 +157,8 @@ _OPTIONS = (
     (r"pass (encoding)='([\w-]+)'", r"pass --read \1=\2"),
     (r"pass (skip|n_features)=", r"pass --read \1=NUMBER"),
     (r"pass quote=", "pass --read quote=SIGN"),
+    (r"pass delimiter=('[^']*')", r"pass --read delimiter=\1"),
+    (r"pass delimiter= ", "pass --read delimiter=SIGN "),
     (r"pass cache=", "pass --read cache=FOLDER"),
     (r"columns=\{\.\.\.: '(\w+)'\}", r"--column NAME=\1"),
     (r"columns=\{'([^']*)': '(\w+)'\}", r"--column '\1=\2'"),
