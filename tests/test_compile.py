@@ -160,6 +160,9 @@ def test_editing_a_source_moves_the_cache_so_that_no_old_code_can_run(tmp_path, 
     where = {"LINSEP_CACHE": tmp_path / "cache", "PYTHONPATH": tmp_path}
     before = python(WHERE, **where).stdout
     assert python(WHERE, **where).stdout == before
+    (noted,) = (tmp_path / "cache" / "linsep" / "sources").iterdir()
+    noted.write_text("torn")
+    assert python(WHERE, **where).stdout == before
     with (copy / edited).open("a") as source:
         source.write("\n# edited\n")
     assert python(WHERE, **where).stdout != before

@@ -93,6 +93,21 @@ def _kind(value: Any) -> str:
     return value.dtype.name if known else ""
 
 
+_FLAGS = 0x1 | 0x2 | 0x100 | 0x400  # rows or columns one after the other, aligned, writeable
+
+
+def likeness(value: Any) -> Any:
+    """Equal for values of the same kind only; quicker to make than its name."""
+    kind = type(value)
+    if isinstance(value, np.ndarray):
+        return kind, value.dtype, value.ndim, value.flags.num & _FLAGS
+    if isinstance(value, tuple):
+        return kind, *[likeness(one) for one in value]
+    if kind is int and not -(1 << 63) <= value < 1 << 63:
+        return None
+    return kind
+
+
 def path_of(folder: Path, function: Any, arguments: str) -> Path:
     """The file for a function, as its source now is, and the types of its arguments."""
     source = Path(function.__code__.co_filename).stat()
@@ -190,11 +205,13 @@ def linked(made: Code, example: tuple[Any, ...]) -> Callable[..., Any]:
         status = function(ctypes.addressof(result), ctypes.addressof(problem), *flat)
         if status:
             raise _problem(status, problem.value)
+        if not fields:
+            return None
         found = [
             bool(getattr(result, field)) if name == "bool" else getattr(result, field)
             for (field, _), name in zip(fields, names, strict=True)
         ]
-        return tuple(found) if several else found[0] if found else None
+        return tuple(found) if several else found[0]
 
     return run
 
@@ -212,7 +229,7 @@ def _add_types(value: Any, types: list[Any]) -> None:
 def _add_values(value: Any, flat: list[Any]) -> None:
     """An array as compiled code takes it: no owner, sizes, the place of its numbers, its shape."""
     if isinstance(value, np.ndarray):
-        place = value.__array_interface__["data"][0]
+        place = value.ctypes.data
         flat += (None, None, value.size, value.itemsize, place, *value.shape, *value.strides)
     elif isinstance(value, tuple):
         for one in value:

@@ -203,3 +203,33 @@ def test_text_that_is_almost_right_is_rows_or_bad_lines(text):
     assert np.isfinite(part.values).all()
     for bad in part.bad:
         assert 1 <= bad.line <= part.lines
+
+
+PLACES = {
+    "plain": b"1 1:2\n-1 3:4 5:6\n1 2:1\n" * 40,
+    "no last newline": b"1 1:2\n-1 3:4 5:6\n1 2:1",
+    "empty lines": b"\n\n1 1:2\n\n\n-1 3:4\n\n",
+    "a long line": b"1 1:2\n1 " + b" ".join(b"%d:1" % k for k in range(1, 9000)) + b"\n-1 1:1\n",
+    "carriage returns": b"1 1:2\r\n-1 3:4\r1 5:1\n",
+    "a mark": b"\xef\xbb\xbf1 1:2\n-1 3:4\n",
+    "bad lines": b"1 1:2\nx\n-1 3:4\n1 5:\n1 2:1e999\n1 1:1\n# said\n1 3:1 2:1\n",
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000, 1 << 20])
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("text", PLACES)
+def test_lines_are_the_same_wherever_threads_begin_to_read(tmp_path, text, jobs, size):
+    content = PLACES[text]
+    if size < 7 and len(content) > 10_000:
+        size = 501
+    path = tmp_path / "t.svm"
+    path.write_bytes(content)
+    whole = svmlight.parse_piece(content.removeprefix(b"\xef\xbb\xbf"))
+    found = list(svmlight.parts(path, jobs, size))
+    for name in ("labels", "counts", "places", "values"):
+        joined = np.concatenate([getattr(part, name) for part in found])
+        assert joined.tolist() == getattr(whole, name).tolist()
+    assert [row for part in found for row in part.bad] == whole.bad
+    assert sum(part.lines for part in found) == whole.lines
+    assert max(part.most for part in found) == whole.most

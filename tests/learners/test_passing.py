@@ -55,7 +55,7 @@ def both(monkeypatch, path, **asked):
     assert to_bytes(passing) == to_bytes(rest)
     assert passing.mistakes_ == rest.mistakes_ and passing.data_ == rest.data_
     assert chunks.n_rows == linsep.read(path).n_rows
-    return chunks.passed
+    return chunks.judged is not None
 
 
 PLAIN = [
@@ -168,7 +168,7 @@ def test_options_of_reading_are_honoured(tmp_path, monkeypatch):
         monkeypatch.setattr(flow, "LONG", 0)
         chunks = linsep.read(path, **how)
         assert to_bytes(Perceptron(**ONCE).fit(chunks)) == to_bytes(rest)
-        assert chunks.passed == passed
+        assert (chunks.judged is not None) == passed
 
 
 @pytest.mark.parametrize("bad", ["1 5:x", "1 5:1 4:1", "1 5:1e999", "word 1:2"])
@@ -276,6 +276,10 @@ def test_an_interrupt_in_the_middle_keeps_the_weights_so_far(tmp_path, monkeypat
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(flow.Flow, "_note", interrupted)
-    learner = Perceptron(**ONCE).fit(linsep.read(path))
+    chunks = linsep.read(path)
+    learner = Perceptron(**ONCE, shuffle=False).fit(chunks)
     assert learner.status_ is Status.interrupted
     assert learner.coef_.any() and learner.data_ is None
+    assert chunks.judged.rows == 4096  # the second block came, and was not learnt from
+    assert 0 < chunks.judged.mistakes < 4096
+    assert sum(len(y) for _, y in chunks) == chunks.n_rows == 9000

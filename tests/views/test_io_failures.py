@@ -80,7 +80,8 @@ def test_every_operation_of_a_checkpoint_may_fail_amid_a_fit(tmp_path, monkeypat
 
 def test_a_full_disk_under_the_binary_copy_is_named_and_leaves_no_model(tmp_path):
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "t.npy", np.column_stack([rng.random((500_000, 5)), np.arange(500_000) % 2]))
+    rows = np.column_stack([rng.random((2_000_000, 5)), np.arange(2_000_000) % 2])
+    np.save(tmp_path / "t.npy", rows)
     made = command(
         "fit", tmp_path / "t.npy", "--learner", "Perceptron", "--out", tmp_path / "m.linsep",
         program=CUT, env={**os.environ, "TMPDIR": str(tmp_path)},

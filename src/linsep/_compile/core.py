@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import update_wrapper
 from pathlib import Path
 from threading import RLock
@@ -34,10 +35,33 @@ def _digest() -> str:
     return hashlib.blake2b(kernels, digest_size=8).hexdigest()
 
 
+def _known_digest(base: Path) -> str:
+    """`_digest`, noted under the sizes and times of the sources: they are read when one changes."""
+    stamp = hashlib.blake2b(digest_size=12)
+    for folder, _, names in sorted(os.walk(Path(__file__).parents[1])):
+        for name in sorted(name for name in names if name.endswith(".py")):
+            about = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118
+            told = folder, name, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+            stamp.update(repr(told).encode())
+    note = base / "sources" / stamp.hexdigest()
+    with suppress(OSError):
+        found = note.read_text()
+        if len(found) == 16:
+            return found
+    found = _digest()
+    with suppress(OSError):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        own = note.with_name(f"{note.name}.{os.getpid()}")
+        own.write_text(found)
+        own.replace(note)
+    return found
+
+
 def _cache_folder() -> Path | None:
     """A writable folder for machine code, or None where nothing can be written."""
     try:
-        folder = _machine.cache_base() / _digest()
+        base = _machine.cache_base()
+        folder = base / _known_digest(base)
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
@@ -94,7 +118,7 @@ class Kernel:
         self.py_func = function
         self.options = {"nogil": True, "fastmath": set(fastmath), "no_cfunc_wrapper": True, **more}
         self._made: Any = None
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[Any, Any] = {}
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         if self._made is None and not named and _alone():
@@ -110,11 +134,14 @@ class Kernel:
 
     def _found(self, given: tuple[Any, ...]) -> Any:
         """The function for such arguments, by machine code kept before."""
-        kinds = _machine.kinds(given)
-        if kinds not in self._kept:
-            made = _machine.read(CACHE, self.py_func, kinds) if CACHE and kinds else None
-            self._kept[kinds] = _machine.linked(made, given) if made and made.symbol else None
-        return self._kept[kinds]
+        like = _machine.likeness(given)
+        if like not in self._kept:
+            kinds = _machine.kinds(given)
+            if kinds not in self._kept:
+                made = _machine.read(CACHE, self.py_func, kinds) if CACHE and kinds else None
+                self._kept[kinds] = _machine.linked(made, given) if made and made.symbol else None
+            self._kept[like] = self._kept[kinds]
+        return self._kept[like]
 
     @property
     def compiled(self) -> Any:
@@ -137,13 +164,12 @@ class Kernel:
 
 
 _compiling = RLock()
+_AS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 
 
 def _alone() -> bool:
     """Whether kernels are to be run without the compiler."""
-    if "numba" in sys.modules or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
-        return False
-    return Kernel.calls < FEW
+    return Kernel.calls < FEW and not _AS_PYTHON and "numba" not in sys.modules
 
 
 BY_TYPE: list[Any] = []

@@ -35,6 +35,7 @@ from linsep.data.svmlight import (
     TOUGH,
     Part,
     parse_piece,
+    read_at,
 )  # fmt: skip
 from linsep.errors import DataError
 
@@ -134,8 +135,8 @@ def survey(path: Path, n_jobs: int | None = None) -> Found:
             own.bits = np.empty(1, np.uint64)
         text, origin = own.text, first - _MARGIN
         text[:_MARGIN] = 10
-        room = memoryview(text)[max(0, -origin) : 2 * _MARGIN + _SEGMENT]
-        n = max(0, -origin) + _read(file, room, max(0, origin))
+        room = text[max(0, -origin) : 2 * _MARGIN + _SEGMENT]
+        n = max(0, -origin) + read_at(file.fileno(), room, max(0, origin))
         text[n : n + 24] = 10
         end = _MARGIN + min(_SEGMENT, size - first)
         if origin + n < size and n < end + _MARGIN:
@@ -165,17 +166,6 @@ def survey(path: Path, n_jobs: int | None = None) -> Found:
                 kept = [np.concatenate(kept)[::2].copy()]
                 held, stride = len(kept[0]), 2 * stride
     return Found(n_rows, least, most, study, np.concatenate(kept), stride, size)
-
-
-def _read(file: Any, room: memoryview, place: int) -> int:
-    """Fill the room with the bytes from this place on; returns how many there were."""
-    got = 0
-    while got < len(room):
-        n = os.preadv(file.fileno(), [room[got:]], place + got)
-        if n == 0:
-            break
-        got += n
-    return got
 
 
 def _last_newline(text: Array, n: int) -> int:
@@ -275,8 +265,8 @@ class Flow:
         room.pointers[0] = 0
         left = 0  # bytes of a line begun before
         while place < stop or left:
-            room_left = memoryview(room.text.data)[left : min(PIECE, left + stop - place)]
-            n = left + _read(file, room_left, place)
+            here = room.text[left : min(PIECE, left + stop - place)]
+            n = left + read_at(file.fileno(), here, place)
             place += n - left
             end = n
             if place < stop:

@@ -26,7 +26,7 @@ from linsep.errors import StorageError
 
 Array = npt.NDArray[Any]
 
-MEMORY = 1 << 24
+MEMORY = 1 << 26
 """Bytes of rows that are kept in memory before they go to disk."""
 
 SWEEP = 0.003
@@ -77,9 +77,12 @@ class Growing:
     def finish(self) -> Array:
         """The whole array, memory-mapped and open for changes where it is a file."""
         if self._file is None:
-            if len(self._pieces) == 1:
-                return self._pieces[0]
-            return np.concatenate([np.empty(0, self.dtype), *self._pieces])
+            pieces, self._pieces = self._pieces, []
+            return (
+                pieces[0]
+                if len(pieces) == 1
+                else np.concatenate([np.empty(0, self.dtype), *pieces])
+            )
         with self._file:
             return mapped(self._file, self.dtype, self.size)
 

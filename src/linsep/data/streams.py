@@ -26,7 +26,7 @@ from linsep.data.store import (
     write_manifest,
     writing,
 )
-from linsep.data.study import Coded, Labels, LabelStudy
+from linsep.data.study import Coded, Judged, Labels, LabelStudy
 from linsep.errors import DataError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -48,6 +48,8 @@ class Chunks:
         Rows that could not be read, after a pass with bad_rows='skip'; `bad_rows.first` tells some.
     left_out : int
         Rows whose class was not asked for.
+    judged : Judged or None
+        What a single pass has counted, where it kept no row.
     """
 
     def __init__(
@@ -66,12 +68,7 @@ class Chunks:
         self._study: LabelStudy | None = None
         self._n: int | None = None
         self._gathered: Gathered | None = None
-        self.class_counts: list[int] | None = None  # rows of each class, after rows have `passed`
-
-    @property
-    def passed(self) -> bool:
-        """Whether a fit took the rows as they came, kept none, and counted its mistakes."""
-        return self.class_counts is not None
+        self.judged: Judged | None = None
 
     @property
     def untouched(self) -> bool:

@@ -134,6 +134,14 @@ class Coded(NamedTuple):
         return np.asarray(found)
 
 
+class Judged(NamedTuple):
+    """Rows that a fit took as they came and did not keep, each judged before it was learnt from."""
+
+    rows: int
+    mistakes: int
+    class_counts: list[int]
+
+
 class Labels(NamedTuple):
     """What the labels turned out to be: `classes`, or None where they are numbers to predict.
 

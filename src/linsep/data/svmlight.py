@@ -4,7 +4,10 @@ Pieces of whole lines are parsed by compiled code, several at a time. Indices mu
 a line; whether they count from zero or one is settled once for all rows, never piece by piece.
 """
 
+import io
+import os
 import re
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.bad_rows import BadRow
-from linsep.data.chunks import read_in_order
+from linsep.data.chunks import in_order, read_in_order
 from linsep.data.packed import PIECE, open_plain, unpacking, whole_lines
 
 Array = npt.NDArray[Any]
@@ -49,6 +52,20 @@ class Part(NamedTuple):
     queries: int
     lines: int
     bad: list[BadRow]
+
+
+NO_ROWS = Part(
+    np.empty(0),
+    np.empty(0, np.int64),
+    np.empty(0, np.int32),
+    np.empty(0),
+    LARGEST + 1,
+    -1,
+    0,
+    0,
+    [],
+)
+SLACK = 1 << 13  # bytes that are looked at for the end of a line
 
 
 class _Room:
@@ -90,22 +107,30 @@ def _parser() -> Any:
 
 def parse_piece(piece: bytes) -> Part:
     """All rows of whole lines; bad lines are numbered from 1 within the piece."""
-    if piece[-1:] != b"\n":
-        piece += b"\n"
-    n = len(piece)
-    room = _room(n)
-    room.text[:n] = np.frombuffer(piece, np.uint8)
+    room = _room(len(piece) + 1)
+    room.text[: len(piece)] = np.frombuffer(piece, np.uint8)
+    return _parsed(room, 0, len(piece))
+
+
+def _parsed(room: _Room, begin: int, n: int) -> Part:
+    """The rows of the lines in text[begin:n] of a room; the last line may lack its newline."""
+    if n == 0 or room.text[n - 1] != 10:
+        room.text[n] = 10
+        n += 1
     room.text[n : n + 24] = 10
-    state = np.array([0, 0, 0, 0, 0, LARGEST + 1, -1, 0, 0, n])
+    state = np.array([begin, 0, 0, 0, 0, LARGEST + 1, -1, 0, 0, n])
     bad: list[BadRow] = []
     while True:
         with np.errstate(over="ignore"):  # where the kernel is plain Python
             wrong = _parser()(*room.arrays(state))
         if wrong == FINE:
             break
-        bad.append(_bad_line(piece, state, _REASONS[wrong]))
+        bad.append(_bad_line(room.text[:n].tobytes(), state, _REASONS[wrong]))
     labels, ends, values = room.labels, room.ends, room.values
-    dropped = _settle(piece, state, labels, ends, values, room.tough, bad)
+    dropped = []
+    if state[TOUGH]:
+        piece = room.text[:n].tobytes()
+        dropped = _settle(piece, begin, state, labels, ends, values, room.tough, bad)
     n_rows, n_entries = int(state[ROW]), int(state[ENTRY])
     counts = np.diff(ends[:n_rows], prepend=0)
     part = Part(
@@ -145,8 +170,8 @@ def _word(piece: bytes, at: int) -> str:
 
 
 def _settle(
-    piece: bytes, state: Array, labels: Array, ends: Array, values: Array, tough: Array,
-    bad: list[BadRow],
+    piece: bytes, first: int, state: Array, labels: Array, ends: Array, values: Array,
+    tough: Array, bad: list[BadRow],
 ) -> list[int]:  # fmt: skip
     """Let Python round the numbers left to it; rows with one beyond all floats are bad."""
     dropped = []
@@ -159,7 +184,7 @@ def _settle(
                 else int(np.searchsorted(ends[: int(state[ROW])], entry, "right"))
             )
             begin = max(piece.rfind(b"\n", 0, start), piece.rfind(b"\r", 0, start)) + 1
-            line = len(piece[:begin].splitlines())
+            line = len(piece[first:begin].splitlines())
             whole = piece[begin : piece.find(b"\n", start)].decode("utf-8", "replace")
             reason = "is beyond the largest float, 1.8e308; scale the data"
             bad.append(BadRow(line + 1, start - begin + 1, _word(piece, start), reason, whole))
@@ -177,13 +202,76 @@ def parts(path: Path, n_jobs: int | None = None, size: int | None = None) -> Ite
     line = 0
     _parser()  # in one thread, before several ask for it
     with unpacking(path), open_plain(path) as stream:
-        if (start := stream.read(3)) == b"\xef\xbb\xbf":
-            start = b""
-        for part in read_in_order(
-            parse_piece, _rejoined(start, whole_lines(stream, size or PIECE)), n_jobs
-        ):
+        start = stream.read(3)
+        marked = start == b"\xef\xbb\xbf"
+        if _seekable(stream, size or PIECE):
+            found = _by_place(stream.fileno(), 3 if marked else 0, n_jobs, size or PIECE)
+        else:
+            pieces = _rejoined(b"" if marked else start, whole_lines(stream, size or PIECE))
+            found = read_in_order(parse_piece, pieces, n_jobs)
+        for part in found:
             yield part._replace(bad=[one.moved(line) for one in part.bad])
             line += part.lines
+
+
+def _seekable(stream: Any, size: int) -> bool:
+    """Whether threads may read this file wherever they like, and find lines by their newlines."""
+    if type(stream) is not io.BufferedReader or not hasattr(os, "preadv"):
+        return False
+    about = os.fstat(stream.fileno())
+    return stat.S_ISREG(about.st_mode) and b"\n" in os.pread(stream.fileno(), max(size, 1 << 16), 0)
+
+
+def _by_place(file: int, begin: int, n_jobs: int | None, size: int) -> Iterator[Part]:
+    """The rows of a file, read where they lie by each thread for itself."""
+    end = os.fstat(file).st_size
+
+    def parse(first: int) -> Part:
+        last = min(end, first + size)
+        head = first - int(first > begin)  # is a newline where a line begins at `first`
+        room = _room(last - head + SLACK)
+        n = read_at(file, room.text[: last - head], head)
+        start = 0 if head == first else _newline(room.text, 0, n) + 1
+        if start == n or (head < first and start == 0):
+            return NO_ROWS  # no line begins here
+        while room.text[n - 1] != 10 and head + n < end:  # the last line goes on beyond
+            if n + SLACK > room.n:
+                room = _larger(room, n)
+            more = read_at(file, room.text[n : n + SLACK], head + n)
+            found = _newline(room.text, n, n + more)
+            if more == 0:
+                break
+            n = n + more if found < 0 else found + 1
+        return _parsed(room, start, n)
+
+    return in_order(parse, range(begin, end, size), n_jobs)
+
+
+def _larger(room: _Room, n: int) -> _Room:
+    """Room for a line that goes on for long."""
+    new = _room(2 * n + 2 * SLACK)
+    new.text[:n] = room.text[:n]
+    return new
+
+
+def read_at(file: int, room: Array, place: int) -> int:
+    """Fill the room with the bytes from this place on; returns how many there were."""
+    got, view = 0, memoryview(room.data)
+    while got < len(room):
+        n = os.preadv(file, [view[got:]], place + got)
+        if n == 0:
+            break
+        got += n
+    return got
+
+
+def _newline(text: Array, first: int, last: int) -> int:
+    """The place of the first newline in text[first:last]; −1 if there is none."""
+    for at in range(first, last, SLACK):
+        found = text[at : min(last, at + SLACK)].tobytes().find(b"\n")
+        if found >= 0:
+            return at + found
+    return -1
 
 
 def _rejoined(start: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:

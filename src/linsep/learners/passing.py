@@ -6,6 +6,7 @@ import numpy as np
 
 from linsep.data.flow import Unlike, flow_of
 from linsep.data.streams import Chunks
+from linsep.data.study import Judged
 from linsep.learners.diagnosis import SMALL
 from linsep.train.loop import Status
 from linsep.train.passing import Passing
@@ -33,7 +34,8 @@ def fit_passing(learner: Any, chunks: Chunks, callback: Any, verbose: bool) -> b
             whole = status is not Status.interrupted
             learner.data_ = problem.digest() if whole else None
             chunks.settle(flow.found.study, flow.n_rows)
-            chunks.class_counts = flow.counts.tolist()
+            rows, mistakes = learner._judged()
+            chunks.judged = Judged(rows, mistakes, flow.counts.tolist())
             learner._end(status, 4)
     except Unlike:
         source.begin()

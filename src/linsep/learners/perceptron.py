@@ -13,6 +13,7 @@ from linsep.learners.diagnosis import out_of_passes
 from linsep.rows.radius import largest_square
 from linsep.train.ensemble import Ensemble
 from linsep.train.loop import Listener, Pass, Status, run
+from linsep.train.online import MISTAKES, SEEN
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.rules import Rosenblatt
@@ -170,6 +171,11 @@ class Perceptron(LinearClassifier):
         plain = self.rule == "online" and self.bias_step == "unit" and self.keep != "pocket"
         bare = self.class_weight is None and self.init is None and self.margin == 0
         return plain and bare and self.max_iter == 1 and not (self.warm_start or self.trace)
+
+    def _judged(self) -> tuple[int, int]:
+        """Rows of the last pass, also one that was interrupted, and mistakes among them."""
+        tally = self._ensemble.parts[0].tally
+        return int(tally[SEEN]), int(tally[MISTAKES])
 
     def _reset(self, problem: Problem) -> None:
         earlier = None

@@ -132,14 +132,15 @@ class Progressive:
 
     Parameters
     ----------
-    source : rows that have passed by, with what was settled of them
+    classes : the labels
+    n : rows judged
     mistakes : how many were on the wrong side, or on the boundary, when they came
+    totals : rows of each class
     """
 
-    def __init__(self, source: Any, mistakes: int) -> None:
-        self.n, self.error = source.n_rows, mistakes / source.n_rows
-        self.labels = source.classes.tolist()
-        self.totals = source.class_counts
+    def __init__(self, classes: Array, n: int, mistakes: int, totals: list[int]) -> None:
+        self.labels, self.totals = classes.tolist(), totals
+        self.n, self.error = n, mistakes / max(1, n)
 
     def record(self) -> dict[str, Any]:
         """Plain values, for JSON; no class was predicted, so there is no table."""
@@ -156,8 +157,8 @@ class Progressive:
     @property
     def baseline(self) -> tuple[Any, float]:
         """The commonest class, and the error of always saying it."""
-        place = self.totals.index(max(self.totals))
-        return self.labels[place], (self.n - self.totals[place]) / self.n
+        place, total = self.totals.index(max(self.totals)), max(1, sum(self.totals))
+        return self.labels[place], (total - self.totals[place]) / total
 
     def text(self) -> str:
         """The mistakes in a sentence that says what they are."""

@@ -185,9 +185,9 @@ def _report(
     from linsep.views.tally import Progressive
 
     model = as_model(learner)
-    passed = getattr(source, "passed", False)
-    if passed:
-        train = Progressive(source, learner.mistakes_)
+    judged = getattr(source, "judged", None)
+    if judged is not None:
+        train = Progressive(model.classes_, *judged)
     else:
         train = score_rows(model, source, "scoring", asked["quiet"])
     found, left, bad_rows = None, 0, _beside(asked["bad_rows"])
@@ -218,7 +218,7 @@ def _report(
         "diagnosis": diagnosis,
         "proof": proof,
         "seconds": seconds,
-        "progressive": passed,
+        "progressive": judged is not None,
         "train": train.record(),
         "test": None if found is None else found.record() | {"skipped": left},
         "model": None,
