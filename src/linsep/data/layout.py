@@ -17,6 +17,7 @@ csv.field_size_limit(1 << 27)  # the default, 128 KB, is less than some cells ha
 
 HEAD = 1 << 20  # bytes looked at
 LOOK = 1000  # rows looked at
+LONG = 16  # digits of a whole number from which on it may be no float64
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "null", "NULL", "#N/A", "-")
 """Words that stand for a missing number."""
@@ -133,7 +134,9 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
     names = unique_names(first) if header else [str(j) for j in range(width)]
     kinds = ["number" if one else "text" for one in numeric]
     rounded = tuple(
-        names[j] for j in range(width) if numeric[j] and any(is_rounded(row[j]) for row in body)
+        names[j]
+        for j, cells in enumerate(zip(*body, strict=True))
+        if numeric[j] and max(map(len, cells)) >= LONG and any(map(is_rounded, cells))
     )
     return Layout(delimiter, quote, decimal, header, names, kinds, skip, encoding, missing,
                   rounded=rounded)  # fmt: skip
@@ -145,7 +148,7 @@ def is_rounded(cell: str) -> bool:
     >>> is_rounded("9007199254740993"), is_rounded("9007199254740992"), is_rounded("1e30")
     (True, False, False)
     """
-    if len(cell) < 16 or not cell.lstrip("+-").isdecimal():
+    if len(cell) < LONG or not cell.lstrip("+-").isdecimal():
         return False
     try:
         return int(float(cell)) != int(cell)
@@ -277,10 +280,21 @@ def _decimal(body: list[list[str]], delimiter: str) -> str:
 
 
 def _is_numeric(cells: list[str], missing: tuple[str, ...], decimal: str) -> bool:
-    there = [cell for cell in cells if cell not in missing]
+    words = set(missing)
+    there = [cell for cell in cells if cell not in words]
     if not there:
         return bool(cells)
+    if decimal == "." and _all_numbers(there):
+        return True
     return 2 * sum(number(cell, decimal) is not None for cell in there) > len(there)
+
+
+def _all_numbers(cells: list[str]) -> bool:
+    """Whether surely all are finite numbers; asked of all together, which is faster."""
+    try:
+        return math.isfinite(math.fsum(map(float, cells))) and "_" not in "".join(cells)
+    except (ValueError, OverflowError):
+        return False
 
 
 def _has_header(

@@ -116,8 +116,9 @@ def whole_lines(stream: IO[bytes], size: int = PIECE) -> Iterator[bytes]:
         if not cut:
             waiting.append(bytes(block))
             continue
-        yield b"".join([*waiting, block[:cut]])
-        waiting = [bytes(block[cut:])]
+        view = memoryview(block)  # a slice of bytes would be one more copy
+        yield b"".join([*waiting, view[:cut]])
+        waiting = [bytes(view[cut:])]
     rest = b"".join(waiting)
     if rest:
         yield rest
