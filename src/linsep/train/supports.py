@@ -61,8 +61,8 @@ def near_margin(problem: Problem, loss: Planes, W: Array, b: Array) -> Array:
 
 def _where(problem: Problem, inside: Callable[[int, int], Array]) -> Array:
     """The rows of all blocks that are `inside`."""
-    behind, count = Behind(problem.X), 0
     chosen = room_for(np.broadcast_to(np.bool_(False), (problem.n_rows,)), problem.X)
+    behind, count = Behind(problem.X, chosen), 0
     for start, stop in spans(problem.n_rows):
         here = inside(start, stop)
         chosen[start:stop] = here
@@ -70,7 +70,7 @@ def _where(problem: Problem, inside: Callable[[int, int], Array]) -> Array:
         behind.took(stop - start)
     release(chosen)
     rows = room_for(np.broadcast_to(np.int64(0), (count,)), problem.X)
-    written, at = Behind(rows), 0
+    written, at = Behind(rows, chosen), 0
     for start, stop in spans(problem.n_rows):
         here = np.flatnonzero(chosen[start:stop]) + start
         rows[at : at + len(here)] = here
