@@ -4,7 +4,8 @@ The text set IMDB as TF-IDF rows in the svmlight format (88 MB), and the same ro
 LIBLINEAR is its official Python package, which parses in Python and trains in C: the program
 `train` of its authors is taken instead where it is found as `liblinear-train`. Vowpal Wabbit makes
 one pass over the same rows in its own format, which is written beforehand. linsep's time includes
-its certificate and the table of errors on the training rows.
+the certificate of the machine and its errors on the training rows; of a single pass it tells
+the mistakes made on the way, which need no second reading.
 """
 
 import os

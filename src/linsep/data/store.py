@@ -26,30 +26,50 @@ from linsep.errors import StorageError
 
 Array = npt.NDArray[Any]
 
-MEMORY = 1 << 26
+MEMORY = 48_000_000
 """Bytes of rows that are kept in memory before they go to disk."""
 
 SWEEP = 0.003
 
 
-class Growing:
-    """A one-dimensional array that grows: pieces in memory, or a file once told to `spill`."""
+LARGEST_ROOM = 1 << 28
 
-    def __init__(self, name: str, dtype: Any) -> None:
+
+class Growing:
+    """A one-dimensional array that grows: in memory, or a file once told to `spill`.
+
+    Up to `reserve` bytes are put side by side as they come, in memory that is not there before it
+    is written to. More are kept in pieces, and are there twice while they are joined.
+    """
+
+    def __init__(self, name: str, dtype: Any, reserve: int = 0) -> None:
         self.name, self.dtype = name, np.dtype(dtype)
+        self.reserve = reserve if reserve <= LARGEST_ROOM else 0
         self.size = 0
         self.held = 0  # bytes in memory
         self._pieces: list[Array] = []
+        self._room: Array | None = None
         self._file: Any = None
 
     def add(self, values: Array) -> None:
         values = np.ascontiguousarray(values, self.dtype).reshape(-1)
         self.size += values.size
-        if self._file is None:
-            self._pieces.append(values)
-            self.held += values.nbytes
-        else:
+        if self._file is not None:
             self._write(values)
+            return
+        self.held += values.nbytes
+        if self._pieces and self.held <= self.reserve:
+            self._join(values)
+        else:
+            self._pieces.append(values)
+
+    def _join(self, values: Array) -> None:
+        begin = self.size - values.size
+        if self._room is None:
+            self._room = np.empty(self.reserve // self.dtype.itemsize, self.dtype)
+            self._room[:begin] = self._pieces[0]
+        self._room[begin : self.size] = values
+        self._pieces = [self._room[: self.size]]
 
     def _write(self, values: Array) -> None:
         rest = values.view(np.uint8).data
@@ -66,7 +86,7 @@ class Growing:
             self._file = file
             for piece in self._pieces:
                 self._write(piece)
-            self._pieces, self.held = [], 0
+            self._pieces, self._room, self.held = [], None, 0
 
     def close(self) -> None:
         """Let go of the file, whatever state it is in."""
@@ -78,11 +98,9 @@ class Growing:
         """The whole array, memory-mapped and open for changes where it is a file."""
         if self._file is None:
             pieces, self._pieces = self._pieces, []
-            return (
-                pieces[0]
-                if len(pieces) == 1
-                else np.concatenate([np.empty(0, self.dtype), *pieces])
-            )
+            if len(pieces) == 1:
+                return pieces[0]
+            return np.concatenate([np.empty(0, self.dtype), *pieces])
         with self._file:
             return mapped(self._file, self.dtype, self.size)
 
@@ -170,8 +188,9 @@ class Store:
     def __init__(self, memory: int = MEMORY, folder: Path | None = None) -> None:
         self.memory, self.folder = memory, folder
         self.n = 0
-        self.arrays: dict[str, Growing] = {"labels": Growing("labels", np.float64)}
+        self.arrays: dict[str, Growing] = {}
         self.spilled = False
+        self._array("labels", np.float64)
         if folder is not None:
             self._spill()
 
@@ -190,7 +209,7 @@ class Store:
 
     def _array(self, name: str, dtype: Any) -> Growing:
         if name not in self.arrays:
-            self.arrays[name] = Growing(name, dtype)
+            self.arrays[name] = Growing(name, dtype, self.memory)
             if self.spilled:
                 self.arrays[name].spill(self.folder)
         return self.arrays[name]
