@@ -23,7 +23,12 @@ def tables(draw):
     n = draw(st.sampled_from([1, 2, 7, 63, 64, 65, 200]))
     columns, become, first = [], [], 0
     for _ in range(draw(st.integers(1, 5))):
-        if draw(st.booleans()):
+        kind = draw(st.sampled_from(["float", "whole", "text"]))
+        if kind == "whole":
+            dtype = draw(st.sampled_from([np.int32, np.int64, np.int8]))
+            columns.append(draw(arrays.arrays(dtype, n)))
+            become.append(Beside(first, 1, 0.5))
+        elif kind == "float":
             columns.append(draw(arrays.arrays(np.float64, n, elements=NUMBERS)))
             become.append(Beside(first, 1, draw(st.sampled_from([np.nan, 0.5]))))
         else:

@@ -9,7 +9,7 @@ The other names are what kernels do that Python has no words for: bits, vectors,
 ahead. Outside kernels they are plain Python.
 """
 
-from linsep._compile.addresses import bits_at, code_at, number_at
+from linsep._compile.addresses import bits_at, code_at, fetch_at, number_at
 from linsep._compile.bits import high_product, leading_zeros, trailing_zeros, upper_half, whole
 from linsep._compile.core import CACHE, by_type, exact, exact_inner, inner, kernel, piece
 from linsep._compile.lanes import weighted_add, weighted_sum
@@ -23,6 +23,7 @@ __all__ = [
     "exact",
     "exact_inner",
     "fetch",
+    "fetch_at",
     "high_product",
     "inner",
     "kernel",

@@ -1,4 +1,4 @@
-"""What kernels make of an address: a load from there."""
+"""What kernels make of an address: a load from there, or the wish for one."""
 
 from typing import Any
 
@@ -7,8 +7,9 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic, overload
 
-from linsep._compile.addresses import bits_at, code_at, number_at
+from linsep._compile.addresses import bits_at, code_at, fetch_at, number_at
 from linsep._compile.core import INSIDE
+from linsep._compile.memory_code import ask_for
 
 
 def _loading(function: Any, kind: Any, cell: Any) -> None:
@@ -28,3 +29,17 @@ def _loading(function: Any, kind: Any, cell: Any) -> None:
 _loading(number_at, numba.types.float64, ir.DoubleType())
 _loading(code_at, numba.types.int32, ir.IntType(32))
 _loading(bits_at, numba.types.int64, ir.IntType(64))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _fetch(typing_context, address):  # type: ignore[no-untyped-def]
+    def ask(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        ask_for(builder, builder.inttoptr(args[0], ir.IntType(8).as_pointer()))
+        return context.get_dummy_value()
+
+    return numba.types.void(numba.types.int64), ask
+
+
+@overload(fetch_at, jit_options=INSIDE)
+def _choose_fetch(address):  # type: ignore[no-untyped-def]
+    return lambda address: _fetch(np.int64(address))  # type: ignore[call-arg]

@@ -16,3 +16,7 @@ def code_at(address, place):  # type: ignore[no-untyped-def]
 def bits_at(address, place):  # type: ignore[no-untyped-def]
     """The eight bytes at `place` of an array that begins at `address`, as a whole number."""
     return ctypes.c_int64.from_address(int(address) + 8 * int(place)).value
+
+
+def fetch_at(address):  # type: ignore[no-untyped-def]
+    """Ask for the cache line at `address`, and go on at once; in kernels."""

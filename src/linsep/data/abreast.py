@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from linsep.data.lending import lent
 from linsep.data.thinning import thin
-from linsep.data.turning import turn
+from linsep.data.turning import FLOATS, LONG, WHOLE, turn
 
 Array = npt.NDArray[Any]
 
+NUMBERS = {np.dtype(np.float64): FLOATS, np.dtype(np.int32): WHOLE, np.dtype(np.int64): LONG}
 FEW = 1 << 16  # cells a process turns by NumPy before compiled code is worth loading
 
 _turned = 0  # cells so far
@@ -98,7 +99,10 @@ def sparse(
 
 
 def _cells(column: Array, one: Beside) -> Array:
-    return np.ascontiguousarray(column, np.float64 if one.places is None else np.int32)
+    """The column as kernels take it: codes of texts, or numbers of the types they know."""
+    if one.places is not None:
+        return np.ascontiguousarray(column, np.int32)
+    return np.ascontiguousarray(column, None if column.dtype in NUMBERS else np.float64)
 
 
 def _put(cells: Array, one: Beside, out: Array) -> bool:
@@ -113,7 +117,10 @@ def _put(cells: Array, one: Beside, out: Array) -> bool:
 
 def _described(cells: list[Array], become: Sequence[Beside]) -> tuple[Array, ...]:
     """What kernels take: addresses of cells and of places, first features, fills."""
-    maps = [0 if one.places is None else _address(one.places) for one in become]
+    maps = [
+        NUMBERS[column.dtype] if one.places is None else _address(one.places)
+        for column, one in zip(cells, become, strict=True)
+    ]
     return (
         np.array([_address(column) for column in cells], np.int64),
         np.array(maps, np.int64),

@@ -21,7 +21,8 @@ from linsep.data.table_part import (
 )
 from linsep.errors import DataError, ParameterError
 
-BATCH = 1 << 21  # bytes of rows, about
+BATCH = 1 << 22  # bytes of rows, about; half as many where row groups take memory already
+LARGE = 1 << 27  # bytes of a row group
 BUFFER = 1 << 16  # bytes of a column read together, in the place of all it has in a row group
 TRIMMED = 64  # batches after which freed memory is given back
 CODE = 3  # bytes of a text's code: columns that take no more are read as codes
@@ -116,7 +117,10 @@ def _part(batches: tuple[Any, ...], wanted: dict[str, str], texts: Dictionaries)
 
 def _batches(path: Path, file: Any, wanted: dict[str, str], readers: int) -> list[Iterator[Any]]:
     """Batches of the same rows: some of the columns by each reader."""
-    size = max(1 << 10, min(1 << 15, BATCH // (8 * max(1, len(wanted)))) >> 10 << 10)  # rows
+    about = getattr(file, "metadata", None)
+    wide = about is not None and about.num_row_groups and about.row_group(0).total_byte_size > LARGE
+    room = BATCH // 2 if wide else BATCH
+    size = max(1 << 10, min(1 << 15, room // (8 * max(1, len(wanted)))) >> 10 << 10)  # rows
     if not hasattr(file, "iter_batches"):
         return [_slices(file, list(wanted), size)]
     stored, rows = _stored(file, list(wanted))

@@ -173,7 +173,7 @@ class Encoding:
                 f"the column {column.name!r} holds texts such as {cells.texts[:1]!r}; the model "
                 "was fitted on numbers there."
             )
-        return np.asarray(cells, np.float64)
+        return cells if isinstance(cells, np.ndarray) else np.asarray(cells, np.float64)
 
     def _become(self, parts: list[Any]) -> list[Beside]:
         """What each column becomes."""

@@ -78,6 +78,10 @@ class Source:
         """How many values of each column were missing."""
         return {}
 
+    def size(self) -> int:
+        """Bytes that the rows take in memory, where the files tell; zero where they do not."""
+        return 0
+
     def put(
         self, store: Store, piece: Any, labels: Array, keep: Any, encoding: Encoding | None
     ) -> None:
@@ -219,6 +223,9 @@ class TableSource(Source):
         kinds = [self.kinds[name] for name in other.names]
         return Layout(first.delimiter, first.quote, first.decimal, True, other.names, kinds,
                       first.skip, other.encoding, first.missing, first.required)  # fmt: skip
+
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self.paths)  # about as many, or more
 
     def begin(self) -> None:
         self.study = TableStudy(self.features)

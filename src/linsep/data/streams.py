@@ -202,8 +202,12 @@ class Chunks:
     def gather(self) -> Gathered:
         """All rows as arrays: in memory up to `memory` bytes, else a binary copy on disk."""
         if self._gathered is None:
-            self._gathered = self._from_cache() or self._gather(Store(self.memory, self.cache))
+            self._gathered = self._from_cache() or self._gather(Store(self._room(), self.cache))
         return self._gathered
+
+    def _room(self) -> int:
+        """Bytes of rows to keep in memory: none where the files say that they are too many."""
+        return self.memory if self.source.size() <= self.memory else 0
 
     def _gather(self, store: Store) -> Gathered:
         source = self.source

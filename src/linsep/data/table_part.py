@@ -109,7 +109,7 @@ class Dictionaries:
 
 
 def from_arrow(name: str, values: Any, kind: str, known: Dictionaries | None = None) -> Any:
-    """A column of an Arrow table: numbers as float64 with NaN for null, or coded texts.
+    """A column of an Arrow table: numbers (float64 with NaN for null), or coded texts.
 
     Without the conversions that import pandas.
     """
@@ -151,6 +151,8 @@ def _numbers(name: str, chunk: Any) -> Array:
     dtype = _plain_types().get(kind.id)
     if dtype is not None:
         kept = _plain(chunk, dtype)
+        if dtype in (np.int32, np.int64) and not chunk.null_count:
+            return kept  # they are made floats where they become rows
         values = kept.astype(np.float64, copy=False)
     elif pa.types.is_dictionary(kind):
         return _numbers(name, chunk.dictionary_decode())

@@ -1,6 +1,7 @@
 """Columns of a table turned into sparse rows, in compiled code; they are given as in `turning`."""
 
-from linsep._compile import code_at, exact, number_at
+from linsep._compile import bits_at, code_at, exact, number_at
+from linsep.data.turning import LONG, WHOLE
 
 
 @exact
@@ -9,7 +10,7 @@ def thin(cells, maps, firsts, fills, odd, values, places, ends):  # type: ignore
     entry = 0
     for i in range(len(ends)):
         for j in range(len(cells)):
-            if maps[j] != 0:
+            if maps[j] > LONG:
                 code = code_at(cells[j], i)
                 place = code_at(maps[j], code) if code >= 0 else -1
                 if place >= 0:
@@ -17,7 +18,12 @@ def thin(cells, maps, firsts, fills, odd, values, places, ends):  # type: ignore
                     places[entry] = firsts[j] + place
                     entry += 1
                 continue
-            x = number_at(cells[j], i)
+            if maps[j] == WHOLE:
+                x = float(code_at(cells[j], i))
+            elif maps[j] == LONG:
+                x = float(bits_at(cells[j], i))
+            else:
+                x = number_at(cells[j], i)
             if not abs(x) < float("inf"):
                 odd[j] = 1
                 x = x if x == x else fills[j]
