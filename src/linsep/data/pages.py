@@ -52,11 +52,11 @@ class Behind:
     Parameters
     ----------
     X : the rows
-    beside : an array with a number for each row that is read with them
+    beside : arrays with a number for each row that are read with them; None stands for no array
     """
 
-    def __init__(self, X: Any, beside: Any = None) -> None:
-        self._maps = maps_of(X) + ([] if beside is None else maps_of(beside))
+    def __init__(self, X: Any, *beside: Any) -> None:
+        self._maps = [one for part in (X, *beside) if part is not None for one in maps_of(part)]
         self._row = sum(one.nbytes for one in self._maps) / max(1, X.shape[0])
         self._taken = 0.0
 

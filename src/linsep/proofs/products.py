@@ -65,6 +65,11 @@ class Products:
         longest = min(rows, self._few)
         self.added = longest + -(-rows // longest) + math.log2(max(1, len(self.spans)))
 
+    @property
+    def pointers(self) -> Array | None:
+        """Where sparse rows begin, as kernels read it: a copy, which may lie in a file too."""
+        return getattr(self._rows, "indptr", None) if self.sparse else None
+
     def part(self, span: tuple[int, int]) -> Part:
         """The block of rows start..stop."""
         if not self.sparse:

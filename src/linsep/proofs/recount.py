@@ -237,7 +237,8 @@ class _Plane:
         self, loss: str, asked: Question, k: int, alpha: Floats | None, other: Question
     ) -> None:
         self.loss, self.asked, self.k, self.alpha = loss, asked, k, alpha
-        self.products, self._behind = Products(asked.X, 1), Behind(asked.X, alpha)
+        self.products = Products(asked.X, 1)
+        self._behind = Behind(asked.X, alpha, self.products.pointers)
         self.W, self.b = asked.beside(other if alpha is None else asked)
         self.shift = 0.0
 

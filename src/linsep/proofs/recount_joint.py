@@ -68,7 +68,8 @@ def softmax(asked: Question, A: Any = None) -> Recount:
     (3.295837, True)
     """
     (W, b), K = asked.beside(asked), len(asked.W)
-    products, behind = Products(asked.X, 2), Behind(asked.X)
+    products = Products(asked.X, 2)
+    behind = Behind(asked.X, products.pointers)
     S = room_for(np.broadcast_to(np.float64(0), (K, asked.X.shape[0])), asked.X)
 
     def own_of(span: tuple[int, int]) -> Any:
@@ -198,7 +199,8 @@ def crammer_singer(asked: Question, A: Floats) -> Recount:
     """
     K = len(asked.W)
     W, b = asked.beside(asked)
-    products, behind = Products(asked.X, 2), Behind(asked.X)
+    products = Products(asked.X, 2)
+    behind = Behind(asked.X, products.pointers)
 
     def of(span: tuple[int, int]) -> Shares:
         rows, C = products.part(span), asked.caps(span)
