@@ -156,9 +156,11 @@ def _read_files() -> None:
     from pathlib import Path
 
     import linsep
+    from linsep.data.flow import survey
 
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (("d.csv", "a,b,y\n1.5,u,0\n2e3,v,1\n"), ("d.svm", "1 1:2.5\n0 2:1e3\n")):
             file = Path(folder) / name
             file.write_text(text, encoding="utf-8")
             linsep.read(file).load()
+        survey(file)  # as for a single pass over a long one
