@@ -95,6 +95,7 @@ def _long_rows(folder: Path) -> dict[str, Any]:
 
 
 def _csv(folder: Path) -> list[dict[str, Any]]:
+    import pyarrow as pa
     from pyarrow import csv, parquet
 
     X, y = _table()
@@ -104,22 +105,31 @@ def _csv(folder: Path) -> list[dict[str, Any]]:
         ",".join([*(f"{v:.6f}" for v in x), "yes" if k else "no"]) + "\n" for x, k in pairs
     )
     path = folder / "t.csv"
-    size = _write(path, head, body, 15)
+    _write(path, head, body, 15)
     columns = folder / "t.parquet"
     parquet.write_table(csv.read_csv(path), columns)
-
-    lines = [*_tables(path, size), *_tables(columns, columns.stat().st_size / 1e6)]
+    distinct = folder / "distinct.parquet"
+    fresh = np.random.default_rng(1).standard_normal((15 * ROWS, WIDTH))
+    table = {f"f{j}": fresh[:, j] for j in range(WIDTH)} | {
+        "y": np.where(fresh[:, 0] > 0, "a", "b")
+    }
+    parquet.write_table(pa.table(table), distinct)
+    lines = [
+        *_tables(path, "CSV"),
+        *_tables(columns, "Parquet, numbers that come again"),
+        *_tables(distinct, "Parquet, numbers that do not"),
+    ]
     small, large = folder / "small.csv", folder / "large.csv"
     _write(small, head, body, 10)
     _write(large, head, body, 80)
     return [*lines, *_memory(small, large)]
 
 
-def _tables(path: Path, size: float) -> list[dict[str, Any]]:
+def _tables(path: Path, name: str) -> list[dict[str, Any]]:
     """One pass in blocks of rows, then all rows gathered, beside pyarrow's two ways to read."""
     from pyarrow import csv, parquet
 
-    text = path.suffix == ".csv"
+    text, size = path.suffix == ".csv", path.stat().st_size / 1e6
     known = read(path).encoding
 
     def walked() -> None:
@@ -136,14 +146,13 @@ def _tables(path: Path, size: float) -> list[dict[str, Any]]:
 
     found = race({"pass": walked, "gather": lambda: read(path).gather(), "streamed": streamed,
                   "whole": whole}, 7)  # fmt: skip
-    kind = "CSV" if text else "Parquet"
     peers = ("open_csv", "read_csv") if text else ("iter_batches", "read_table")
     lines = []
     for what in ("pass", "gather"):
         ours = found[what].best
         note = f"{size / ours:.0f} MB/s, {found[what].spread:.0%} spread; {TOLD[what]}"
-        for peer, name in zip(("streamed", "whole"), peers, strict=True):
-            lines.append(_line(f"{kind} {size:.0f} MB, {what}, pyarrow {name}", ours,
+        for peer, called in zip(("streamed", "whole"), peers, strict=True):
+            lines.append(_line(f"{name}, {size:.0f} MB, {what}, pyarrow {called}", ours,
                                found[peer].best, 1 / 1.3, note))  # fmt: skip
     return lines
 
