@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import fetch, kernel
-from linsep.rows.rows import add, bring, bring_entries, dot, square
+from linsep.rows.rows import add, bring, bring_entries, dot, picked, square
 from linsep.train.dual_losses import charge, move, promise, rest, slack, slope
 
 Array = npt.NDArray[Any]
@@ -42,10 +42,7 @@ class Stretched(NamedTuple):
     crowded: int
 
     def dot(self, i, w):  # type: ignore[no-untyped-def]
-        s = 0.0
-        for e in range(self.indptr[i], self.indptr[i + 1]):
-            s += self.data[e] * w[self.indices[e]]
-        return s
+        return picked(self.data, self.indices, self.indptr[i], self.indptr[i + 1], w)
 
     def add(self, i, a, w):  # type: ignore[no-untyped-def]
         for e in range(self.indptr[i], self.indptr[i + 1]):
