@@ -13,13 +13,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep._compile import exact
 from linsep.data.pages import release, room_for
+from linsep.rows.rows import add, as_rows
 from linsep.train.survival import Found
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 PIECE = 1 << 18  # lives that are written to a file at once, where the rows lie in one
+
+
+@exact
+def _gather(rows, where, steps, before, whole, early):  # type: ignore[no-untyped-def]
+    """Add corrections one after the other, so that it does not matter how many come at a time."""
+    bias = whole.shape[1] - 1
+    for m in range(where.shape[0]):
+        for k in range(whole.shape[0]):
+            a = steps[m, k]
+            if a != 0.0:
+                add(rows, where[m], a, whole[k])
+                add(rows, where[m], before[m] * a, early[k])
+                whole[k, bias] += a
+                early[k, bias] += before[m] * a
 
 
 class Blend:
@@ -43,12 +59,8 @@ class Blend:
         """Listen to corrections of rows of X."""
         if not len(found.where):
             return
-        rows, steps = X[found.where], found.steps
-        before = self.lived + np.cumsum(found.survived)
-        late = steps * before[:, None]
-        for total, a in ((self.whole, steps), (self.early, late)):
-            total[:, :-1] += np.asarray((rows.T @ a).T)
-            total[:, -1] += a.sum(axis=0)
+        before = np.cumsum(np.append(self.lived, found.survived))[1:]
+        _gather(as_rows(X), found.where, found.steps, before, self.whole, self.early)
         self.lived = float(before[-1])
         self.lives.append(found.survived)
         self._put_away(X)
