@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Iterator
+from time import perf_counter
 from typing import Any, cast
 
 import numba
@@ -155,10 +156,15 @@ class _Compiling(event.Listener):  # type: ignore[misc]
     """Around each compilation: say so once, and let neighbouring operations share registers.
 
     The second is off by default in the compiler; it is switched on for our kernels only.
+
+    Attributes
+    ----------
+    seconds : how long this process has compiled
     """
 
     said = False
     nested = 0
+    seconds = 0.0
 
     def on_start(self, event: Any) -> None:
         if not self._ours(event):
@@ -169,6 +175,7 @@ class _Compiling(event.Listener):  # type: ignore[misc]
             print(f"linsep: compiling kernels, once ({kept})", file=sys.stderr)
         if self.nested == 0:
             self.before, _CONFIG.SLP_VECTORIZE = _CONFIG.SLP_VECTORIZE, 1
+            self.start = perf_counter()
         self.nested += 1
 
     def on_end(self, event: Any) -> None:
@@ -177,6 +184,7 @@ class _Compiling(event.Listener):  # type: ignore[misc]
         self.nested -= 1
         if self.nested == 0:
             _CONFIG.SLP_VECTORIZE = self.before
+            self.seconds += perf_counter() - self.start
 
     @staticmethod
     def _ours(event: Any) -> bool:

@@ -35,7 +35,9 @@ def separation(problem: Problem, classes: Array) -> "Separability | None":
         return None
     from linsep.proofs.separability import separability  # long to import, and seldom asked
 
-    found = separability(problem.X, classes[problem.codes], time_limit=SECONDS)
+    X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
+    X = X.astype(np.float64)  # one kind of rows: its kernels serve all fits, and are compiled once
+    found = separability(X, classes[problem.codes], time_limit=SECONDS)
     return None if found.separable is None else found
 
 

@@ -42,8 +42,7 @@ def _kesler_passes(rows, codes, order, W, b, constant, s, touched, done, most): 
         mistakes = 0
         for i in order:
             scores(rows, i, W, s)
-            y = codes[i]
-            rival = -1
+            y, rival = int(codes[i]), -1
             for k in range(b.shape[0]):
                 s[k] += b[k]
                 if k != y and (rival < 0 or s[k] > s[rival]):

@@ -92,7 +92,8 @@ def _walk(relations, x, active):  # type: ignore[no-untyped-def]
         for i in range(n):
             largest = max(largest, abs(relations[i, k]))
         out, shortest = -1, np.inf
-        for sign in (1.0, -1.0):
+        for turn in range(2):
+            sign = 1.0 - 2.0 * turn
             for i in range(n):
                 r = sign * relations[i, k]
                 if active[i] and r > 1e-9 * largest and x[i] < shortest * r:
