@@ -86,15 +86,7 @@ class Confusion:
 
     def record(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        label, error = self.baseline
-        return {
-            "rows": self.n,
-            "error": self.error,
-            "baseline_error": error,
-            "baseline_class": plain(label),
-            "classes": [plain(one) for one in self.labels],
-            "confusion": self.matrix,
-        }
+        return _record(self, self.matrix)
 
     def text(self) -> str:
         """Errors, and the table of counts where it is small enough to read."""
@@ -144,15 +136,7 @@ class Progressive:
 
     def record(self) -> dict[str, Any]:
         """Plain values, for JSON; no class was predicted, so there is no table."""
-        label, error = self.baseline
-        return {
-            "rows": self.n,
-            "error": self.error,
-            "baseline_error": error,
-            "baseline_class": plain(label),
-            "classes": [plain(one) for one in self.labels],
-            "confusion": None,
-        }
+        return _record(self, None)
 
     @property
     def baseline(self) -> tuple[Any, float]:
@@ -168,6 +152,18 @@ class Progressive:
             f"judged before it was learnt from; always saying {plain(label)!r} gets {baseline:.2%} "
             "wrong. linsep score tells the errors of the model."
         )
+
+
+def _record(found: Confusion | Progressive, confusion: list[list[int]] | None) -> dict[str, Any]:
+    label, error = found.baseline
+    return {
+        "rows": found.n,
+        "error": found.error,
+        "baseline_error": error,
+        "baseline_class": plain(label),
+        "classes": [plain(one) for one in found.labels],
+        "confusion": confusion,
+    }
 
 
 class Errors:
