@@ -360,7 +360,7 @@ def test_a_trace_that_is_cut_off_missing_or_foreign_is_refused(tmp_path):
     bad.write_text("")
     with pytest.raises(DataError, match="stops after 0 lines"):
         Trace.load(bad)
-    from test_fit_predict_score import process
+    from commands import process
 
     code, out, said = process("film", bad, tmp_path / "out.html")
     assert (code, out) == (3, b"")

@@ -14,47 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import LINSEP, process, run
 
 import linsep
-from linsep.views.cli import Commands, group
+from linsep.views.cli import Commands
 
-LINSEP = [sys.executable, "-c", "from linsep.views.cli import main; main()"]
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def run(*arguments, **options):
-    return CliRunner().invoke(group, [str(one) for one in arguments], **options)
-
-
-def process(*arguments, data=None):
-    """Exit code, stdout and stderr of a real process."""
-    done = subprocess.run(
-        [*LINSEP, *map(str, arguments)], input=data, capture_output=True, check=False
-    )
-    return done.returncode, done.stdout, done.stderr.decode()
-
-
-@pytest.fixture
-def people(tmp_path):
-    rng = np.random.default_rng(0)
-    lines = ["age,city,hours,income"]
-    for _ in range(120):
-        age, hours = rng.integers(18, 80), rng.integers(5, 60)
-        city = ["Rome", "Oslo", "Lima, Peru"][rng.integers(3)]
-        rich = age + hours + 20 * (city == "Oslo") > 85
-        lines.append(f'{age},"{city}",{hours},{"high" if rich else "low"}')
-    path = tmp_path / "people.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-@pytest.fixture
-def model(people, tmp_path):
-    path = tmp_path / "people.linsep"
-    made = run("fit", people, "--target", "income", "--out", path, "-q")
-    assert made.exit_code == 0, made.output
-    return path
 
 
 def test_a_fit_tells_error_baseline_confusion_proof_and_what_to_do_next(people, tmp_path):
@@ -347,53 +312,6 @@ def test_a_reader_that_leaves_ends_predict_quietly(people, model):
     assert child.stderr.read() == b""
     child.stderr.close()
     child.wait()
-
-
-def documented(name):
-    """Fields and types of a command in docs/json.md."""
-    text = (DOCS / "json.md").read_text()
-    part = text.split(f"## `{name}`\n", 1)[1].split("\n## ", 1)[0]
-    return dict(re.findall(r"^\| `(\w+)` \| ([a-z ]+) \|", part, re.MULTILINE))
-
-
-KINDS = {
-    "text": str, "number": (int, float), "whole": int, "truth": bool, "list": list,
-    "object": dict, "label": (str, int, float, bool), "null": type(None),
-}  # fmt: skip
-
-
-def fits(value, kinds):
-    asked = kinds.split(" or ")
-    if isinstance(value, bool):
-        return "truth" in asked or "label" in asked
-    return any(isinstance(value, KINDS[kind]) for kind in asked)
-
-
-@pytest.mark.parametrize(
-    "name", ["fit", "score", "predict", "check", "inspect", "export", "certify", "compare", "film"]
-)
-def test_json_is_as_documented(name, people, model, tmp_path):
-    if name == "film":
-        run("fit", "iris", "--learner", "Perceptron", "--trace", tmp_path / "run.jsonl")
-    asked = {
-        "fit": ["fit", people],
-        "score": ["score", model, people],
-        "predict": ["predict", model, people, "--scores", "--proba"],
-        "check": ["check", people],
-        "inspect": ["inspect", model],
-        "export": ["export", model, model.with_suffix(".sql")],
-        "certify": ["certify", "xor"],
-        "compare": ["compare", "iris"],
-        "film": ["film", tmp_path / "run.jsonl", tmp_path / "run.html"],
-    }[name]
-    done = run(*asked, "--json")
-    assert done.exit_code == 0, done.output
-    for line in done.stdout.splitlines():
-        record = json.loads(line)
-        fields = documented(name)
-        assert set(record) == set(fields)
-        wrong = [key for key, value in record.items() if not fits(value, fields[key])]
-        assert not wrong
 
 
 @pytest.mark.parametrize("name", Commands().list_commands(None))

@@ -2,14 +2,38 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from test_fit_predict_score import LINSEP, documented, fits, run
+from commands import LINSEP, run
 
 from linsep.views.cli import Commands
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def documented(name):
+    """Fields and types of a command in docs/json.md."""
+    text = (DOCS / "json.md").read_text()
+    part = text.split(f"## `{name}`\n", 1)[1].split("\n## ", 1)[0]
+    return dict(re.findall(r"^\| `(\w+)` \| ([a-z ]+) \|", part, re.MULTILINE))
+
+
+KINDS = {
+    "text": str, "number": (int, float), "whole": int, "truth": bool, "list": list,
+    "object": dict, "label": (str, int, float, bool), "null": type(None),
+}  # fmt: skip
+
+
+def fits(value, kinds):
+    asked = kinds.split(" or ")
+    if isinstance(value, bool):
+        return "truth" in asked or "label" in asked
+    return any(isinstance(value, KINDS[kind]) for kind in asked)
 
 
 @pytest.mark.parametrize("name", Commands().list_commands(None))
@@ -80,3 +104,30 @@ def test_commands_of_a_thin_python_speak_it_too():
         check=True,
     )  # fmt: skip
     assert json.loads(done.stdout)["realizable"]
+
+
+@pytest.mark.parametrize(
+    "name", ["fit", "score", "predict", "check", "inspect", "export", "certify", "compare", "film"]
+)
+def test_json_is_as_documented(name, people, model, tmp_path):
+    if name == "film":
+        run("fit", "iris", "--learner", "Perceptron", "--trace", tmp_path / "run.jsonl")
+    asked = {
+        "fit": ["fit", people],
+        "score": ["score", model, people],
+        "predict": ["predict", model, people, "--scores", "--proba"],
+        "check": ["check", people],
+        "inspect": ["inspect", model],
+        "export": ["export", model, model.with_suffix(".sql")],
+        "certify": ["certify", "xor"],
+        "compare": ["compare", "iris"],
+        "film": ["film", tmp_path / "run.jsonl", tmp_path / "run.html"],
+    }[name]
+    done = run(*asked, "--json")
+    assert done.exit_code == 0, done.output
+    for line in done.stdout.splitlines():
+        record = json.loads(line)
+        fields = documented(name)
+        assert set(record) == set(fields)
+        wrong = [key for key, value in record.items() if not fits(value, fields[key])]
+        assert not wrong

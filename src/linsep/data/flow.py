@@ -7,6 +7,7 @@ checked against what the parser finds: a file with comments, lines that cannot b
 else that the look does not know is `Unlike`, and is read in the usual way instead.
 """
 
+import io
 import os
 import threading
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from linsep.data.arrays import frozen, sum_of_squares
 from linsep.data.chunks import BLOCK, in_order, threads
 from linsep.data.encoding import Encoding
-from linsep.data.packed import PIECE
+from linsep.data.packed import PIECE, open_plain
 from linsep.data.study import Labels, LabelStudy
 from linsep.data.svmlight import (
     AT,
@@ -88,13 +89,8 @@ def may_flow(chunks: Any) -> bool:
     path = source.paths[0]
     if not hasattr(os, "preadv") or not path.is_file() or path.stat().st_size < LONG:
         return False
-    with path.open("rb") as file:
-        start = file.read(4)
-    return (
-        start[:2] != b"\x1f\x8b"
-        and start[:3] not in (b"BZh", b"\xef\xbb\xbf")
-        and (start != b"\x28\xb5\x2f\xfd")
-    )
+    with open_plain(path) as file:
+        return type(file) is io.BufferedReader and file.read(3) != b"\xef\xbb\xbf"
 
 
 def flow_of(chunks: Any) -> "Flow | None":
