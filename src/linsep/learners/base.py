@@ -36,6 +36,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     _order_matters = False
     """Whether rows are presented one after the other, so that shuffling them changes the answer."""
 
+    _first_at_zero = False
+    """Whether a score of exactly zero means the first of two classes (`FIRST_AT_ZERO`)."""
+
     _resumable: tuple[str, ...] = ()
     """Attributes that hold what the next pass of a run depends on."""
 
@@ -266,9 +269,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return int((self.predict(rows) != self.classes_[block.codes]).sum())
 
     def predict(self, X: Any) -> Array:
-        """The class of each row; a score of exactly zero is the positive class."""
+        """The class of each row; the first of those whose score is largest.
+
+        Of two classes, a score above zero means the second. One of exactly zero means the first
+        for `LogisticRegression`, `LinearSVC` and `LinearDiscriminantAnalysis`, as in scikit-learn,
+        and the second for all others, as in the lectures.
+        """
         scores = self.decision_function(X)
-        return labels(scores, self.classes_)
+        return labels(scores, self.classes_, self._first_at_zero)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right, each counted with its weight."""
@@ -280,7 +288,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def rank(self, X: Any) -> Array:
         """All classes for each row, best first."""
         scores = self.decision_function(X)
-        return ranked(scores, self.classes_)
+        return ranked(scores, self.classes_, self._first_at_zero)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

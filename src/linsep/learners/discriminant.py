@@ -93,6 +93,7 @@ class LinearDiscriminantAnalysis(
     """
 
     _any_scale = True
+    _first_at_zero = True
 
     def __init__(
         self,

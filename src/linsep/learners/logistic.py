@@ -121,6 +121,7 @@ class LogisticRegression(LinearClassifier):
     """
 
     _any_scale = True
+    _first_at_zero = True
     _resumable = ("_journal",)
     _journal: Journal
 

@@ -153,7 +153,7 @@ def _held_out(
 ) -> Array:
     """Scores of the rows that each fold leaves out, for every C."""
     if score is None:
-        right = (found.scores >= 0) == (codes == 1)[:, None]
+        right = (found.scores > 0) == (codes == 1)[:, None]
         return np.array([right[test].mean(axis=0) for _, test in folds])
     scores = np.empty(found.gap.shape)
     for f, (_, test) in enumerate(folds):

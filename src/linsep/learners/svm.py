@@ -115,6 +115,7 @@ class LinearSVC(LinearClassifier):
         return self.solver == "sgd"
 
     batch_size = 1  # sgd steps row by row
+    _first_at_zero = True
     _resumable = ("_journal",)
     _journal: Journal
     support_: Array

@@ -27,7 +27,7 @@ def calibrated_chances(scores: Array, sigmoids: Array) -> Array:
 
     if scores.ndim == 1:
         p = chances(scores * sigmoids[0, 0] + sigmoids[0, 1])
-        chosen = (scores >= 0).astype(int)
+        chosen = (scores > 0).astype(int)  # as LinearSVC predicts
     else:
         p = np.maximum(expit(scores * sigmoids[:, 0] + sigmoids[:, 1]), np.finfo(np.float64).tiny)
         p /= p.sum(axis=1, keepdims=True)

@@ -11,6 +11,10 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
+FIRST_AT_ZERO = ("LinearDiscriminantAnalysis", "LinearSVC", "LogisticRegression")
+"""Learners for which a score of exactly zero means the first of two classes, as in scikit-learn, and
+as the likeliest class says. For all others it means the second, as in the lectures."""
+
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
@@ -32,21 +36,21 @@ class LinearModel:
         return s.ravel() if s.shape[1] == 1 else s
 
 
-def labels(scores: Array, classes: Array) -> Array:
-    """The class of each row. A score of exactly zero is positive; ties go to the first."""
-    return classes[places(scores)]
+def labels(scores: Array, classes: Array, first_at_zero: bool) -> Array:
+    """The class of each row; of several classes with the same score, the first."""
+    return classes[places(scores, first_at_zero)]
 
 
-def places(scores: Array) -> Array:
+def places(scores: Array, first_at_zero: bool) -> Array:
     """The place of each row's class among the classes."""
     if scores.ndim == 1:
-        return (scores >= 0).astype(np.intp)
+        return (scores > 0 if first_at_zero else scores >= 0).astype(np.intp)
     return np.asarray(scores.argmax(axis=1))
 
 
-def ranked(scores: Array, classes: Array) -> Array:
+def ranked(scores: Array, classes: Array, first_at_zero: bool) -> Array:
     """All classes for each row, best first."""
     if scores.ndim == 1:
-        positive = (scores >= 0).astype(np.intp)
-        return classes[np.stack([positive, 1 - positive], axis=1)]
+        best = places(scores, first_at_zero)
+        return classes[np.stack([best, 1 - best], axis=1)]
     return classes[np.argsort(-scores, axis=1, kind="stable")]

@@ -57,7 +57,7 @@ def graph_of(model: Model) -> bytes:
         scores = _planes(graph, model)
     outputs = [helper.make_tensor_value_info(scores, TensorProto.DOUBLE, ["rows", None])]
     if model.classes_ is not None:
-        kind = _label(graph, scores, model.classes_)
+        kind = _label(graph, scores, model)
         outputs.insert(0, helper.make_tensor_value_info("label", kind, ["rows"]))
         if model.learner in LOG_ODDS:
             _chances(graph, scores, len(model.classes_))
@@ -127,14 +127,16 @@ def _power(graph: Graph, base: str, degree: int) -> str:
     return found
 
 
-def _label(graph: Graph, scores: str, classes: Array) -> int:
-    """The class of each row: zero or more is the second of two, the first largest of several."""
+def _label(graph: Graph, scores: str, model: Model) -> int:
+    """The class of each row: by the side of zero for two, the first largest of several."""
     from onnx import TensorProto
 
+    classes = model.classes_
     if len(classes) == 2:
         one = graph.node("Squeeze", [scores, graph.constant("axis", np.array([1]))], "score")
         zero = graph.constant("nought", np.float64(0.0))
-        place = graph.node("GreaterOrEqual", [one, zero], "positive")
+        above = "Greater" if model.first_at_zero else "GreaterOrEqual"
+        place = graph.node(above, [one, zero], "positive")
         place = graph.node("Cast", [place], "place", to=TensorProto.INT64)
     else:
         place = graph.node("ArgMax", [scores], "place", axis=1, keepdims=0)

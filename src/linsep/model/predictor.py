@@ -12,7 +12,7 @@ from linsep.data.streams import Chunks, scores_of
 from linsep.errors import ParameterError
 from linsep.model.centred import in_range
 from linsep.model.chances import calibrated_chances, chances, log_chances
-from linsep.model.linear import labels, ranked
+from linsep.model.linear import FIRST_AT_ZERO, labels, places, ranked
 from linsep.model.values import Unsaved
 from linsep.train.loop import Status
 
@@ -81,6 +81,11 @@ class Model:
         return int(self.form.carries)
 
     @property
+    def first_at_zero(self) -> bool:
+        """Whether a score of exactly zero means the first of two classes, not the second."""
+        return self.learner in FIRST_AT_ZERO
+
+    @property
     def probabilistic(self) -> bool:
         """Whether there is `predict_proba`."""
         return self.learner in LOG_ODDS or self._sigmoids is not None
@@ -116,12 +121,16 @@ class Model:
         """The class of each row, or for a regression its number."""
         scores = self._scores(X)
         if self.classes_ is not None:
-            return labels(scores, self.classes_)
+            return labels(scores, self.classes_, self.first_at_zero)
         return scores if self.form.weights.ndim == 1 else scores.reshape(len(scores), -1)
+
+    def places(self, scores: Array) -> Array:
+        """The place among the classes of rows with these scores."""
+        return places(scores, self.first_at_zero)
 
     def rank(self, X: Any) -> Array:
         """All classes for each row, best first."""
-        return ranked(self.decision_function(X), self.classes_)
+        return ranked(self.decision_function(X), self.classes_, self.first_at_zero)
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class for each row."""

@@ -45,7 +45,7 @@ def query_of(model: Model, table: str = "data") -> str:
     inner = f"SELECT {quoted(table)}.*,\n{listed}\nFROM {quoted(table)}"
     if model.classes_ is None:
         return f"-- {title}: linsep_score is the number predicted.\n{inner}\n"
-    label = _label(names, model.classes_.tolist())
+    label = _label(names, model)
     return (
         f"-- {title}: linsep_label is the class predicted.\n"
         f"SELECT scored.*,\n  {label} AS linsep_label\nFROM (\n{inner}\n) AS scored\n"
@@ -102,10 +102,12 @@ def _typed(category: str) -> bool:
     return True
 
 
-def _label(scores: list[str], classes: list[Any]) -> str:
+def _label(scores: list[str], model: Model) -> str:
+    classes = model.classes_.tolist()
     if len(scores) == 1:
         low, high = (_literal(label) for label in classes)
-        return f"CASE WHEN {scores[0]} >= 0 THEN {high} ELSE {low} END"
+        above = ">" if model.first_at_zero else ">="
+        return f"CASE WHEN {scores[0]} {above} 0 THEN {high} ELSE {low} END"
     cases = []
     for k, score in enumerate(scores[:-1]):  # the first of equal ones wins
         best = " AND ".join(f"{score} >= {other}" for other in scores[k + 1 :])

@@ -104,14 +104,12 @@ def _values(model: Any, X: Any, scores: bool, proba: bool) -> tuple[Any, Any, An
     """Places of labels among the classes, or numbers; where asked for, scores and probabilities."""
     import numpy as np
 
-    from linsep.model.linear import places
-
     if model.classes_ is None:
         found = model.predict(X)
         return found, found.reshape(len(found), -1) if scores else None, None
     s = model.decision_function(X)
     chances = model.predict_proba(X) if proba else None
-    return places(s), np.reshape(s, (len(s), -1)) if scores else None, chances
+    return model.places(s), np.reshape(s, (len(s), -1)) if scores else None, chances
 
 
 def _written(model: Any, write: Any) -> Any:
