@@ -89,10 +89,7 @@ def test_halos_are_around_the_rows_that_the_weights_of_the_moment_misplace(learn
         assert wrong(told, t).tolist() == off.tolist()
         assert frames["count"][t] == off.sum()
     last = np.column_stack([learner.coef_, learner.intercept_])
-    if not isinstance(
-        learner, (LogisticRegression, LinearSVC)
-    ):  # these keep the best, not the last
-        np.testing.assert_array_equal(np.array(frames["planes"][-1]).reshape(-1, 3), last)
+    np.testing.assert_array_equal(np.array(frames["planes"][-1]).reshape(-1, 3), last)
 
 
 def test_a_run_may_start_elsewhere_and_the_film_knows_where():

@@ -231,7 +231,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _end(self, status: Status, depth: int = 3) -> None:
         self.status_ = status
         if self._recorder is not None:
-            self._recorder.end(status)
+            weights, intercepts = getattr(self, "coef_", None), getattr(self, "intercept_", None)
+            self._recorder.end(status, weights, intercepts)
         if not status.good:
             said = getattr(self, "diagnosis_", None) or status.value
             warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=depth)

@@ -4,7 +4,8 @@ Few corrections are all kept. When there are more than fit, every second one is 
 then on only every second one is recorded, again and again: what is kept is spread evenly over the
 run. Passes are thinned likewise. Rows that are few are kept too, of many an even sample, so that a
 film can be made from the recording alone. As a file a trace is JSON lines: a header, the `rows`,
-the weights at the `start`, then `update` and `pass` events in order, then `end`.
+the weights at the `start`, then `update` and `pass` events in order, then `end` with the model
+returned.
 """
 
 import json
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.atomic import replace
+from linsep.data.sampling import sample_by_class
 from linsep.train.loop import Pass, Status
 
 Array = npt.NDArray[Any]
@@ -68,6 +70,10 @@ class Trace:
         The rows, or an even sample where there are many.
     start : (w, b) or None
         Weights and intercepts before the first correction, where they are not zero.
+    returned : (w, b) or None
+        Weights and intercepts of the model that the fit returned. They need not be those after the
+        last correction: an average, a pocket and a descent that keeps its best pass differ. None
+        where a vote or a kernel decides.
     """
 
     def __init__(self, learner: str, parameters: dict[str, Any], classes: list[Any]) -> None:
@@ -81,13 +87,13 @@ class Trace:
         self.count = 0
         self.rows: KeptRows | None = None
         self.start: tuple[Array, Array] | None = None
+        self.returned: tuple[Array, Array] | None = None
         self._every = 1  # of the passes
 
     def keep_rows(self, X: Any, codes: Array) -> None:
-        """Copy the rows, or every so many-th one where they hold more than `ENTRIES` numbers."""
+        """Copy the rows, or an even sample of each class where they hold over `ENTRIES` numbers."""
         n, d = X.shape
-        every = -(-n // max(1, ENTRIES // max(1, d)))
-        index = np.arange(0, n, every)
+        index = sample_by_class(codes, max(1, ENTRIES // max(1, d)))
         some = X[index]
         dense = some.toarray() if hasattr(some, "toarray") else np.array(some)
         self.rows = KeptRows(dense, np.array(codes[index]), index, n)
@@ -151,9 +157,11 @@ class Trace:
             self.stride *= 2
             self.updates = [event for event in self.updates if event["n"] % self.stride == 0]
 
-    def end(self, status: Status) -> None:
-        """Listen to the end of the run."""
+    def end(self, status: Status, w: Array | None = None, b: Array | None = None) -> None:
+        """Listen to the end of the run: how it ended, and the weights of the model returned."""
         self.status = status
+        if w is not None and b is not None:
+            self.returned = np.array(w, float, ndmin=2), np.array(b, float, ndmin=1)
 
     def lines(self) -> Iterator[str]:
         """The trace as JSON lines."""
@@ -187,7 +195,10 @@ class Trace:
             yield self._line(event)
             event = next(updates, None)
         status = self.status or Status.interrupted
-        yield json.dumps({"kind": "end", "status": status.name, "sentence": status.value})
+        end: dict[str, Any] = {"kind": "end", "status": status.name, "sentence": status.value}
+        if self.returned is not None:
+            end |= {"w": self.returned[0].tolist(), "b": self.returned[1].tolist()}
+        yield json.dumps(end)
 
     @staticmethod
     def _line(event: dict[str, Any]) -> str:

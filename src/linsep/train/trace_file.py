@@ -148,7 +148,7 @@ def _end(trace: Trace, found: dict[str, Any]) -> None:
     name = str(found.get("status"))
     if name not in Status.__members__:
         raise _WrongLineError(f"has status {name!r}, which is none of linsep.Status")
-    trace.end(Status[name])
+    trace.end(Status[name], *(_planes(trace, found) if "w" in found else ()))
 
 
 def _planes(trace: Trace, found: dict[str, Any]) -> tuple[Array, Array]:

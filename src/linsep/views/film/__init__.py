@@ -18,7 +18,7 @@ class Film(NamedTuple):
     path : the file
     format : 'html' or 'gif'
     size : bytes of the file
-    frames : moments shown, the start included
+    frames : moments shown, the start and the model returned included
     corrections : how many the run made
     rows : how many it was made on
     """
@@ -38,6 +38,9 @@ def film(trace: Any, path: str | Path, X: Any = None, y: Any = None) -> Film:
     be stepped, played and scrubbed, by keyboard too. It says of each correction which row asked for
     it and with what numbers, how many rows are wrong, whether a separator exists (proved), and how
     many mistakes there can be at most. A moving picture (`.gif`) shows the same without words.
+
+    The last frame is the model that the fit returned. Where this is not what the last correction
+    led to (an average, a pocket, the best pass of a descent), it is a frame of its own and says so.
 
     Two features are drawn as they are. More are projected on the direction of the last weights and
     the largest spread across it, which the page says. The space of weights is drawn whole where it

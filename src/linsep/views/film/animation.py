@@ -11,6 +11,7 @@ from linsep.errors import LinsepError
 from linsep.views.film.axes import Flat, WeightView, flatten, weight_view
 from linsep.views.film.geometry import Box, around, cut
 from linsep.views.film.run import Run
+from linsep.views.film.words import when
 
 FRAMES = 80
 SECONDS = 12.0  # at most, but for the last frame
@@ -59,12 +60,8 @@ def draw_frame(figure: Any, run: Run, flat: Flat, view: WeightView, t: int) -> N
     figure.subplots_adjust(left=0.07, right=0.985, bottom=0.26, top=0.85, wspace=0.2)
     wrong = draw_rows(left, run, flat, t, around(flat.points, 0.12, 4 / 3))
     draw_weights(right, run, view, t, weight_box(view))
-    n = 0 if t == 0 else run.events[t - 1]["n"]
-    figure.suptitle(
-        f"{run.trace.learner}, after {n:,} of {run.trace.count:,} corrections: {wrong} of "
-        f"{len(run.rows.X)} rows wrong",
-        fontsize=11,
-    )
+    words = f"{run.trace.learner}{when(run, t)}: {wrong} of {len(run.rows.X)} rows wrong"
+    figure.suptitle(words, fontsize=11)
     part = "" if view.exact else " (slice)" if run.binary else " (one path for each class)"
     left.set_title("input space" if flat.exact else "input space (projected)", fontsize=10)
     right.set_title(f"weight space{part}", fontsize=10)

@@ -18,6 +18,10 @@ LEARNERS = (
 )
 
 
+DESCENTS = ("LogisticRegression", "LinearSVC")  # they keep their best pass
+SAME = 1e-6  # part of the largest weight up to which two models look the same
+
+
 class Run(NamedTuple):
     """What there is to be shown.
 
@@ -28,6 +32,8 @@ class Run(NamedTuple):
     W, b : (T, K, d) weights and (T, K) intercepts; first those at the start
     events : the T - 1 corrections after which they stood
     every : 1 where every correction of the run is among them, else every so many-th is
+    returned : what the weights of the last frame are, where it shows the model returned and not the
+        weights after a correction; then the last event is none
     """
 
     trace: Trace
@@ -36,6 +42,11 @@ class Run(NamedTuple):
     b: Array
     events: list[dict[str, Any]]
     every: int
+    returned: str = ""
+
+    def shows_model(self, t: int) -> bool:
+        """Whether frame t is the one added for the model returned."""
+        return bool(self.returned) and t == len(self.W) - 1
 
     @property
     def binary(self) -> bool:
@@ -92,8 +103,39 @@ def open_run(trace: Any, X: Any, y: Any, most: int | None = None) -> Run:
     rows = _rows(trace, X, y)
     if most is None:
         most = 2000 if rows.X.shape[1] <= 2 else 600
-    W, b, events, every = _states(trace, most)
-    return Run(trace, rows, W, b, events, every * trace.stride)
+    W, b, events, every = _states(trace, most - 1)
+    run = Run(trace, rows, W, b, events, every * trace.stride)
+    return run if trace.returned is None else _ended(run, *trace.returned)
+
+
+def _ended(run: Run, w: Array, b: Array) -> Run:
+    """The run with the model returned as its last frame, a frame more where no step led there."""
+    if w.shape != run.W[0].shape or b.shape != run.b[0].shape:
+        raise DataError(
+            f"The trace ends with weights of shape {w.shape}; its corrections have "
+            f"{run.W[0].shape}."
+        )
+    reach = max(np.abs(w).max(), np.abs(b).max())
+    apart = max(np.abs(run.W[-1] - w).max(), np.abs(run.b[-1] - b).max())
+    if apart <= SAME * reach:
+        run.W[-1], run.b[-1] = w, b
+        return run
+    last = run.events[-1]
+    model = {**last, "n": run.trace.count, "row": None, "scores": [], "step": [], "plane": None}
+    W, biases = np.concatenate([run.W, w[None]]), np.concatenate([run.b, b[None]])
+    return run._replace(W=W, b=biases, events=[*run.events, model], returned=_kept(run.trace))
+
+
+def _kept(trace: Trace) -> str:
+    """What the model returned is, where it is not the weights after the last correction shown."""
+    asked = trace.parameters
+    if asked.get("keep") == "average" or asked.get("decide") == "average":
+        return "the average of all weights met"
+    if asked.get("keep") == "pocket":
+        return "the pocket, which is the best of the longest-lived weights of all passes"
+    if trace.learner in DESCENTS:
+        return "the pass with the lowest objective, its intercept included"
+    return "the weights after the last correction, which the trace does not hold"
 
 
 def _rows(trace: Trace, X: Any, y: Any) -> KeptRows:

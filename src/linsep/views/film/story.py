@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.sampling import sample_by_class
 from linsep.views.film.axes import Flat, WeightView, flatten, weight_view
 from linsep.views.film.facts import Facts, facts_of
 from linsep.views.film.geometry import around, region
@@ -54,6 +55,7 @@ def story_of(run: Run, title: str | None = None) -> dict[str, Any]:
         "codes": run.rows.codes[drawn].tolist(),
         "numbers": run.rows.numbers[drawn].tolist(),
         "rows": len(run.rows.X),
+        "returned": run.returned,
         "axes": list(flat.names),
         "box": _exactly(np.array(around(flat.points, 0.12, SHAPE))),
         "frames": frames,
@@ -64,17 +66,16 @@ def story_of(run: Run, title: str | None = None) -> dict[str, Any]:
 
 
 def _drawn(run: Run, facts: Facts) -> Array:
-    """Which rows are drawn: the proof's, then those corrected, then an even sample."""
+    """Which rows are drawn: the proof's, then those corrected, then some of every class."""
     n = len(run.rows.X)
     if n <= POINTS:
         return np.arange(n)
     places = {int(number): place for place, number in enumerate(run.rows.numbers)}
     met = [places[e["row"]] for e in run.events if e["row"] in places]
     chosen = dict.fromkeys([*facts.rows, *list(dict.fromkeys(met))[: POINTS // 2]])
-    for place in np.linspace(0, n - 1, POINTS).astype(int).tolist():
-        if len(chosen) >= POINTS:
-            break
-        chosen.setdefault(place)
+    rest = np.setdiff1d(np.arange(n), list(chosen))
+    even = sample_by_class(run.rows.codes[rest], max(0, POINTS - len(chosen)))
+    chosen |= dict.fromkeys(rest[even].tolist())
     return np.array(sorted(chosen))
 
 
@@ -93,10 +94,10 @@ def _weights(run: Run, view: WeightView, drawn: Array) -> dict[str, Any]:
     if not run.binary:
         return found
     signs = run.signs
-    every = -(-len(drawn) // LINES)
-    lines = drawn[::every]
+    places = sample_by_class(run.rows.codes[drawn], LINES)
+    lines = drawn[places]
     moving = bool(np.ptp(view.C, axis=0).any())
-    found["lines"] = np.arange(0, len(drawn), every).tolist()
+    found["lines"] = places.tolist()
     found["A"], found["B"] = _exactly(view.A[lines]), _exactly(view.B[lines])
     found["C"] = [_shortly(C[lines]) for C in view.C] if moving else _exactly(view.C[0, lines])
     if moving and not np.ptp(view.C, axis=1).any():
@@ -154,13 +155,17 @@ def _notes(run: Run, flat: Flat, drawn: Array) -> list[str]:
     if len(run.rows.X) < total:
         notes.append(f"Rows are counted among the {len(run.rows.X):,} that the trace holds.")
     if run.every > 1:
+        shown = len(run.events) - bool(run.returned)
         notes.append(
-            f"{len(run.events):,} of {run.trace.count:,} corrections are shown, about every "
-            f"{run.every:,}th."
+            f"{shown:,} of {run.trace.count:,} corrections are shown, about every {run.every:,}th."
         )
-    if keep in ("average", "pocket"):
+    if run.returned:
+        notes.append(f"The last frame is no correction but the model returned: {run.returned}.")
+    elif run.trace.returned is None and run.trace.parameters.get("decide") == "vote":
+        notes.append("The model is the vote of all weights met; the film shows them in turn.")
+    elif run.trace.returned is None and keep in ("average", "pocket"):
         what = "the average of all weights" if keep == "average" else "the best weights met"
-        notes.append(f"The model keeps {what}; the film shows those of each moment.")
+        notes.append(f"The model keeps {what}, which this trace does not hold.")
     return notes
 
 

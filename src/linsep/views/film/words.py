@@ -25,11 +25,23 @@ def captions(run: Run, wrong: list[int]) -> list[Caption]:
     found = [Caption(first, _weights(run, 0), False)]
     places = {int(number): place for place, number in enumerate(run.rows.numbers)}
     for t, event in enumerate(run.events, 1):
+        if run.shows_model(t):
+            said = f"The model returned: {run.returned}. {_left(wrong[t], n)}"
+            found.append(Caption(said, _weights(run, t), False))
+            continue
         place = places.get(event["row"]) if event["row"] is not None else None
         mistake = _mistake(run, event, place, wrong[t - 1])
         said = f"{_opening(run, event, place, mistake)} {_turn(run, t)}{_left(wrong[t], n)}"
         found.append(Caption(said, _sum(run, t, event, place), mistake))
     return found
+
+
+def when(run: Run, t: int) -> str:
+    """Which moment of the run a frame shows, as the end of a title."""
+    if run.shows_model(t):
+        return f", the model returned ({run.returned})"
+    n = 0 if t == 0 else run.events[t - 1]["n"]
+    return f" after {n:,} of {run.trace.count:,} corrections"
 
 
 def number(value: float) -> str:

@@ -85,12 +85,12 @@ def _story(learner: Any, X: Array, y: Array, title: str) -> dict[str, Any]:
     still = Trace(trace.learner, trace.parameters, learner.classes_.tolist())
     still.keep_rows(X, codes)
     still.status = learner.status_
-    W, b = np.zeros((1, *learner.coef_.shape)), np.zeros((1, len(learner.coef_)))
+    W, b = learner.coef_[None], learner.intercept_[None]
     return story_of(Run(still, still.rows, W, b, [], 1), title)  # type: ignore[arg-type]
 
 
 def _model(learner: Any, X: Array, y: Array, title: str) -> dict[str, Any]:
-    """What the fit returned, which for averages and pockets is not what the last frame shows."""
+    """What the fit returned, which is what the last frame shows."""
     return {
         "learner": title,
         "w": learner.coef_.tolist(),

@@ -28,7 +28,8 @@ export function statePanel(parent, story) {
   [...story.notes, `Weight space: ${story.weights.note}`].forEach((note) => tag("li", {}, notes, note));
 
   function show(t) {
-    moment.textContent = t === 0 ? "before the first correction" : `correction ${frames.n[t]}, pass ${frames.epoch[t]}`;
+    const model = story.returned && t === frames.n.length - 1;
+    moment.textContent = model ? `the model returned: ${story.returned}` : t === 0 ? "before the first correction" : `correction ${frames.n[t]}, pass ${frames.epoch[t]}`;
     wrong.textContent = `${frames.count[t]} of ${story.rows}`;
     sum.textContent = frames.sum[t] || "–";
     count.textContent = facts.bound === null ? `${frames.n[t].toLocaleString("en")} corrections so far` : `${frames.n[t].toLocaleString("en")} of at most ${facts.bound.toLocaleString("en")}`;

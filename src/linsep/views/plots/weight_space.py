@@ -8,11 +8,13 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
+from linsep.data.sampling import sample_by_class
 from linsep.errors import DataError, ParameterError
 from linsep.train.trace import KeptRows, Trace
 from linsep.views.film.axes import WeightView, flatten, weight_view
 from linsep.views.film.geometry import Box, around, region
 from linsep.views.film.run import Run, open_run
+from linsep.views.film.words import when
 from linsep.views.plots.palette import BLACK, COLOURS, GREEN, GREY, MARKS, axes_of
 
 Array = npt.NDArray[Any]
@@ -39,7 +41,8 @@ def weight_space(
     X, y : optional
         The rows of the fit, where the trace holds none or only a sample.
     at : int, optional
-        How many of the recorded corrections to go along; all by default, 0 is the start.
+        How many of the recorded corrections to go along, 0 is the start. By default all, and on to
+        the model returned where it is not where the last one led.
     ax : matplotlib axes, optional
 
     Examples
@@ -95,8 +98,8 @@ def draw_weights(ax: Any, run: Run, view: WeightView, t: int, box: Box) -> None:
 
 
 def _lines(ax: Any, run: Run, view: WeightView, t: int, box: Box) -> None:
-    """The line of each row, or of an even sample; those that forbid the present weights thicker."""
-    some = np.linspace(0, len(view.A) - 1, min(LINES, len(view.A))).astype(int)
+    """The line of each row, or of some of each class; those that forbid these weights thicker."""
+    some = sample_by_class(run.rows.codes, LINES)
     normals = np.column_stack([view.A, view.B])[some]
     long = np.linalg.norm(normals, axis=1) > 0
     some, normals = some[long], normals[long]
@@ -125,11 +128,7 @@ def _lines(ax: Any, run: Run, view: WeightView, t: int, box: Box) -> None:
 
 
 def _title(run: Run, view: WeightView, t: int) -> str:
-    when = ""
-    if len(run.W) > 1:
-        n = 0 if t == 0 else run.events[t - 1]["n"]
-        when = f" after {n:,} of {run.trace.count:,} corrections"
-    name = f"{run.trace.learner}{when}"
+    name = f"{run.trace.learner}{when(run, t) if len(run.W) > 1 else ''}"
     if not run.binary:
         return f"{name}\nweights of each class, seen along two axes"
     if view.exact:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.sampling import sample_by_class
 from linsep.errors import LinsepError
 from linsep.views.report.findings import Found
 
@@ -69,7 +70,7 @@ def _plane(ax: Any, found: Found) -> None:
 
     assert found.X is not None and found.codes is not None
     known = np.flatnonzero(found.codes >= 0)
-    some = known[:: -(-len(known) // DRAWN)]
+    some = known[sample_by_class(found.codes[known], DRAWN)]
     boundary(found.model, found.X[some], found.model.classes_[found.codes[some]], ax)
 
 
