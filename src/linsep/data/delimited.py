@@ -15,7 +15,7 @@ import numpy as np
 
 from linsep.data.bad_rows import BadRow
 from linsep.data.chunks import read_in_order
-from linsep.data.layout import MISSING_TEXTS, Layout, Recoded, number
+from linsep.data.layout import MISSING_TEXTS, LastLine, Layout, Recoded, number
 from linsep.data.packed import open_plain, unpacking, whole_lines
 from linsep.data.table_part import (
     Columns,
@@ -28,6 +28,7 @@ from linsep.data.table_part import (
 from linsep.errors import DataError
 
 PIECE = 1 << 21  # bytes of text read together
+_MAY_BE_HEADER = "pass header=True if this first row names the columns"
 LONGEST = 1 << 26  # bytes a quoted cell may span before its quote counts as never closed
 
 
@@ -94,6 +95,7 @@ class _Reader:
         signs = re.escape((layout.delimiter + layout.quote).encode())
         # Neither opens nor closes a cell, nor is doubled: pyarrow takes it off without a word.
         self.stray = re.compile(b"[^\r\n%b]%b[^\r\n%b]" % (signs, re.escape(self.quote), signs))
+        self.blank = re.compile(rb"^[ \t]+\r?$", re.MULTILINE)
         self.options: Any = None
         try:
             import pyarrow as pa
@@ -137,6 +139,8 @@ class _Reader:
             return TablePart(Columns(), 0, [], lines)
         fast = self._fast(piece, header) if self.options and closed else None
         part = fast or self._made(self._plain(piece, header))
+        if first and not header and part.bad and part.bad[0].line == 1:
+            part.bad[0] = part.bad[0]._replace(reason=f"{part.bad[0].reason}; {_MAY_BE_HEADER}")
         return part._replace(bad=[row.moved(above) for row in part.bad], lines=lines)
 
     def _fast(self, piece: bytes, header: bool) -> TablePart | None:
@@ -144,6 +148,8 @@ class _Reader:
         quoted = self.quote in piece
         if quoted and self.stray.search(piece):
             return None
+        if len(names) == 1 and self.blank.search(piece):
+            return None  # pyarrow would take a line of spaces for a cell
         reading = self.arrow.ReadOptions(
             column_names=names, use_threads=False, block_size=len(piece) + 16,
             skip_rows_after_names=int(header),
@@ -223,9 +229,9 @@ class _Reader:
 
     def _rows(self, piece: bytes, bad: list[BadRow]) -> Iterator[tuple[int, list[str]]]:
         """(line, stripped cells) of every row that is not blank."""
-        text = io.StringIO(piece.decode("utf-8", "replace"), newline="")
+        lines = LastLine(io.StringIO(piece.decode("utf-8", "replace"), newline=""))
         reader = csv.reader(
-            text, delimiter=self.layout.delimiter, quotechar=self.layout.quote, strict=True,
+            lines, delimiter=self.layout.delimiter, quotechar=self.layout.quote, strict=True,
             skipinitialspace=True,
         )  # fmt: skip
         before = 0
@@ -240,7 +246,7 @@ class _Reader:
                 before = reader.line_num
                 continue
             begun, before = before + 1, reader.line_num
-            if cells and (len(cells) > 1 or cells[0].strip()):
+            if not lines.blank(cells, self.layout.quote):
                 yield begun, [cell.strip() for cell in cells]
 
 

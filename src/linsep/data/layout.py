@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from linsep.data.packed import open_plain, unpacking
+from linsep.data.target import is_position
 from linsep.errors import DataError, ParameterError
 
 csv.field_size_limit(1 << 27)  # the default, 128 KB, is less than some cells have
@@ -116,12 +117,12 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
             f"{path}, line {skip + 1} has {len(first)} cells where most lines have {width}; "
             "pass skip= to leave out lines before the header, or mend the line."
         )
-    body = [row for row in rows[1:] if len(row) == width]
+    header = given.get("header")
+    body = [row for row in rows[header is not False :] if len(row) == width]
     words = given.get("missing") or MISSING
     missing = (words,) if isinstance(words, str) else tuple(words)
     decimal = given.get("decimal") or _decimal(body, delimiter)
     numeric = [_is_numeric([row[j] for row in body], missing, decimal) for j in range(width)]
-    header = given.get("header")
     if header is None:
         header = _has_header(first, body, numeric, target, decimal, missing)
     if header and not body:
@@ -184,9 +185,36 @@ def settle_kinds(names: list[str], kinds: list[str], asked: Mapping[str, str]) -
 
 def cells_of(lines: Any, delimiter: str, quote: str) -> Iterator[list[str]]:
     """Stripped cells of every row that is not blank."""
-    for cells in csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=True):
-        if cells and (len(cells) > 1 or cells[0].strip()):
+    noted = LastLine(lines)
+    for cells in csv.reader(noted, delimiter=delimiter, quotechar=quote, skipinitialspace=True):
+        if not noted.blank(cells, quote):
             yield [cell.strip() for cell in cells]
+
+
+class LastLine:
+    """Lines for a reader of CSV, of which the last is known: what it gives does not tell a line of
+    nothing but an empty cell in quotes, which is a row, from a blank one.
+
+    >>> list(cells_of(["a", '""', " "], ",", '"'))
+    [['a'], ['']]
+    """
+
+    def __init__(self, lines: Any) -> None:
+        self._lines = iter(lines)
+        self.text = ""
+
+    def __iter__(self) -> "LastLine":
+        return self
+
+    def __next__(self) -> str:
+        self.text = next(self._lines)
+        return self.text
+
+    def blank(self, cells: list[str], quote: str) -> bool:
+        """Whether the row that was read last is a blank line."""
+        if len(cells) > 1:
+            return False
+        return not cells or (not cells[0].strip() and quote not in self.text)
 
 
 def unique_names(cells: list[str]) -> list[str]:
@@ -301,10 +329,20 @@ def _has_header(
     first: list[str], body: list[list[str]], numeric: list[bool], target: Any, decimal: str,
     missing: tuple[str, ...],
 ) -> bool:  # fmt: skip
-    if isinstance(target, str) and target in first:
+    if isinstance(target, str) and target in first and not is_position(target):
         return True
     if any(numeric):
-        pairs = zip(numeric, first, strict=True)
-        return any(n and number(c, decimal) is None and c not in missing for n, c in pairs)
+        pairs = [(c, number(c, decimal)) for n, c in zip(numeric, first, strict=True) if n]
+        named = any(value is None and c not in missing for c, value in pairs)
+        return named and _may_name([c for c, value in pairs if value is not None])
     # Texts only: names do not come again below themselves.
     return all(all(row[j] != c for row in body) for j, c in enumerate(first))
+
+
+def _may_name(numbers: list[str]) -> bool:
+    """Whether numbers of the first row may be names: years or places, all different; not 2.5.
+
+    >>> _may_name(["2001", "2002"]), _may_name(["2.5"]), _may_name(["0", "0"])
+    (True, False, False)
+    """
+    return all(map(str.isdecimal, numbers)) and len(set(numbers)) == len(numbers)

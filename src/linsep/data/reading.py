@@ -70,7 +70,8 @@ def read(
         file first.
     target : str or int, optional
         The column of labels, by name or position; or a question such as `delay > 15`, whose
-        labels are False and True. Default: the last column.
+        labels are False and True. Default: the last column, or that of `like`. A number is a
+        position, unless there is a header that holds it as a name.
     format : str, optional
         One of the names above, where the first bytes should not decide.
     classes : list, optional
@@ -89,7 +90,8 @@ def read(
     n_features : int, optional
         The number of svmlight features, where the files do not hold them all.
     like : Encoding, or a learner fitted on a file
-        Encode as it was done there; then labels need not be there.
+        Encode as it was done there; then labels need not be there. A csv file has a header if
+        that one had, and columns go by its names; otherwise by position.
     memory : int
         Bytes of rows that a fit keeps in memory; more goes to a binary copy on disk.
     cache : path, optional
@@ -116,7 +118,7 @@ def read(
     _check(format, fill, base, layout)
     encoding = like if isinstance(like, Encoding) or like is None else _encoding_of(like)
     paths, spool = _paths(source)
-    kind = _format(paths, format)
+    kind = _format(paths, format, encoding)
     asked: dict[str, Any] = {
         "format": kind,
         "target": target,
@@ -250,10 +252,13 @@ def _spooled() -> tuple[list[Path], str]:
     return [path], folder
 
 
-def _format(paths: list[Path], format: str | None) -> str:
+def _format(paths: list[Path], format: str | None, encoding: Encoding | None) -> str:
     if format is not None:
         return format
-    kinds = [recognise(path) for path in paths]
+    text = None  # what a text is, where the fit knows
+    if encoding is not None:
+        text = "csv" if encoding.columns else None if encoding.base is None else "svmlight"
+    kinds = [recognise(path, text) for path in paths]
     for path, kind in zip(paths, kinds, strict=True):
         if kind != kinds[0]:
             raise DataError(
@@ -262,8 +267,9 @@ def _format(paths: list[Path], format: str | None) -> str:
     return kinds[0]
 
 
-def recognise(path: Path) -> str:
-    """The format a file's first bytes announce; text is svmlight if it has index:value pairs."""
+def recognise(path: Path, text: str | None = None) -> str:
+    """The format a file's first bytes announce; a text is `text`, or where that is None svmlight
+    if it has index:value pairs."""
     if path.is_dir():
         return "idx"
     with unpacking(path), open_plain(path) as stream:
@@ -278,10 +284,10 @@ def recognise(path: Path) -> str:
             return kind
     if start[:2] == b"\0\0":
         return "idx"
-    return _text_format(path, start)
+    return "csv" if text == "csv" else _text_format(path, start, text)
 
 
-def _text_format(path: Path, start: bytes) -> str:
+def _text_format(path: Path, start: bytes, otherwise: str | None) -> str:
     name = path.name
     for suffix in SUFFIXES:
         name = name.removesuffix(suffix)
@@ -295,7 +301,7 @@ def _text_format(path: Path, start: bytes) -> str:
                 return "svmlight"
         elif words:
             return "csv"
-    return named
+    return otherwise or named
 
 
 def _pair(word: bytes) -> bool:

@@ -58,6 +58,9 @@ class Source:
     def begin(self) -> None:
         """Forget what was studied, and any encoding that no model has settled."""
 
+    def without_labels(self) -> None:
+        """Nobody asks for labels: where they have a column, what stands in it may be anything."""
+
     def encode(self, encoding: Encoding) -> None:
         """The pieces of the next pass are to become rows by this encoding."""
 
@@ -112,23 +115,24 @@ class TableSource(Source):
         self.given = encoding  # how a model knows columns to become features
         self.known = encoding  # how they do in this pass; None while that is studied
         self.csv = asked["format"] == "csv"
-        target = asked["target"] if encoding is None else encoding.target
-        self.layout = self._layout(paths[0], target, asked)
+        self.layout = self._layout(paths[0], asked, encoding)
         names = self.layout.names
         self.header = self.layout.header
         if encoding is None:
-            self.target = find_target(target, names)
+            self.target = find_target(asked["target"], names)
             kinds = settle_kinds(names, self.layout.kinds, asked["columns"])
             self._by_kind(kinds, asked["fill"])
         else:
-            self._by_encoding(encoding)
+            self._by_encoding(encoding, asked["target"])
         self.told = self.layout.told() if self.csv else f"Columns: {', '.join(names[:30])}."
         self.begin()
 
-    def _layout(self, path: Path, target: Any, asked: dict[str, Any]) -> Layout:
+    def _layout(self, path: Path, asked: dict[str, Any], encoding: Encoding | None) -> Layout:
         if self.csv:
-            name = target.column if isinstance(target, Target) else target
-            return sniff(path, name, asked["layout"])
+            given = asked["layout"]
+            if encoding is not None:  # whether there is a header is as it was in the fit
+                given = {"header": encoding.header} | given
+            return sniff(path, asked["target"], given)
         names, kinds = columnar.kinds_of(path)
         return Layout(",", names=names, kinds=kinds)
 
@@ -150,20 +154,24 @@ class TableSource(Source):
         needed = set(self.features) if fill == "fail" else set()
         self._read_as(frozenset(needed | {target.column}))
 
-    def _by_encoding(self, encoding: Encoding) -> None:
-        """Columns as a model knows them, found by name; the target need not be there."""
+    def _by_encoding(self, encoding: Encoding, asked: Any) -> None:
+        """Columns as a model knows them, found by name; the target need not be there.
+
+        Where another target is `asked` for, it is one of this file's columns.
+        """
         names = self.layout.names
         if not encoding.header:
             names = self._positions(encoding)
         own = {column.name: _kind(column) for column in encoding.columns}
         absent = [name for name in own if name not in names]
         if absent:
+            first = " in its first row" if self.csv and self.header and encoding.header else ""
             raise DataError(
-                f"{self.paths[0]} has no column {absent[0]!r}; there are {', '.join(names[:20])}. "
-                "The model was fitted on it."
+                f"{self.paths[0]} has no column {absent[0]!r}{first}; there are "
+                f"{', '.join(names[:20])}. The model was fitted on it."
             )
         self.layout.names = names
-        target = encoding.target
+        target = encoding.target if asked is None else find_target(asked, names)
         self.target = target if target is not None and target.column in names else None
         self.kinds = {name: own.get(name, "drop") for name in names}
         if self.target is not None:
@@ -173,6 +181,12 @@ class TableSource(Source):
             self.kinds[self.target.column] = old
         self.features = own
         self._read_as(frozenset({self.target.column} if self.target else ()))
+
+    def without_labels(self) -> None:
+        if self.target is not None and self.given is not None:
+            self.kinds[self.target.column] = self.features.get(self.target.column, "drop")
+            self.target = None
+            self._read_as(frozenset())
 
     def _positions(self, encoding: Encoding) -> list[str]:
         width = len(self.layout.names)

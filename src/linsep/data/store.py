@@ -117,7 +117,7 @@ class Gathered:
     ----------
     X : (n, d) array or CSR matrix, in memory or memory-mapped
     codes : place of each row's class in `classes`; None where labels are numbers to predict
-    y : labels as numbers, where there are no classes
+    y : labels as numbers, where there are no classes; None where there are no labels
     classes : sorted classes, or None
     on_disk : whether the rows are a binary copy on disk
     """
@@ -132,14 +132,13 @@ class Gathered:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def labels(self) -> Array:
-        """One label per row."""
+    def labels(self) -> Array | None:
+        """One label per row, where there are labels."""
         if self.codes is None or self.classes is None:
-            assert self.y is not None
             return self.y
         return self.classes[self.codes]
 
-    def blocks(self, size: int) -> Iterator[tuple[Any, Array]]:
+    def blocks(self, size: int) -> Iterator[tuple[Any, Array | None]]:
         """(X, y) with `size` rows each, the last with what is left."""
         beside = self.y if self.codes is None else self.codes
         behind, n = Behind(self.X, beside), self.X.shape[0]
@@ -147,8 +146,7 @@ class Gathered:
             rows = slice(first, min(n, first + size))
             X = self.X[rows]
             if self.codes is None or self.classes is None:
-                assert self.y is not None
-                y = np.asarray(self.y[rows])
+                y = None if self.y is None else np.asarray(self.y[rows])
             else:
                 y = self.classes[self.codes[rows]]
             yield (np.asarray(X) if isinstance(X, np.ndarray) else X), y

@@ -194,8 +194,8 @@ class Chunks:
             yield X if keep is None else X[keep], y
         self._study = study
 
-    def load(self) -> tuple[Any, Array]:
-        """All rows and labels in memory, as `X` and `y`."""
+    def load(self) -> tuple[Any, Any]:
+        """All rows and labels in memory, as `X` and `y`; y is None without labels."""
         found = self._gather(Store(memory=1 << 62))
         return found.X, found.labels()
 
@@ -251,10 +251,9 @@ class Chunks:
         return self._arranged(arrays, store.spilled)
 
     def _arranged(self, arrays: dict[str, Array], on_disk: bool) -> Gathered:
-        encoding, labels = self.encoding, self._labels
-        assert labels is not None
-        codes, y = arrays.get("codes"), arrays.get("labels")
-        n = len(y if codes is None else codes)  # type: ignore[arg-type]
+        encoding, labels, n = self.encoding, self._labels, self._n
+        assert labels is not None and n is not None
+        codes, y = arrays.get("codes"), None if labels.absent else arrays.get("labels")
         X: Any
         if "values" in arrays:
             entries = arrays["values"], arrays["places"], pointers(arrays["counts"])
@@ -269,7 +268,9 @@ class Chunks:
         """What a kept copy must agree with to be used again."""
         asked = {k: str(v) for k, v in self.asked.items()}
         files = [[str(p), *self.identity(p)] for p in self.source.paths]
-        return {"files": files, "asked": asked, "keep": str(self._keep), "block": BLOCK}
+        like = self._known.to_json() if self._given and self._known else None
+        about = {"files": files, "asked": asked, "keep": str(self._keep), "block": BLOCK}
+        return about | {"like": like}
 
     @staticmethod
     def identity(path: Path) -> list[Any]:
@@ -286,7 +287,8 @@ class Chunks:
         found, arrays = kept
         self._known = Encoding.from_json(found["encoding"])
         classes = found["classes"]
-        self._labels = Labels(None if classes is None else np.array(classes), None)
+        classes = None if classes is None else np.array(classes)
+        self._labels = Labels(classes, None, found["unlabelled"])
         self._n = found["n_rows"]
         return self._arranged(arrays, True)
 
@@ -297,6 +299,7 @@ class Chunks:
             "encoding": self.encoding.to_json(),
             "classes": None if classes is None else classes.tolist(),
             "n_rows": self.n_rows,
+            "unlabelled": self._labels is not None and self._labels.absent,
         }
 
 
@@ -311,6 +314,11 @@ def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
             "y is given, but X comes from linsep.read, which brings its labels; leave y out."
         )
     with X.gather() as found:
+        if found.codes is None and found.y is None:
+            raise DataError(
+                f"{X.source.paths[0]} holds no labels, and a fit learns from them; give rows with "
+                "labels."
+            )
         if found.codes is None or found.classes is None:
             yield found.X, found.y, X.encoding
         else:

@@ -145,11 +145,12 @@ class Judged(NamedTuple):
 class Labels(NamedTuple):
     """What the labels turned out to be: `classes`, or None where they are numbers to predict.
 
-    `codes` gives the place of a stored label among the classes.
+    `codes` gives the place of a stored label among the classes; `absent` is whether no row had one.
     """
 
     classes: Array | None
     places: Array | None
+    absent: bool = False
 
     def codes(self, stored: Array) -> Array:
         """Stored labels as places among the classes."""
@@ -238,6 +239,8 @@ class LabelStudy:
             raise DataError(
                 "the labels are numbers in one file and texts in another; make them agree."
             )
+        if not self._kinds:
+            return Labels(None, None, absent=True)
         if "answer" in self._kinds:
             return Labels(np.array([False, True]), None)
         if "text" in self._kinds:

@@ -93,10 +93,19 @@ def find_target(asked: str | int | Target | None, names: list[str]) -> Target:
     return Target(names[asked])
 
 
+def is_position(name: str) -> bool:
+    """Whether a text is a whole number: the position of a column, where none has that name.
+
+    >>> is_position("0"), is_position("-1"), is_position("v2")
+    (True, True, False)
+    """
+    return re.fullmatch(r"-?\d+", name) is not None
+
+
 def _named(name: str, names: list[str], asked: str) -> str:
     if name in names:
         return name
-    if re.fullmatch(r"-?\d+", name):
+    if is_position(name):
         return find_target(int(name), names).column
     known = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     raise ParameterError(f"target is {asked!r}, which is no column; there are {known}.")

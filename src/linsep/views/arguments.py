@@ -156,6 +156,7 @@ _OPTIONS = (
     (r"bad_rows='skip'", "--bad-rows skip"),
     (r"pass (encoding)='([\w-]+)'", r"pass --read \1=\2"),
     (r"pass (skip|n_features)=", r"pass --read \1=NUMBER"),
+    (r"pass header=True", "pass --read header=true"),
     (r"pass quote=", "pass --read quote=SIGN"),
     (r"pass delimiter=('[^']*')", r"pass --read delimiter=\1"),
     (r"pass delimiter= ", "pass --read delimiter=SIGN "),

@@ -60,19 +60,23 @@ def open_source(
     classes: list[str] | None = None,
     bad_rows: str = "fail",
     like: Any = None,
+    labelled: bool = True,
     **reading: Any,
 ) -> Any:
     """An embedded set, or the rows of files, ready to be walked or fitted.
 
-    `reading` are more keywords of `linsep.read`.
+    `labelled` is whether labels are wanted where the files have them; `reading` are more keywords
+    of `linsep.read`.
     """
     require_there("DATA", name)
     if _is_read(name):
         from linsep.data.reading import read
 
-        known = _encoding(like, target)
-        wanted = None if known is not None else target
-        return read(name, wanted, classes=classes, bad_rows=bad_rows, like=known, **reading)
+        known = getattr(like, "encoding_", like)
+        chunks = read(name, target, classes=classes, bad_rows=bad_rows, like=known, **reading)
+        if not labelled:
+            chunks.source.without_labels()
+        return chunks
     if target is not None or reading:
         asked = "--target" if target is not None else f"{next(iter(reading))} of how to read it"
         raise ParameterError(
@@ -90,20 +94,6 @@ def require_there(option: str, name: str) -> None:
 
 def _is_read(name: str) -> bool:
     return name == "-" or Path(name).exists() or any(sign in name for sign in "*?[")
-
-
-def _encoding(model: Any, target: str | None) -> Any:
-    """The encoding of a model, asking another question of the labels if there is one."""
-    found = getattr(model, "encoding_", model)
-    if found is None or target is None:
-        return found
-    from dataclasses import replace
-
-    from linsep.data.target import find_target
-
-    names = [column.name for column in found.columns]
-    names += [] if found.target is None else [found.target.column]
-    return replace(found, target=find_target(target, names))
 
 
 def open_data(

@@ -63,7 +63,7 @@ def command(
     if proba:
         known._want_chances()
     how = arguments.how_to_read((), base, reading)
-    source = open_source(data, None, None, bad_rows, like=_unlabelled(known), **how)
+    source = open_source(data, None, None, bad_rows, like=known, labelled=False, **how)
     rate = Rate("predicting", quiet or (out == "-" and sys.stdout.isatty()))
     write = _json_lines if as_json else _csv_lines
     if out == "-":
@@ -79,17 +79,6 @@ def command(
     rate.end()
     if source.skipped:
         click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
-
-
-def _unlabelled(model: Any) -> Any:
-    """How the model knows columns, without that of the labels: nobody asks for them here.
-
-    Where columns go by position, it tells whether that of the labels is there.
-    """
-    from dataclasses import replace
-
-    known = model.encoding_
-    return known if known is None or not known.header else replace(known, target=None)
 
 
 def _all(write: Any, *rest: Any) -> None:
