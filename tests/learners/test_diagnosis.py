@@ -27,6 +27,27 @@ def test_out_of_passes_on_separable_points_it_says_that_a_separator_exists():
     assert learner.proof_.verify(X, y)
 
 
+def test_without_an_intercept_the_proof_is_about_planes_through_the_origin():
+    X, y = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]]), np.array([0, 1, 1])
+    with pytest.warns(NotConverged, match="no separator exists"):
+        learner = Perceptron(fit_intercept=False).fit(X, y)
+    assert learner.status_ is Status.not_separable
+    assert learner.proof_.fit_intercept is False
+    assert learner.proof_.verify(X, y)
+    X, y, _ = toys.separated(n=200, d=5, margin=0.01, seed=0)
+    with pytest.warns(NotConverged, match="although a separator exists"):
+        learner = Perceptron(fit_intercept=False, max_iter=1).fit(X, y)
+    assert learner.proof_.bias == 0
+
+
+def test_an_intercept_that_stays_as_it_was_given_is_not_asked_about():
+    X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
+    with pytest.warns(NotConverged):
+        learner = Perceptron(fit_intercept=False, init=([0.0], [-9.0]), max_iter=2).fit(X, y)
+    assert learner.status_ is Status.budget
+    assert learner.proof_ is None
+
+
 def test_large_data_are_not_asked_the_question():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5000, 20)), rng.integers(0, 2, 5000)
@@ -43,6 +64,19 @@ def test_logistic_regression_without_a_penalty_says_that_separable_data_have_no_
     assert learner.status_ is Status.no_optimum
     assert (np.sign(learner.decision_function(X)) == y).all()
     assert learner.proof_.separable
+    assert learner.proof_.verify(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_an_intercept_separable_means_by_planes_through_the_origin(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = (X @ rng.standard_normal((3, n_classes))).argmax(axis=1)
+    with pytest.warns(NotConverged, match="no finite optimum"):
+        learner = LogisticRegression(np.inf, fit_intercept=False).fit(X, y)
+    assert learner.status_ is Status.no_optimum
+    assert learner.proof_.separable
+    assert not np.any(learner.proof_.bias)
     assert learner.proof_.verify(X, y)
 
 

@@ -52,11 +52,15 @@ def kind(Z):
     return "not separable"
 
 
-def whole_rows(X, y):
-    """The rows z of a data set in whole numbers: y(x, 1), or Kesler's rows for more classes."""
+def whole_rows(X, y, fit_intercept=True):
+    """The rows z of a data set in whole numbers: y(x, 1), or Kesler's rows for more classes.
+
+    Without an intercept the constant is left out: y x.
+    """
     y = [int(label) for label in y]
     classes = sorted(set(y))
-    exact = [[Fraction(float(x)) for x in row] + [Fraction(1)] for row in X]
+    constant = [Fraction(1)] if fit_intercept else []
+    exact = [[Fraction(float(x)) for x in row] + constant for row in X]
     scale = max(a.denominator for row in exact for a in row)  # floats: powers of two
     rows = [[int(a * scale) for a in row] for row in exact]
     if len(classes) == 2:

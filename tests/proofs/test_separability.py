@@ -1,6 +1,7 @@
 """Verdicts against an exact linear programme, margins against exact geometry, and hard inputs."""
 
 import gzip
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -232,6 +233,19 @@ def test_a_pinwheel_is_separable_in_pairs_of_classes_but_not_all_together():
     found = assert_right(X, y)
     assert found.separable is False
     assert set(found.rivals.tolist()) == {0, 1, 2, 3}
+    assert f": {len(set(found.rows.tolist()))} of the 8 rows in 2 dimensions" in found.verdict
+
+
+def test_a_row_that_meets_several_rivals_is_counted_once():
+    X, y = np.zeros((3, 1)), np.array([0, 1, 2])
+    found = replace(
+        separability(X, y),
+        rows=np.array([0, 0, 1, 2]),
+        rivals=np.array([1, 2, 0, 0]),
+        multipliers=(Fraction(1, 4),) * 4,
+    )
+    assert found.verify(X, y)
+    assert "3 of the 3 rows" in found.verdict
 
 
 def test_a_separator_of_many_classes_ranks_the_right_class_first():

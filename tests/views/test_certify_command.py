@@ -58,3 +58,33 @@ def test_the_witness_of_xor_is_all_four_rows_with_equal_multipliers(tmp_path):
     report = json.loads(certify("xor", "--out", tmp_path / "p.json", "--json").stdout)
     assert report["rows"] == [0, 1, 2, 3]
     assert report["multipliers"] == ["1/4"] * 4
+
+
+def test_without_an_intercept_the_planes_go_through_the_origin(tmp_path):
+    table, path = tmp_path / "points.csv", tmp_path / "p.json"
+    table.write_text("kind,width,height\n" + "red,1,1\nred,2,1\nblue,2,2\n")
+    assert certify(table, "--target", "kind").stdout.startswith("Separable")
+    made = certify(table, "--target", "kind", "--no-intercept", "--out", path)
+    assert made.exit_code == 0
+    assert "2 of the 3 rows in 2 dimensions rule every plane through the origin out" in made.stdout
+    checked = certify(table, "--target", "kind", "--verify", path, "--json")
+    report = json.loads(checked.stdout)
+    assert (report["holds"], report["fit_intercept"]) == (True, False)
+    both = certify(table, "--target", "kind", "--no-intercept", "--verify", path)
+    assert both.exit_code == 2
+    assert "Leave it out" in both.stderr
+
+
+def test_the_bound_without_an_intercept_has_no_constant_feature(tmp_path):
+    table = tmp_path / "points.csv"
+    table.write_text("kind,x\n" + "red,-3\nblue,4\n")
+    made = certify(table, "--target", "kind", "--no-intercept")
+    assert "at most 1 mistakes: R = 4, margin 3, both without an intercept." in made.stdout
+    report = json.loads(certify(table, "--target", "kind", "--no-intercept", "--json").stdout)
+    assert (report["fit_intercept"], report["margin"]) == (False, 3.0)
+
+
+def test_rows_of_several_classes_come_with_the_rivals_they_are_compared_with(tmp_path):
+    report = json.loads(certify("iris", "--json").stdout)
+    assert len(report["rivals"]) == len(report["rows"]) == len(report["multipliers"])
+    assert set(report["rivals"]) <= {0, 1, 2}

@@ -125,6 +125,26 @@ def test_where_no_line_separates_the_rows_that_prove_it_are_shown_and_meet():
     assert facts["bound"] is None
 
 
+def test_without_an_intercept_the_proof_is_about_planes_through_the_origin():
+    X, y = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]]), [0, 1, 1]
+    assert story(Perceptron(trace=True), X, y)["facts"]["separable"] is True
+    facts = story(Perceptron(fit_intercept=False, max_iter=5, trace=True), X, y)["facts"]
+    assert facts["separable"] is False
+    assert "every plane through the origin" in facts["verdict"]
+    assert (facts["rows"], facts["meet"], facts["bound"]) == ([0, 1], None, None)
+    zero = np.array([[0.0, 0.0], [1.0, 1.0], [-1.0, 2.0]])  # a proof that has one class only
+    facts = story(Perceptron(fit_intercept=False, max_iter=5, trace=True), zero, [0, 1, 1])["facts"]
+    assert facts["rows"] == [0]
+
+
+def test_a_fixed_intercept_is_no_plane_through_the_origin():
+    X, y = np.array([[1.0], [2.0]]), [0, 1]
+    learner = Perceptron(fit_intercept=False, init=([0.0], [-3.0]), max_iter=3, trace=True)
+    facts = story(learner, X, y)["facts"]
+    assert facts["separable"] is True
+    assert "origin" not in facts["verdict"]
+
+
 def test_the_solution_region_holds_the_weights_exactly_when_all_rows_are_right():
     X, y, _ = separated(n=30, margin=0.2, seed=2)
     told = story(Perceptron(fit_intercept=False, shuffle=False, trace=True), X, y)

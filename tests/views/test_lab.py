@@ -46,6 +46,15 @@ def fitted(name, X, y, **given):
         return learner.fit(X, y)
 
 
+def test_without_an_intercept_the_lab_tells_of_planes_through_the_origin():
+    points = [[1, 1, -1], [2, 2, 1], [3, 2, 1]]
+    for name in ("online", "logistic-gradient"):
+        asked = {"points": points, "learners": [name], "parameters": {"fit_intercept": False}}
+        (told,) = run(read_request(json.dumps(asked).encode()))["stories"]
+        assert told["facts"]["separable"] is False
+        assert "every plane through the origin" in told["facts"]["verdict"]
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("toy", TOYS)
 def test_each_learner_on_each_toy_is_the_fit_of_the_library(client, toy, learner):

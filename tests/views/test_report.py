@@ -52,6 +52,13 @@ def test_the_numbers_are_those_of_the_model(page):
     assert text.count("<figure>") == 4  # plane, leads, ROC, calibration
 
 
+def test_a_model_without_intercept_is_told_about_planes_through_the_origin(page):
+    X, y = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]]), [0, 1, 1]
+    text = page(linsep.LogisticRegression(fit_intercept=False).fit(X, y), X, y)
+    assert "rule every plane through the origin out" in text
+    assert "through the origin" not in page(linsep.LogisticRegression().fit(X, y), X, y)
+
+
 def test_areas_are_scikit_learns_with_ties_too():
     rng = np.random.default_rng(0)
     for _ in range(20):

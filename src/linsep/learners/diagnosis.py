@@ -25,10 +25,11 @@ NAMED = 3  # columns named in one sentence, at most
 SECONDS = 10.0  # a cap for a slow or cold machine; the answer takes milliseconds
 
 
-def separation(problem: Problem, classes: Array) -> "Separability | None":
+def separation(problem: Problem, classes: Array, fit_intercept: bool) -> "Separability | None":
     """Whether a separator exists, with its proof; None where that is not cheap to know.
 
-    The proof speaks of the labels in `classes`, so that users can verify it with their own.
+    The proof speaks of the labels in `classes`, so that users can verify it with their own, and
+    of planes through the origin where the learner has no intercept.
     """
     small = problem.n_rows * problem.n_features <= SMALL
     if not small or (problem.weights.size and not problem.weights.all()):
@@ -37,14 +38,17 @@ def separation(problem: Problem, classes: Array) -> "Separability | None":
 
     X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
     X = X.astype(np.float64)  # one kind of rows: its kernels serve all fits, and are compiled once
-    found = separability(X, classes[problem.codes], time_limit=SECONDS)
+    labels = classes[problem.codes]
+    found = separability(X, labels, fit_intercept=fit_intercept, time_limit=SECONDS)
     return None if found.separable is None else found
 
 
-def out_of_passes(problem: Problem, classes: Array) -> "tuple[Status, Separability | None]":
+def out_of_passes(
+    problem: Problem, classes: Array, fit_intercept: bool
+) -> "tuple[Status, Separability | None]":
     """The status after `max_iter` passes with mistakes left, and the proof behind it."""
     try:
-        found = separation(problem, classes)
+        found = separation(problem, classes, fit_intercept)
     except KeyboardInterrupt:
         return Status.interrupted, None
     if found is None:

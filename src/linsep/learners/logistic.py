@@ -326,8 +326,8 @@ class LogisticRegression(LinearClassifier):
         self._publish(problem, found)
         del self._journal
         self.proof_ = None
-        if found.status is Status.no_optimum and self.fit_intercept:
-            self.proof_ = separation(problem, self.classes_)
+        if found.status is Status.no_optimum:
+            self.proof_ = separation(problem, self.classes_, bool(self.fit_intercept))
         status = Status.gap_left if found.status is Status.budget else found.status
         if status is not Status.no_optimum:
             status = self._recount(problem, found, status)

@@ -81,7 +81,7 @@ class Perceptron(LinearClassifier):
         Corrections made in all; `mistakes_per_epoch_` has them pass by pass.
     proof_ : Separability or None
         After `max_iter` passes with mistakes left, on small data: the separator that exists, or the
-        rows and multipliers that rule every separator out.
+        rows and multipliers that rule every separator out (through the origin, without intercept).
     trace_ : Trace
         With trace=True, every correction, or an even sample of them.
 
@@ -228,8 +228,9 @@ class Perceptron(LinearClassifier):
             self._publish,
         )
         self.proof_ = None
-        if status is Status.budget and self.fit_intercept:
-            status, self.proof_ = out_of_passes(problem, self.classes_)
+        given = not self.fit_intercept and np.any(self._ensemble.now()[1])  # by init, for good
+        if status is Status.budget and not given:
+            status, self.proof_ = out_of_passes(problem, self.classes_, bool(self.fit_intercept))
         if status is Status.separable and self._ensemble.apart:
             status, self.proof_ = Status.budget, None  # one plane against the rest may still fail
         average = self.keep == "average"

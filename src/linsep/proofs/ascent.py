@@ -3,8 +3,8 @@
     minimise ½‖w‖² + ½(b/c)²   subject to  yᵢ(⟨w, xᵢ⟩ + b) ≥ 1
 
 Each multiplier of the dual is maximised in turn, sparse where the row is sparse. The bias is the
-weight of a constant feature c; a large c hardly penalises it. Used where columns are too many for a
-Newton system.
+weight of a constant feature c; a large c hardly penalises it, and c = 0 keeps it 0. Used where
+columns are too many for a Newton system.
 """
 
 from collections.abc import Callable
@@ -64,9 +64,10 @@ def ascend(
     """
     rows, signs = as_rows(problem.X), problem.signs
     n, d = problem.n_rows, problem.n_features
-    constant = 4 * typical_square(problem.X)
+    constant = 4 * problem.constant * typical_square(problem.X)
     squares, alpha, w, b = np.empty(n), np.zeros(n), np.zeros(d), 0.0
     _squares(rows, constant, squares)
+    np.maximum(squares, np.finfo(float).tiny, out=squares)
     shuffle = np.random.default_rng(0)
     best, lowest, reach = None, 0.0, np.inf
     cost, spent = problem.stored + n, 0.0
@@ -77,10 +78,13 @@ def ascend(
         spent += cost * (2 + 8 * len(support) / n)
         v = np.append(w, b)
         z = problem.values(v)
-        low, high = z[signs > 0].min(), z[signs < 0].min()
-        v[-1] += (high - low) / 2  # half-way between the classes
+        least = float(z.min())
+        if problem.fit_intercept:
+            low, high = z[signs > 0].min(), z[signs < 0].min()
+            v[-1] += (high - low) / 2  # half-way between the classes
+            least = float(low + high) / 2
         length = float(np.linalg.norm(w))
-        margin = float(low + high) / 2 / length if length > 0 else 0.0
+        margin = least / length if length > 0 else 0.0
         if margin > lowest:
             best, lowest = v, margin
         reach = min(reach, _reach(problem, alpha))
@@ -90,8 +94,13 @@ def ascend(
 
 
 def _reach(problem: Halfspaces, alpha: Floats) -> float:
-    """‖p - q‖/2 for the means p and q of the two classes with weights α."""
+    """‖p - q‖/2 for the means p and q of the two classes with weights α; without b ‖Σ αᵢyᵢxᵢ‖/Σ αᵢ.
+
+    Both bound every margin.
+    """
     ids = np.flatnonzero(alpha)
+    if not problem.fit_intercept:
+        return float(np.linalg.norm(problem.combine(ids, alpha[ids] / alpha[ids].sum())))
     totals = np.bincount(problem.codes[ids], alpha[ids], 2)
     if not totals.min() > 0:
         return np.inf

@@ -1,7 +1,7 @@
 """A certified upper bound on every margin: the length of a convex combination of rows.
 
 For any separator with ‖w‖ = 1 and any α ≥ 0 with Σ αᵢ = 1 and Σ αᵢyᵢ = 0, the margin is at most
-Σ αᵢyᵢ(⟨w, xᵢ⟩ + b) = ⟨w, Σ αᵢyᵢxᵢ⟩ ≤ ‖Σ αᵢyᵢxᵢ‖.
+Σ αᵢyᵢ(⟨w, xᵢ⟩ + b) = ⟨w, Σ αᵢyᵢxᵢ⟩ ≤ ‖Σ αᵢyᵢxᵢ‖. Through the origin b = 0, and any α will do.
 """
 
 import math
@@ -32,11 +32,13 @@ def balanced(problem: Halfspaces, ids: Array, alpha: Floats) -> tuple[Array, lis
     """Whole multipliers near a multiple of `alpha`, in which the biases cancel exactly.
 
     Those of class c are multiplied by one factor β_c: then Σ αᵢyᵢ = 0 asks that as much flows into
-    each class as out of it, which determines the factors.
+    each class as out of it, which determines the factors. Through the origin there are no biases.
     """
     keep = alpha > alpha.max() * 2.0**-52
     ids = ids[keep]
     numbers = np.maximum(np.rint(alpha[keep] / alpha.max() * 2.0**52), 1).astype(np.int64)
+    if not problem.fit_intercept:
+        return ids, numbers.tolist()
     own, rival = _classes(problem, ids)
     K = problem.n_classes
     flow = [[0] * K for _ in range(K)]
@@ -80,12 +82,13 @@ def _carrying(problem: Halfspaces, ids: Array, alpha: Floats) -> npt.NDArray[np.
     own, rival = _classes(problem, ids)
 
     def length(part: npt.NDArray[np.bool_]) -> float:
-        flow = np.zeros((problem.n_classes, problem.n_classes))
-        np.add.at(flow, (own[part], own[part]), alpha[part])
-        np.add.at(flow, (rival[part], own[part]), -alpha[part])
-        # the balance of `balanced`, in floats: the vector that `flow` annihilates
-        factors = np.abs(np.linalg.svd(flow)[2][-1])
-        weights = alpha[part] * factors[own[part]]
+        weights = alpha[part]
+        if problem.fit_intercept:
+            flow = np.zeros((problem.n_classes, problem.n_classes))
+            np.add.at(flow, (own[part], own[part]), alpha[part])
+            np.add.at(flow, (rival[part], own[part]), -alpha[part])
+            # the balance of `balanced`, in floats: the vector that `flow` annihilates
+            weights = weights * np.abs(np.linalg.svd(flow)[2][-1])[own[part]]
         x = problem.combine(ids[part], weights / weights.sum())
         return float(np.linalg.norm(np.ldexp(x, scale)))
 

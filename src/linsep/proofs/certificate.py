@@ -51,6 +51,9 @@ class Separability:
     weights, bias : array and float
         The separator: class `classes[1]` lies where ⟨w, x⟩ + b > 0. With many classes one row of
         weights, and one bias, per class: the class with the largest ⟨wₖ, x⟩ + bₖ wins.
+    fit_intercept : bool
+        False: all of this is about planes through the origin. Every bias is 0, and the multipliers
+        satisfy Σ αᵢyᵢxᵢ = 0, on at most d + 1 rows, or (K-1)d + 1 with many classes.
     plane : tuple or None
         The separator in fractions, (w₁, …, w_d, b) for each row of weights, where floats cannot
         express one. The proof then rests on it, and `weights` and `bias` are its nearest floats.
@@ -98,6 +101,7 @@ class Separability:
     bound_rivals: Array | None = None
     bound_multipliers: tuple[Fraction, ...] | None = None
     span: Span | None = None
+    fit_intercept: bool = True
     fingerprint: str = ""
 
     @property
@@ -114,16 +118,27 @@ class Separability:
         """The finding in one sentence."""
         n, d = self.shape
         data = f"{n} rows in {d} {'dimension' if d == 1 else 'dimensions'}"
+        where = "" if self.fit_intercept else " through the origin"
         least, most = f"{self.margin:.6g}", f"{self.margin_upper:.6g}"
         if self.separable is None:
             known = "" if math.isinf(self.margin_upper) else f"; no margin exceeds {most}"
-            return f"Undecided: neither a separator of {data} nor a proof against one{known}."
+            return (
+                f"Undecided: neither a separator{where} of {data} nor a proof against one{known}."
+            )
         if self.separable:
             known = "" if math.isinf(self.margin_upper) else f" (the largest is at most {most})"
-            plane = "a plane has" if len(self.classes) == 2 else f"{len(self.classes)} planes have"
-            return f"Separable: {plane} all {data} strictly on their sides, margin {least}{known}."
+            two = len(self.classes) == 2
+            plane, have = ("a plane", "has") if two else (f"{len(self.classes)} planes", "have")
+            return (
+                f"Separable: {plane}{where} {have} all {data} strictly on their sides, "
+                f"margin {least}{known}."
+            )
         assert self.rows is not None
-        why = f"{len(self.rows)} of the {data} rule every plane out by an exact combination to zero"
+        some = len(set(self.rows.tolist()))  # with many classes a row may meet several rivals
+        why = (
+            f"{some} of the {data} rule{'s' if some == 1 else ''} every plane{where} out by an "
+            "exact combination to zero"
+        )
         if self.quasi_separable:
             return f"Not separable, but quasi-separable (points on the plane): {why}."
         if self.quasi_separable is False:
@@ -183,6 +198,7 @@ def _body(c: Separability) -> dict[str, Any]:
         "quasi_separable": c.quasi_separable,
         "classes": [_label(label) for label in c.classes.tolist()],
         "shape": list(c.shape),
+        "fit_intercept": c.fit_intercept,
         "fingerprint": c.fingerprint,
         "weights": _floats(c.weights),
         "bias": _floats(c.bias),
@@ -272,6 +288,7 @@ def _read(body: dict[str, Any]) -> Separability:
         quasi_separable=_truth(body["quasi_separable"]),
         classes=np.array(body["classes"]),
         shape=(int(body["shape"][0]), int(body["shape"][1])),
+        fit_intercept=_free(body.get("fit_intercept", True)),  # older certificates do not say
         fingerprint=str(body["fingerprint"]),
         weights=None if weights is None else np.array(weights, np.float64),
         bias=np.array(bias, np.float64) if isinstance(bias, list) else bias,
@@ -298,6 +315,12 @@ def _read(body: dict[str, Any]) -> Separability:
 def _truth(value: Any) -> bool | None:
     if value is not None and not isinstance(value, bool):
         raise TypeError(f"{value!r} is neither true, false nor null")
+    return value
+
+
+def _free(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"fit_intercept is {value!r}, neither true nor false")
     return value
 
 

@@ -48,21 +48,24 @@ def axis(problem: Halfspaces, ranges: Ranges) -> tuple[Floats, Floats] | None:
     Returns
     -------
     weights, bias
-        (blocks, d) and (blocks,): ±1 on that column, the common value as threshold.
+        (blocks, d) and (blocks,): ±1 on that column, the common value as threshold; through the
+        origin the threshold is 0.
     """
     for k in range(problem.n_classes):
         others = np.arange(problem.n_classes) != k
         low, high = ranges.low[others].min(axis=0), ranges.high[others].max(axis=0)
-        above = (ranges.low[k] >= high) & ((ranges.high[k] > high) | (low < high))
-        below = (ranges.high[k] <= low) & ((ranges.low[k] < low) | (high > low))
-        for side, sign, threshold in ((above, 1.0, high), (below, -1.0, low)):
+        top, bottom = (high, low) if problem.fit_intercept else np.zeros((2, len(low)))
+        above = (ranges.low[k] >= top) & (high <= top) & ((ranges.high[k] > top) | (low < top))
+        below = (ranges.high[k] <= bottom) & (low >= bottom)
+        below &= (ranges.low[k] < bottom) | (high > bottom)
+        for side, sign, threshold in ((above, 1.0, top), (below, -1.0, bottom)):
             columns = np.flatnonzero(side)
             if len(columns):
                 j = int(columns[0])
                 W, b = np.zeros((problem.blocks, problem.n_features)), np.zeros(problem.blocks)
                 block = k if problem.n_classes > 2 else 0
                 turn = sign if problem.n_classes > 2 or k == 1 else -sign
-                W[block, j], b[block] = turn, -turn * threshold[j]
+                W[block, j], b[block] = turn, 0.0 - turn * threshold[j]
                 return W, b
     return None
 
@@ -135,7 +138,7 @@ def _columns(problem: Halfspaces, ranges: Ranges) -> Array:
     rows repeat with the opposite sign in the others.
     """
     dead = ~(ranges.low.any(axis=0) | ranges.high.any(axis=0))
-    live = np.append(~dead, True)
+    live = np.append(~dead, problem.fit_intercept)
     blocks = np.tile(live, problem.blocks).reshape(problem.blocks, -1)
     if problem.n_classes > 2:
         blocks[-1] = False

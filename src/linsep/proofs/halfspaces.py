@@ -2,6 +2,7 @@
 
 Two classes: zᵢ = yᵢ(xᵢ, 1) and v = (w, b). Many classes, Kesler's construct: for row i and each
 rival k of its class y, z has (xᵢ, 1) in block y and -(xᵢ, 1) in block k, and v = (w₁, b₁, w₂, …).
+Planes through the origin: the constant 1 is 0 in every row, and every bias is 0.
 
 Searches run on columns brought to moderate size: `exponents` are the powers of two taken out of
 each column, so that 1e-300 and 1e300 meet as equals. Proofs are about the original numbers.
@@ -30,8 +31,12 @@ class Halfspaces:
     whose k is the row's own class stands for nothing.
     """
 
-    def __init__(self, X: Any, codes: Array, n_classes: int, ranges: Ranges) -> None:
+    def __init__(
+        self, X: Any, codes: Array, n_classes: int, ranges: Ranges, fit_intercept: bool = True
+    ) -> None:
         self.X, self.codes, self.n_classes = X, codes, n_classes
+        self.fit_intercept = fit_intercept
+        self.constant = 1.0 if fit_intercept else 0.0
         self.n_rows, self.n_features = X.shape
         self.blocks = 1 if n_classes == 2 else n_classes
         self.dimension = self.blocks * (self.n_features + 1)
@@ -41,10 +46,10 @@ class Halfspaces:
         self.exponents = exponents if self.wild else np.zeros(self.n_features, np.int64)
 
     @classmethod
-    def of(cls, X: Any, codes: Array) -> "Halfspaces":
+    def of(cls, X: Any, codes: Array, fit_intercept: bool = True) -> "Halfspaces":
         """The half-spaces of checked rows and codes."""
         n_classes = int(codes.max()) + 1
-        return cls(X, codes, n_classes, ranges(X, codes, n_classes))
+        return cls(X, codes, n_classes, ranges(X, codes, n_classes), fit_intercept)
 
     @property
     def count(self) -> int:
@@ -83,7 +88,8 @@ class Halfspaces:
         V = v.reshape(self.blocks, self.n_features + 1)
         S = np.empty((self.n_rows, self.blocks))
         for start, stop in self._spans():
-            S[start:stop] = self._scaled(slice(start, stop)) @ V[:, :-1].T + V[:, -1]
+            biases = self.constant * V[:, -1]
+            S[start:stop] = self._scaled(slice(start, stop)) @ V[:, :-1].T + biases
         if self.n_classes == 2:
             return S[:, 0] * self.signs
         own = np.arange(self.n_rows), self.codes
@@ -152,7 +158,7 @@ class Halfspaces:
     def expand(self, ids: Array, F: Floats) -> Floats:
         """The rows z of constraints `ids`, given features F of the rows behind them."""
         rows = np.empty((len(F), F.shape[1] + 1))
-        rows[:, :-1], rows[:, -1] = F, 1.0
+        rows[:, :-1], rows[:, -1] = F, self.constant
         if self.n_classes == 2:
             rows *= self.signs[ids][:, None]
             return rows

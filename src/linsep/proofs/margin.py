@@ -171,7 +171,7 @@ def mistake_bound(
     ----------
     X, y : rows and labels
     separability : Separability, optional
-        What `linsep.separability(X, y)` said, if it has been asked already.
+        What `linsep.separability(X, y, fit_intercept=...)` said, if it has been asked already.
     bias_step : {"unit", "radius"}
         "radius" is the rule b ← b + y R² with R = max ‖xᵢ‖: the constant feature is R.
     fit_intercept : bool
@@ -188,6 +188,12 @@ def mistake_bound(
     """
     if bias_step not in ("unit", "radius"):
         raise ParameterError(f"bias_step is {bias_step!r}; choose 'unit' or 'radius'.")
+    fit_intercept = bool(fit_intercept)
+    if separability is not None and separability.fit_intercept != fit_intercept:
+        raise ParameterError(
+            f"separability was proved with fit_intercept={separability.fit_intercept}, and "
+            f"fit_intercept is {fit_intercept} here; ask linsep.separability with the same."
+        )
     X = check_rows(X)
     classes, codes = encode(y, X.shape[0])
     low, high = _radius(X)
@@ -252,14 +258,15 @@ def _best(
 ) -> tuple[Fraction, Array, Any] | None:
     """The largest γ² found, exactly, with its separator; None where nothing separates."""
     if separability is None:
-        separability = _ask(X, codes, n_classes, bool(constant[0]))
-    if separability is not None and separability.separable is False:
+        from linsep.proofs.separability import separability as prove
+
+        separability = prove(X, codes, fit_intercept=bool(constant[1]))
+    if separability.separable is False:
         return None
     found = [_measure(X, codes, *_widest(X, codes, n_classes, float(constant[0])), constant)]
-    if separability is not None and separability.weights is not None:
-        bias = separability.bias if constant[0] else 0.0
-        found.append(_measure(X, codes, separability.weights, bias, constant))
-    if not any(found) and constant[0] and getattr(separability, "plane", None) is not None:
+    if separability.weights is not None:
+        found.append(_measure(X, codes, separability.weights, separability.bias, constant))
+    if not any(found) and separability.plane is not None:
         found.append(_measure_fractions(X, codes, separability, constant[0]))
     return max((f for f in found if f is not None), key=lambda f: f[0], default=None)
 
@@ -278,22 +285,6 @@ def _widest(X: Any, codes: Array, n_classes: int, constant: float) -> tuple[Arra
         exponent = 0
     W, v, _, _ = widest(X, codes, n_classes, constant * 2.0 ** max(-1000, min(-exponent, 500)))
     return W, v * constant
-
-
-def _ask(X: Any, codes: Array, n_classes: int, fit_intercept: bool) -> Any:
-    """A separator from `separability`; through the origin: the rows yᵢxᵢ against the origin."""
-    from linsep.proofs.separability import separability
-
-    if fit_intercept:
-        return separability(X, codes)
-    if n_classes > 2:
-        return None
-    signs = np.where(codes == 1, 1, -1)
-    if sp.issparse(X):
-        Z = sp.vstack([sp.csr_array(X.multiply(signs[:, None])), sp.csr_array((1, X.shape[1]))])
-    else:
-        Z = np.vstack([X * signs[:, None].astype(X.dtype), np.zeros((1, X.shape[1]), X.dtype)])
-    return separability(Z, np.append(np.ones(len(signs)), 0))
 
 
 def _measure(
@@ -334,5 +325,7 @@ def _measure_fractions(
         own = scores.pop(int(codes[i]))
         lead = min(own - other for other in scores)
         least_lead = lead if i == 0 else min(least_lead, lead)
-    square = sum(sum(a * a for a in p[:-1]) + (p[-1] / constant) ** 2 for p in planes)
+    square = sum(a * a for plane in planes for a in plane[:-1])
+    if constant:
+        square += sum((plane[-1] / constant) ** 2 for plane in planes)
     return Fraction(least_lead**2 / square), separability.weights, separability.bias

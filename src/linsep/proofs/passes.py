@@ -80,7 +80,7 @@ def passes(
 
     It ends after about `work` multiplications, or early when mistakes are many and one is not
     `patient`. The constant feature is about as long as a row, which spares offset data many
-    corrections.
+    corrections; through the origin there is none.
 
     Examples
     --------
@@ -91,7 +91,8 @@ def passes(
     touched = np.zeros(problem.n_rows * problem.blocks, np.int64)
     if problem.wild:
         return Passes(None, touched[:0])
-    rows, signs, constant = as_rows(problem.X), problem.signs, typical_square(problem.X)
+    rows, signs = as_rows(problem.X), problem.signs
+    constant = problem.constant * typical_square(problem.X)
     K, d = problem.blocks, problem.n_features
     w, b = np.zeros(d), 0.0
     W, B = rows.weights(K, d).astype(np.float64), np.zeros(K)

@@ -2,10 +2,11 @@
 
 On these rows all slacks vanish, and the optimality conditions are linear:
 
-    ⟨zᵢ, v⟩ = ρ,   w = Σ αⱼyⱼxⱼ,   Σ αⱼyⱼ = 0,   Σ αⱼ = 1.
+    ⟨zᵢ, v⟩ = ρ,   w = Σ αⱼyⱼxⱼ,   Σ αⱼyⱼ = 0,   Σ αⱼ = 1;
 
-Solved in whole numbers, they give the bound on every margin to the last digit where floating
-point, on badly scaled columns, loses half of them.
+the third belongs to the bias, and is not asked of planes through the origin. Solved in whole
+numbers, they give the bound on every margin to the last digit where floating point, on badly scaled
+columns, loses half of them.
 """
 
 from collections.abc import Callable
@@ -47,15 +48,16 @@ def polish(problem: Halfspaces, ids: Array) -> Polished | None:
     >>> found.multipliers, float(-found.v[1] / found.v[0])
     ([1, 1], 1.5)
     """
-    if problem.wild or not 2 <= len(ids) <= _MOST:
+    fewest_rows = 2 if problem.fit_intercept else 1
+    if problem.wild or not fewest_rows <= len(ids) <= _MOST:
         return None
     columns = problem.columns_of(ids)
     rows = _common(problem.take(ids, columns))
     width = len(columns) + 1
     biases = [k * width + width - 1 for k in range(problem.blocks)]
-    one = abs(next(row[j] for row in rows for j in biases if row[j]))
-    while len(ids) >= 2:
-        found = _conditions(rows, biases, one)
+    one = abs(next((row[j] for row in rows for j in biases if row[j]), 1))
+    while len(ids) >= fewest_rows:
+        found = _conditions(rows, biases, one, problem.fit_intercept)
         if found is None:
             return None
         alpha, shifts = found
@@ -92,7 +94,8 @@ def closest(
 ) -> Closest | None:
     """The nearest points of the convex hulls of two small classes, in whole numbers throughout.
 
-    They are the point nearest to the origin of all differences of rows of the two classes.
+    They are the point nearest to the origin of all differences of rows of the two classes. For
+    planes through the origin: the point nearest to it of the convex hull of the rows yᵢxᵢ.
 
     Examples
     --------
@@ -105,6 +108,11 @@ def closest(
         return None
     everything = np.concatenate(groups)
     dense = problem.take(everything, np.arange(problem.n_features))[:, :-1]
+    if not problem.fit_intercept:
+        found = nearest(_common(dense), out_of_time, gap)
+        if found is None or found.direction is None:
+            return None
+        return Closest([*found.direction, 0], everything[found.rows], found.multipliers)
     rows = _common(dense * problem.signs[everything][:, None])
     split = len(groups[0])
     pairs = [(i, j) for i in range(split) for j in range(split, len(rows))]
@@ -142,13 +150,14 @@ def _common(Z: Floats) -> list[list[int]]:
 
 
 def _conditions(
-    rows: list[list[int]], biases: list[int], one: int
+    rows: list[list[int]], biases: list[int], one: int, fit_intercept: bool
 ) -> tuple[list[int], list[int]] | None:
     """Whole α, of positive sum, and biases, from the conditions; None where they leave a choice.
 
     Rows hold `one` for 1: products of rows are one² times too large, and so are the biases.
     """
     used = biases if len(biases) == 1 else biases[:-1]  # Kesler's biases add up to zero
+    used = used if fit_intercept else []
     weights = [[x for j, x in enumerate(row) if j not in biases] for row in rows]
     m, extra = len(rows), len(used) + 1
     system = [[0] * (m + extra) for _ in range(m + extra)]

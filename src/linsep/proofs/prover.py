@@ -56,7 +56,7 @@ class Prover:
         self.X, self.codes, self.n_classes = X, codes, len(start.classes)
         self.known, self.late, self.gap = start, late, gap
         self.ranges: Ranges = ranges(X, codes, self.n_classes)
-        self.problem = Halfspaces(X, codes, self.n_classes, self.ranges)
+        self.problem = Halfspaces(X, codes, self.n_classes, self.ranges, start.fit_intercept)
 
     def run(self) -> Separability:
         wide = self.problem.dimension > _WIDE
@@ -131,13 +131,17 @@ class Prover:
         return self._certificate(separator, upper)
 
     def _nearest(self, v: Array) -> Width | None:
-        """The plane half-way between the classes; its two nearest rows bound every margin."""
+        """The plane half-way between the classes; its two nearest rows bound every margin.
+
+        Through the origin: the row nearest to the plane, which no margin exceeds in length.
+        """
         if self.n_classes > 2:
             return None
         v = centred(self.problem, v)
         z = self.problem.values(v)
         ids = [int(np.where(self.codes == k, z, np.inf).argmin()) for k in (0, 1)]
-        return Width(v, np.array(ids), np.ones(2))
+        ids = ids if self.problem.fit_intercept else [int(z.argmin())]
+        return Width(v, np.array(ids), np.ones(len(ids)))
 
     def _width(self, v: Array) -> Width | None:
         problem = self.problem
@@ -198,9 +202,8 @@ class Prover:
                 return None
             rows = np.flatnonzero((self.codes == a) | (self.codes == b))
             codes = (self.codes[rows] == b).astype(np.int32)
-            pair = Halfspaces(
-                self.X[rows], codes, 2, Ranges(self.ranges.low[[a, b]], self.ranges.high[[a, b]])
-            )
+            sides = Ranges(self.ranges.low[[a, b]], self.ranges.high[[a, b]])
+            pair = Halfspaces(self.X[rows], codes, 2, sides, self.problem.fit_intercept)
             first = passes(pair, _QUICK / 10, self.late)
             if first.separator is not None:
                 continue

@@ -54,7 +54,7 @@ def float_step(
     if problem.wild or len(ids) * problem.dimension > _NUMBERS:
         return None
     F = problem.features(ids, np.arange(problem.n_features))
-    frame = Frame.of(F)
+    frame = Frame.of(F, problem.fit_intercept)
     M = problem.expand(ids, frame.apply(F))[:, columns]
     M /= np.maximum(np.sqrt(np.einsum("ij,ij->i", M, M)), 1e-300)[:, None]
     on_plane = M[np.searchsorted(ids, forced)]

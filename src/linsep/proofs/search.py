@@ -22,20 +22,23 @@ _WIDEST = 4000  # unknowns a Newton system may have
 
 
 class Frame(NamedTuple):
-    """Columns shifted and scaled for the search: f = (x - centre)/2^scale."""
+    """Columns shifted and scaled for the search: f = (x - centre)/2^scale.
+
+    A free bias makes up for the shift; planes through the origin allow none.
+    """
 
     centre: Floats
     scale: Array
 
     @classmethod
-    def of(cls, F: Floats) -> "Frame":
+    def of(cls, F: Floats, fit_intercept: bool = True) -> "Frame":
         """Median and typical deviation of up to 256 rows, which an outlier does not move.
 
         A column that is constant in most rows is scaled by its largest deviation instead: a rare
         feature must not look large.
         """
         sample = F[:: max(1, len(F) // 256)]
-        centre = np.median(sample, axis=0)
+        centre = np.median(sample, axis=0) if fit_intercept else np.zeros(F.shape[1])
         typical = np.median(np.abs(sample - centre), axis=0)
         rare = typical == 0
         if rare.any():
@@ -92,7 +95,7 @@ def search(
         if too_large or out_of_time():
             return nothing
         F = problem.features(ids, columns)
-        frame = Frame.of(F)
+        frame = Frame.of(F, problem.fit_intercept)
         M = problem.expand(ids, frame.apply(F))
         del F
         found = propose(M, out_of_time, 0.0 if everything else _DEPTH)

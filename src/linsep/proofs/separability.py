@@ -18,7 +18,12 @@ __all__ = ["Separability", "separability"]
 
 
 def separability(
-    X: Any, y: Any, *, time_limit: float | None = None, gap: float | None = None
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    time_limit: float | None = None,
+    gap: float | None = None,
 ) -> Separability:
     """Prove that a plane separates the classes, or prove that none does.
 
@@ -27,7 +32,9 @@ def separability(
     the largest margin; or at most d + 2 rows and multipliers α ≥ 0 of sum one with
     Σ αᵢyᵢ(xᵢ, 1) = 0, which no plane survives (Gordan 1873). What floating point merely suggests is
     reported as undecided. More than two classes are separable when ⟨w_y, x⟩ + b_y is largest for
-    the right class of every row (Kesler's construct).
+    the right class of every row (Kesler's construct). With `fit_intercept=False` the same is asked
+    of planes through the origin: b is 0, at most d + 1 rows have Σ αᵢyᵢxᵢ = 0, and margins are
+    those of such planes.
 
     Parameters
     ----------
@@ -35,6 +42,8 @@ def separability(
         Rows. Integers must be below 2^53, where float64 is exact.
     y : array-like
         Labels; the positive class is the last of the two in sorted order.
+    fit_intercept : bool
+        False: planes through the origin only, as learners with `fit_intercept=False` fit them.
     time_limit : float, optional
         Seconds after which the answer may be "undecided", with the bounds known by then.
     gap : float, optional
@@ -57,13 +66,23 @@ def separability(
     >>> print(found)
     Separable: a plane has all 3 rows in 2 dimensions strictly on their sides, margin 0.606339
     (the largest is at most 0.606339).
+    >>> print(separability([[1], [2]], [0, 1], fit_intercept=False))
+    Not separable, not even with points on the plane: 2 of the 2 rows in 1 dimension rule every
+    plane through the origin out by an exact combination to zero.
     """
     _check_parameters(time_limit, gap)
     late = _clock(time_limit)
     _refuse_wide_integers(X)
     X = check_rows(X)
     classes, codes = encode(y, X.shape[0])
-    start = Separability(None, None, classes, X.shape, fingerprint=fingerprint(X, codes))
+    start = Separability(
+        None,
+        None,
+        classes,
+        X.shape,
+        fit_intercept=bool(fit_intercept),
+        fingerprint=fingerprint(X, codes),
+    )
     # floating point only proposes: where it overflows, whole numbers take over
     with one_thread, np.errstate(all="ignore"):
         return Prover(X, codes, start, late, gap).run()

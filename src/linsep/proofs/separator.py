@@ -32,8 +32,8 @@ class Separator(NamedTuple):
 
 
 def centred(problem: Halfspaces, v: Floats) -> Floats:
-    """The same weights with the bias half-way between the classes (two classes)."""
-    if problem.n_classes > 2:
+    """The same weights with the bias, if it is free, half-way between the classes (two classes)."""
+    if problem.n_classes > 2 or not problem.fit_intercept:
         return v
     middle = v.copy()
     middle[-1] = 0.0
@@ -59,6 +59,8 @@ def certify(problem: Halfspaces, v: Floats) -> Separator | None:
         return None
     v = np.ldexp(v, -math.frexp(float(np.abs(v).max(initial=0)))[1])
     V = v.reshape(problem.blocks, -1)
+    if not problem.fit_intercept:
+        V[:, -1] = 0.0
     if problem.wild:
         return certify_whole(problem, _numbers(v, problem.exponents))
     W, b = V[:, :-1].copy(), V[:, -1].copy()

@@ -10,6 +10,8 @@ score is further from zero than its own error can be; every other row is settled
     on the plane     yᵢ(⟨w, xᵢ⟩ + b) ≥ 0 for every row, and > 0 for some
     not even that    α > 0 on rows that span all rows, with Σ αᵢyᵢ(xᵢ, 1) = 0
 
+Planes through the origin: b = 0, and the constant 1 of every row is 0, so that Σ αᵢyᵢ is free.
+
 Many classes: the same with Kesler's rows, (xᵢ, 1) in the block of its class and -(xᵢ, 1) in a
 rival's, and all norms divided by √2, so that two classes give the same numbers either way.
 """
@@ -65,7 +67,7 @@ def check_codes(certificate: Any, X: Any, codes: Array, n_classes: int) -> str:
     """`check`, for rows and labels that are in the library's own form already."""
     if tuple(certificate.shape) != tuple(X.shape):
         return f"the data have shape {X.shape}, the certificate {tuple(certificate.shape)}"
-    data = Data(X, codes, n_classes)
+    data = Data(X, codes, n_classes, certificate.fit_intercept)
     if certificate.separable is None:
         return "nothing was proved: the certificate says undecided"
     if certificate.separable:
@@ -95,7 +97,7 @@ def _sums(
             total, factor = columns[block], sign * a << (shift - low)
             for j, x in zip(places, values, strict=True):
                 total[j] = total.get(j, 0) + factor * x
-            constants[block] += sign * a
+            constants[block] += sign * a * data.constant
     return columns, constants, low
 
 
@@ -195,6 +197,9 @@ def _planes(certificate: Any, data: Data) -> list[Plane] | str:
         parts = np.column_stack([W, b]).tolist()
     if len(parts) != data.blocks or any(len(part) != data.d + 1 for part in parts):
         return f"the certificate's weights do not fit {data.d} columns"
+    biased = np.any(certificate.bias) or any(part[-1] for part in parts)
+    if biased and not data.constant:
+        return "the certificate has a bias, but speaks of planes through the origin"
     return [Plane.of(part) for part in parts]
 
 
@@ -264,7 +269,7 @@ def _orthogonal(data: Data, normal: list[int]) -> str:
     parts = [normal[k * (data.d + 1) : (k + 1) * (data.d + 1)] for k in range(data.blocks)]
     if data.n_classes > 2 and all(part == parts[0] for part in parts):
         return ""  # equal blocks: no row prefers any class
-    planes = [Plane.of(part) for part in parts]
+    planes = [Plane.of([*part[:-1], part[-1] * data.constant]) for part in parts]
     leads, error = brackets(planes, data)
     leads[np.isinf(leads)] = 0
     if np.any(np.abs(leads) > error):
@@ -286,7 +291,7 @@ def _constraint_rows(data: Data, span: Any) -> Array:
         for block, sign in data.sides(int(i), int(rival)):
             for j, x in zip(columns, values, strict=True):
                 Z[place, block, j] = sign * x * factor
-            Z[place, block, data.d] = sign * constant
+            Z[place, block, data.d] = sign * constant * data.constant
     return Z.reshape(len(span.rows), -1)
 
 

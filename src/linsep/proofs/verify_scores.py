@@ -50,14 +50,18 @@ def two_power(exponent: int) -> Fraction:
 
 
 class Data:
-    """Rows and class codes; each constraint is a row, or with many classes a row and a rival."""
+    """Rows and class codes; each constraint is a row, or with many classes a row and a rival.
 
-    def __init__(self, X: Any, codes: Array, n_classes: int) -> None:
+    `constant` is the feature whose weight is the bias: 1, or 0 for planes through the origin.
+    """
+
+    def __init__(self, X: Any, codes: Array, n_classes: int, fit_intercept: bool = True) -> None:
         self.X, self.codes, self.n_classes = X, codes, n_classes
+        self.constant = 1 if fit_intercept else 0
         self.n, self.d = X.shape
         self.blocks = 1 if n_classes == 2 else n_classes
         # Kesler's rows add up to zero over the blocks: one block is always redundant.
-        self.dimension = (n_classes - 1) * (self.d + 1)
+        self.dimension = (n_classes - 1) * (self.d + self.constant)
 
     def whole_row(self, i: int) -> tuple[list[int], list[int], int]:
         """Columns, whole numbers and shift of row i, zeros left out."""

@@ -136,12 +136,13 @@ def _solve(
     exponents = problem.exponents[columns]
     top = int(exponents.max(initial=0)) if problem.wild else 0
     F = np.ldexp(problem.features(ids, columns), exponents - top)  # true proportions again
-    centre = F.mean(axis=0)
+    centre = F.mean(axis=0) * problem.constant
     F -= centre
     scale = int(np.frexp(np.abs(F).max(initial=0))[1])
     M = problem.expand(ids, np.ldexp(F, -scale))
     penalty = problem.penalty(len(columns))
     weights, biases = np.flatnonzero(penalty), np.flatnonzero(penalty == 0)
+    biases = biases if problem.fit_intercept else biases[:0]
     basis = None
     part = M[:, weights]
     if len(weights) > len(ids):  # fewer rows than columns: a rotation moves all into few of them

@@ -34,7 +34,8 @@ class Status(Enum):
     )
     not_separable = (
         "Stopped with mistakes left: no separator exists, and proof_ holds the proof. "
-        "Use keep='pocket' or 'average', or features that bend the boundary."
+        "Use keep='pocket' or 'average', an intercept if there is none, or features that bend the "
+        "boundary."
     )
     separable = (
         "Stopped after max_iter passes with mistakes left, although a separator exists "

@@ -30,6 +30,11 @@ from linsep.views import arguments
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Check this certificate against DATA instead of making one.",
 )
+@click.option(
+    "--no-intercept",
+    is_flag=True,
+    help="Ask about planes through the origin, as learners with fit_intercept=False fit them.",
+)
 @click.option("--time-limit", type=float, help="Seconds after which the answer may be undecided.")
 @arguments.as_json
 def command(
@@ -42,6 +47,7 @@ def command(
     reading: tuple[str, ...],
     out: Path | None,
     certificate: Path | None,
+    no_intercept: bool,
     time_limit: float | None,
     as_json: bool,
 ) -> None:
@@ -51,6 +57,7 @@ def command(
     digits, iris, cancer, wine, xor. The certificate holds the separator, or the rows and exact
     multipliers that rule every separator out; --verify checks it by code that shares nothing with
     the search. More than two classes are separated by a linear machine (Kesler's construct).
+    With --no-intercept all of this is about planes through the origin.
 
     \b
     Examples:
@@ -60,22 +67,29 @@ def command(
     from linsep.views.places import require_place
     from linsep.views.sources import open_data
 
+    if no_intercept and certificate is not None:
+        raise click.UsageError(
+            "--no-intercept is for a proof to be made; with --verify the certificate says which "
+            "planes it is about. Leave it out."
+        )
     require_place("--out", out)
     how = arguments.how_to_read(columns, base, reading)
     X, y = open_data(data, target, arguments.split_classes(classes), bad_rows, **how)
     if certificate is not None:
         _check(X, y, data, certificate, as_json)
         return
-    report = _prove(X, y, time_limit, out)
+    report = _prove(X, y, not no_intercept, time_limit, out)
     if as_json:
         click.echo(json.dumps(report))
         return
     click.echo(report["verdict"])
     if report["bound"] is not None:
+        which = (
+            "without an intercept" if no_intercept else "with the constant feature of the intercept"
+        )
         click.echo(
             f"An online perceptron makes at most {report['bound']} mistakes: R = "
-            f"{report['radius']:.6g}, margin {report['augmented_margin']:.6g}, both with the "
-            "constant feature of the intercept."
+            f"{report['radius']:.6g}, margin {report['augmented_margin']:.6g}, both {which}."
         )
     if out is None:
         click.echo("Keep the certificate with --out FILE.", err=True)
@@ -87,24 +101,28 @@ def command(
         click.echo(f"Certificate in {out}; check it with: {again}", err=True)
 
 
-def _prove(X: Any, y: Any, time_limit: float | None, out: Path | None) -> dict[str, Any]:
+def _prove(
+    X: Any, y: Any, fit_intercept: bool, time_limit: float | None, out: Path | None
+) -> dict[str, Any]:
     from linsep import mistake_bound, separability
     from linsep.data.atomic import replace
 
-    found = separability(X, y, time_limit=time_limit)
+    found = separability(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
     text = found.to_json()
     if out is not None:
         replace(out, [text.encode()])
-    bound = mistake_bound(X, y, found) if found.separable else None
+    bound = mistake_bound(X, y, found, fit_intercept=fit_intercept) if found.separable else None
     return {
         "command": "certify",
         "linsep": __version__,
+        "fit_intercept": fit_intercept,
         "separable": found.separable,
         "kind": found.kind,
         "verdict": found.verdict,
         "margin": found.margin,
         "margin_upper": found.margin_upper if math.isfinite(found.margin_upper) else None,
         "rows": None if found.rows is None else [int(i) for i in found.rows],
+        "rivals": None if found.rivals is None else found.classes[found.rivals].tolist(),
         "multipliers": json.loads(text)["multipliers"],
         "radius": None if bound is None else bound.radius,
         "augmented_margin": None if bound is None else bound.margin,
@@ -126,6 +144,7 @@ def _check(X: Any, y: Any, data: str, path: Path, as_json: bool) -> None:
             "linsep": __version__,
             "holds": holds,
             "why": why,
+            "fit_intercept": found.fit_intercept,
             "kind": found.kind,
             "verdict": found.verdict,
         }

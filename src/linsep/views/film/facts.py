@@ -1,6 +1,6 @@
 """What is certain about a run: separable or not with its proof, and how many mistakes at most."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ class Facts(NamedTuple):
     separable : True, False, or None where it is not known
     rows : places, among the rows held, of those that prove there is no separator
     multipliers : their multipliers, as they are written
+    balanced : whether those of each class have the same sum, so that two means meet
     bound : how many mistakes there can be at most, or None
     bound_text : the same in a sentence, or why there is none
     """
@@ -26,6 +27,7 @@ class Facts(NamedTuple):
     separable: bool | None
     rows: list[int]
     multipliers: list[str]
+    balanced: bool
     bound: int | None
     bound_text: str
 
@@ -40,22 +42,23 @@ def facts_of(run: Run) -> Facts:
             f"Separable or not: unknown here, for only {len(rows.X):,} of {rows.total:,} rows were "
             "kept. `linsep certify DATA` proves it."
         )
-        return Facts(said, None, [], [], None, "")
-    found = separability(rows.X, rows.codes, time_limit=SECONDS)
+        return Facts(said, None, [], [], False, None, "")
+    fit_intercept = bool(run.trace.parameters.get("fit_intercept", True) or not run.through_origin)
+    found = separability(rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS)
     places = [] if found.rows is None else [int(i) for i in found.rows]
     alphas = [] if found.multipliers is None else [str(one) for one in found.multipliers]
     bound, text = None, _why_no_bound(run)
     if found.separable and not text:
-        options: dict[str, Any] = {
-            "bias_step": run.trace.parameters.get("bias_step", "unit"),
-            "fit_intercept": run.trace.parameters.get("fit_intercept", True),
-        }
-        known = mistake_bound(rows.X, rows.codes, found, **options)
+        step = run.trace.parameters.get("bias_step", "unit")
+        known = mistake_bound(
+            rows.X, rows.codes, found, bias_step=step, fit_intercept=fit_intercept
+        )
         text = known.verdict
         bound = int(known.bound) if np.isfinite(known.bound) else None
     elif not text:
         text = "Nothing bounds the mistakes: Novikoff's theorem needs a separator."
-    return Facts(found.verdict, found.separable, places, alphas, bound, text)
+    balanced = fit_intercept and len(found.classes) == 2
+    return Facts(found.verdict, found.separable, places, alphas, balanced, bound, text)
 
 
 def _why_no_bound(run: Run) -> str:

@@ -122,7 +122,7 @@ def _facts(run: Run, facts: Facts, flat: Flat, drawn: Array) -> dict[str, Any]:
         "boundText": facts.bound_text,
         "meet": None,
     }
-    if facts.rows and run.binary:
+    if facts.rows and run.binary and facts.balanced:
         # Σ αᵢ yᵢ (xᵢ, 1) = 0: a mean of some rows of one class is a mean of some of the other
         alpha = np.array([_fraction(one) for one in facts.multipliers])
         some = run.rows.codes[facts.rows] == 1

@@ -85,11 +85,12 @@ export function inputSpace(parent, story, onLight) {
 }
 
 // The rows that rule every separator out: those of one class, those of the other, where they meet.
+// They meet where planes are free; those through the origin are ruled out without it.
 function drawProof(group, story, places, scale) {
   const { rows, meet } = story.facts;
   [0, 1].forEach((code) => {
     const some = rows.filter((k) => story.codes[k] === code).map((k) => places[k]);
-    if (story.classes.length === 2 && some.length > 1) {
+    if (meet && some.length > 1) {
       shape("polygon", { points: some.map((one) => one.join(",")).join(" "), class: "hull" }, group);
     }
   });

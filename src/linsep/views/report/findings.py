@@ -70,7 +70,9 @@ def find(learner: Any, X: Any, y: Any) -> Found:
         return Found(
             **shared, scores=None, codes=None, chances=None, truth=truth, said=said, X=None
         )
-    facts.append(("Separable", _separable(rows, y)))
+    # what a learner fits to scaled rows through the origin is no plane through theirs
+    fit_intercept = model.scaled is not None or bool(model.parameters.get("fit_intercept", True))
+    facts.append(("Separable", _separable(rows, y, fit_intercept)))
     if isinstance(tally, Confusion) and tally.unknown:
         facts.append(("Classes unknown to the model", ", ".join(map(str, tally.unknown))))
     binary = len(model.classes_) == 2
@@ -86,14 +88,14 @@ def find(learner: Any, X: Any, y: Any) -> Found:
     )
 
 
-def _separable(X: Any, y: Any) -> str:
+def _separable(X: Any, y: Any, fit_intercept: bool) -> str:
     from linsep import separability
 
     if len(encode(y, X.shape[0], np.unique(np.asarray(y)))[0]) < 2:
         return "These rows are all of one class."
     if X.shape[0] * X.shape[1] > ENTRIES:
         return "Not asked: there are many rows. `linsep certify DATA` proves it."
-    return separability(X, y, time_limit=SECONDS).verdict
+    return separability(X, y, fit_intercept=fit_intercept, time_limit=SECONDS).verdict
 
 
 def _weights(model: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
