@@ -37,13 +37,14 @@ def facts_of(run: Run) -> Facts:
     from linsep import mistake_bound, separability
 
     rows = run.rows
+    fit_intercept = bool(run.trace.parameters.get("fit_intercept", True) or not run.through_origin)
     if not rows.whole:
+        option = "" if fit_intercept else " --no-intercept"
         said = (
             f"Separable or not: unknown here, for only {len(rows.X):,} of {rows.total:,} rows were "
-            "kept. `linsep certify DATA` proves it."
+            f"kept. `linsep certify DATA{option}` proves it."
         )
         return Facts(said, None, [], [], False, None, "")
-    fit_intercept = bool(run.trace.parameters.get("fit_intercept", True) or not run.through_origin)
     found = separability(rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS)
     places = [] if found.rows is None else [int(i) for i in found.rows]
     alphas = [] if found.multipliers is None else [str(one) for one in found.multipliers]
