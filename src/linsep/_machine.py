@@ -5,12 +5,12 @@ that only reads and writes the arrays it is given needs nothing of it at run tim
 the very bytes the compiler has made, is kept beside the compiler's own files, and a later process
 hands it to the linker alone. The folder carries the sources, the name of the file the versions, the
 processor and the types of the arguments, so that no other code than that of these sources is run.
+How arguments are handed over is the compiler's own affair: see `_convention` for how it is probed.
 """
 
 import ctypes
 import hashlib
 import importlib.util
-import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from linsep import _kernel_cache
 
 # What the entrance for the interpreter calls, which is in the object code but never used here; and
 # what would free an array that compiled code owns: it owns none.
@@ -51,12 +53,6 @@ class Code(NamedTuple):
 
 
 LEFT = Code("", "", b"left to the compiler")
-
-
-def cache_base() -> Path:
-    """Where machine code is kept."""
-    base = os.environ.get("LINSEP_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "linsep"
 
 
 def kinds(given: tuple[Any, ...]) -> str:
@@ -109,58 +105,74 @@ def likeness(value: Any) -> Any:
 
 
 def path_of(folder: Path, function: Any, arguments: str) -> Path:
-    """The file for a function, as its source now is, and the types of its arguments."""
-    source = Path(function.__code__.co_filename).stat()
-    stamp = f"{source.st_size} {source.st_mtime_ns}"
-    digest = hashlib.blake2b(f"{stamp} {arguments} {_about()}".encode(), digest_size=12)
-    name = f"{function.__module__}.{function.__qualname__}"
-    return folder / "code" / f"{name}-{digest.hexdigest()}"
+    """The file for a function, as its source now is, and the types of its arguments.
+
+    Raises FileNotFoundError if it has no source, or is not the only function made of it.
+    """
+    code = function.__code__
+    if function.__closure__:
+        raise FileNotFoundError(function.__qualname__)
+    source = Path(code.co_filename).stat()
+    stamp = f"{source.st_size} {source.st_mtime_ns} {code.co_firstlineno}"
+    digest = hashlib.blake2b(f"{stamp} {arguments} {about()}".encode(), digest_size=12)
+    name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+    return folder / f"{name}-{digest.hexdigest()}"
 
 
 @cache
-def _about() -> str:
+def about() -> str:
     """The versions and the processor that machine code is made by and for."""
     llvm = _llvm()
     features = llvm.get_host_cpu_features().flatten()
     version = ""
-    found = importlib.util.find_spec("numba")
-    if found is not None and found.origin:
-        stat = Path(found.origin).with_name("_version.py").stat()
-        version = f"{found.origin} {stat.st_size} {stat.st_mtime_ns}"
-    return f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {features} {version}"
+    spec = importlib.util.find_spec("numba")
+    if spec is not None and spec.origin:
+        stat = Path(spec.origin).with_name("_version.py").stat()
+        version = f"{spec.origin} {stat.st_size} {stat.st_mtime_ns}"
+    target = f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {features}"
+    return f"{target} {version} {sys.implementation.cache_tag}"
 
 
 def read(folder: Path, function: Any, arguments: str) -> Code | None:
     """What is kept for a function; None if it is not there, or not whole."""
     try:
-        return whole(path_of(folder, function, arguments).read_bytes())
-    except OSError:  # or typed in at a prompt: there is no source
+        content = _kernel_cache.load(path_of(folder / "code", function, arguments))
+    except OSError:  # typed in at a prompt: there is no file
         return None
-
-
-def whole(content: bytes) -> Code | None:
-    """What a file holds, if all of it is there."""
-    head, _, code = content.partition(b"\n")
-    check, _, told = head.partition(b" ")
-    if check != hashlib.blake2b(told + code, digest_size=16).hexdigest().encode() or not code:
-        return None
-    symbol, _, returns = told.decode().partition(" ")
-    return Code(symbol, returns, code)
+    return None if content is None else unpack(content)
 
 
 def write(folder: Path, function: Any, arguments: str, made: Code) -> None:
     """Keep it for the next process, if anything can be written at all."""
-    told = f"{made.symbol} {made.returns}".encode()
-    check = hashlib.blake2b(told + made.code, digest_size=16).hexdigest().encode()
-    with suppress(OSError):
-        path = path_of(folder, function, arguments)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        own = path.with_name(f"{path.name}.{os.getpid()}")
-        try:
-            own.write_bytes(check + b" " + told + b"\n" + made.code)
-            own.replace(path)
-        finally:
-            own.unlink(missing_ok=True)
+    with suppress(OSError):  # typed in at a prompt: there is no file
+        _kernel_cache.store(path_of(folder / "code", function, arguments), pack(made))
+
+
+def pack(made: Code) -> bytes:
+    """Code as the content of a file."""
+    return f"{made.symbol} {made.returns}\n".encode() + made.code
+
+
+def unpack(content: bytes) -> Code:
+    """The inverse of `pack`."""
+    head, _, code = content.partition(b"\n")
+    symbol, _, returns = head.decode().partition(" ")
+    return Code(symbol, returns, code)
+
+
+AS_ASSUMED, OTHERWISE = b"as assumed", b"otherwise"
+
+
+def convention_file(folder: Path) -> Path:
+    """The file that says whether compiled code takes arguments as `linked` hands them over."""
+    digest = hashlib.blake2b(about().encode(), digest_size=12).hexdigest()
+    return folder / "code" / f"convention-{digest}"
+
+
+@cache
+def convention_holds(folder: Path) -> bool:
+    """Whether a probe has shown it for this compiler: see `_convention`."""
+    return _kernel_cache.load(convention_file(folder)) == AS_ASSUMED
 
 
 @cache
@@ -246,4 +258,4 @@ def _problem(status: int, about: int | None) -> BaseException:
         with suppress(Exception):
             kind, given, _ = pickle.loads(ctypes.string_at(start, size))  # type: ignore[arg-type]
             return kind(*(given or ()))  # type: ignore[no-any-return]
-    return RuntimeError(f"machine code ended with {status}; remove {cache_base()}")
+    return RuntimeError(f"machine code ended with {status}; remove {_kernel_cache.base()}")

@@ -132,6 +132,20 @@ def test_warm_without_a_writable_folder_says_so(tmp_path):
     assert "LINSEP_CACHE" in done.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
+def test_warm_on_a_full_disk_says_that_kernels_are_not_kept(tmp_path):
+    import resource
+
+    done = linsep(
+        "warm", "LinearRegression", env={**os.environ, "LINSEP_CACHE": str(tmp_path)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "cannot be kept (File too large)" in done.stderr
+    assert "Not all kernels could be kept" in done.stderr
+    assert "ready" not in done.stderr
+
+
 def test_warm_and_fit_offer_the_learners_and_nothing_else():
     from linsep.model import document
     from linsep.views import arguments
@@ -146,7 +160,7 @@ def test_warm_compiles_into_the_cache_and_says_where():
     done = linsep("warm", "VotedPerceptron", check=True)
     folder = done.stderr.split("Kernels are ready in ")[1].split(" (")[0]
     assert done.stdout == ""
-    assert list(Path(folder).rglob("*outlive*.nbc"))
+    assert list(Path(folder).glob("compiled/*outlive*"))
 
 
 def test_after_warm_neither_few_nor_many_rows_compile_anything(tmp_path):

@@ -17,7 +17,7 @@ def _loading(function: Any, kind: Any, cell: Any) -> None:
     def load(typing_context, address, place):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
             first = builder.inttoptr(args[0], cell.as_pointer())
-            return builder.load(builder.gep(first, [args[1]]))
+            return builder.load(builder.gep(first, [args[1]], source_etype=cell), typ=cell)
 
         return kind(numba.types.int64, numba.types.int64), code
 

@@ -1,143 +1,49 @@
 """The compiler itself, imported when a kernel is first needed whose machine code is not there."""
 
-import contextlib
 import sys
-from collections.abc import Iterator
+from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numba
-from numba.core import event, types
+from numba.core import event
 from numba.extending import overload
-from numba.np.numpy_support import as_dtype
 
+from linsep import _kernel_cache
 from linsep._compile import address_code as address_code
 from linsep._compile import bit_code as bit_code
 from linsep._compile import lane_code as lane_code
 from linsep._compile import memory_code as memory_code
-from linsep._compile.core import BY_TYPE, CACHE, INSIDE, Kernel
-from linsep._machine import LEFT, NUMBERS, STUBS, Code, read, write
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from linsep._compile.core import BY_TYPE, CACHE, INSIDE, OPTIONS, Kernel
+from linsep._compile.portable import probe
 
 _CONFIG: Any = numba.config
-
-# What machine code may call that any process has: the interpreter, and functions of numbers.
-PRESENT = ("llvm.", "Py", "_Py")
-ANYWHERE = {
-    "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "sqrt", "tanh", "floor", "ceil",
-    "fma", "fmod", "round", "trunc", "memcpy", "memset", "memmove",
-}  # fmt: skip
 
 
 def compiled(kernel: Kernel) -> Any:
     """A kernel as the compiler knows it."""
     _tell_of_methods()
-    function, options = kernel.py_func, kernel.options
-    if CACHE is None:
-        return numba.njit(**options)(function)
-    before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(CACHE)
+    made: Any = numba.njit(**kernel.options)(kernel.py_func)
+    if CACHE is not None and made is not kernel.py_func:  # NUMBA_DISABLE_JIT leaves it as it is
+        _keep(made, CACHE)
+    return made
+
+
+def _keep(dispatcher: Any, folder: Path) -> None:
+    """Let what is compiled be kept, if this compiler lets us."""
+    global _probed
     try:
-        made: Any = numba.njit(cache=True, **options)(function)
-        if made is not function:  # NUMBA_DISABLE_JIT leaves it as it is
-            _keep_in_turn(made)
-        return made
-    except RuntimeError:  # a kernel typed in at a prompt has no file to be cached by
-        return numba.njit(**options)(function)
-    finally:
-        _CONFIG.CACHE_DIR = before
+        from linsep._compile.kept import KeptOverloads
+
+        if not _probed:
+            _probed = True
+            probe(folder, OPTIONS)
+        dispatcher._cache = KeptOverloads(dispatcher.py_func, folder)
+    except Exception as problem:  # its insides are not as they were
+        _kernel_cache.tell(f"this version of Numba does not let kernels be kept: {problem!r}")
 
 
-def _keep_in_turn(dispatcher: Any) -> None:
-    """Let one process at a time write to the folder.
-
-    The compiler reads the list of what is kept for a function, takes the next free name, and
-    writes list and code. Two processes at once would take the same name, and one of them would
-    later run the code of the other, made for arguments of another type.
-    """
-    save, load = dispatcher._cache.save_overload, dispatcher._cache.load_overload
-
-    def alone(signature: Any, code: Any) -> None:
-        with _turn():
-            save(signature, code)
-        _keep_code(dispatcher.py_func, code)
-
-    def whole(signature: Any, context: Any) -> Any:
-        kinds = _kinds(getattr(signature, "args", signature))
-        if CACHE and kinds and read(CACHE, dispatcher.py_func, kinds) is None:
-            return None  # what other processes need is lost: made again
-        return load(signature, context)
-
-    dispatcher._cache.save_overload, dispatcher._cache.load_overload = alone, whole
-
-
-@contextlib.contextmanager
-def _turn() -> Iterator[None]:
-    if fcntl is None or CACHE is None:
-        yield
-        return
-    with (CACHE / ".turn").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
-        yield
-
-
-def _keep_code(function: Any, code: Any) -> None:
-    """Keep object code for processes without the compiler, if it calls nothing they lack."""
-    kinds = _kinds(code.signature.args)
-    if CACHE is None or not kinds:
-        return
-    made, returns = LEFT, _returned(code.signature.return_type)
-    if returns is not None and _stands_alone(code.library):
-        made = Code(code.fndesc.llvm_func_name, returns, code.library._get_compiled_object())
-    write(CACHE, function, kinds, made)
-
-
-def _kinds(arguments: Any) -> str:
-    found = [_kind(one) for one in arguments]
-    return ",".join(found) if all(found) else ""
-
-
-def _stands_alone(library: Any) -> bool:
-    module = library._final_module
-    called = [one.name for one in (*module.functions, *module.global_variables)
-              if one.is_declaration]  # fmt: skip
-    return all(name.startswith(PRESENT) or name in ANYWHERE or name in STUBS for name in called)
-
-
-def _kind(one: Any) -> str:
-    """A type by the name that `_machine.kinds` gives to its values."""
-    if isinstance(one, types.Array):
-        kind, rest = as_dtype(one.dtype), "" if one.mutable else "r"
-        plain = one.aligned and type(one) is types.Array and kind.name in NUMBERS
-        return f"{kind.name}[{one.ndim}{one.layout}{rest}]" if plain else ""
-    if isinstance(one, types.BaseTuple):
-        parts = [_kind(part) for part in cast(Any, one)]
-        made = getattr(one, "instance_class", None)
-        name = "" if made is None else f"{made.__module__}.{made.__name__}"
-        return f"{name}({','.join(parts)})" if all(parts) else ""
-    return "nothing" if isinstance(one, types.NoneType) else _number(one) or ""
-
-
-def _number(one: Any) -> str | None:
-    one = types.unliteral(one)
-    if isinstance(one, types.Boolean):
-        return "bool"
-    plain = isinstance(one, (types.Integer, types.Float)) and str(one) in NUMBERS
-    return str(one) if plain else None
-
-
-def _returned(one: Any) -> str | None:
-    """What a kernel returns, where that is nothing, a number or several; otherwise None."""
-    if isinstance(one, types.NoneType):
-        return ""
-    if isinstance(one, types.BaseTuple):
-        parts = [_number(part) for part in cast(Any, one)]
-        plain = not hasattr(one, "instance_class") and len(parts) > 0 and all(parts)
-        return f"({','.join(map(str, parts))})" if plain else None
-    return _number(one)
+_probed = False
 
 
 def _tell_of_methods() -> None:
@@ -171,8 +77,11 @@ class _Compiling(event.Listener):  # type: ignore[misc]
             return
         if not self.said:
             self.said = True
-            kept = "kept for next time" if CACHE else "no folder to keep them in: set LINSEP_CACHE"
+            keeps = CACHE is not None and _kernel_cache.is_writable(CACHE)
+            kept = "kept for next time" if keeps else "no folder to keep them in: set LINSEP_CACHE"
             print(f"linsep: compiling kernels, once ({kept})", file=sys.stderr)
+            if not keeps:
+                _kernel_cache.trouble = kept  # said, and not said again
         if self.nested == 0:
             self.before, _CONFIG.SLP_VECTORIZE = _CONFIG.SLP_VECTORIZE, 1
             self.start = perf_counter()

@@ -9,13 +9,12 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import update_wrapper
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar, cast
 
-from linsep import _machine
+from linsep import _kernel_cache, _machine
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 SAFE_FAST_MATH = frozenset({"reassoc", "contract", "nsz", "arcp"})
 # For what only kernels call: no entrance for the interpreter, and no call left in machine code.
 INSIDE: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 FEW = 10_000
 """Calls after which the compiler is worth its import: it hands over arguments ten times faster."""
 
@@ -30,7 +30,8 @@ FEW = 10_000
 def _digest() -> str:
     """Stands for all sources that can change machine code: this package, and who imports it."""
     content = [path.read_bytes() for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
-    content.append(b"linsep._compile" + Path(_machine.__file__).read_bytes())
+    for name in ("_convention.py", "_kernel_cache.py", "_machine.py"):
+        content.append(b"linsep._compile" + (Path(__file__).parents[1] / name).read_bytes())
     kernels = b"\0".join(text for text in content if b"linsep._compile" in text)
     return hashlib.blake2b(kernels, digest_size=8).hexdigest()
 
@@ -44,28 +45,21 @@ def _known_digest(base: Path) -> str:
             told = folder, name, about.st_size, about.st_mtime_ns, about.st_ctime_ns
             stamp.update(repr(told).encode())
     note = base / "sources" / stamp.hexdigest()
-    with suppress(OSError):
-        found = note.read_text()
-        if len(found) == 16:
-            return found
-    found = _digest()
-    with suppress(OSError):
-        note.parent.mkdir(parents=True, exist_ok=True)
-        own = note.with_name(f"{note.name}.{os.getpid()}")
-        own.write_text(found)
-        own.replace(note)
-    return found
+    noted = _kernel_cache.load(note)
+    if noted is not None:
+        return noted.decode()
+    digest = _digest()
+    _kernel_cache.store(note, digest.encode(), quietly=True)
+    return digest
 
 
 def _cache_folder() -> Path | None:
-    """A writable folder for machine code, or None where nothing can be written."""
+    """A folder for machine code, or None where there cannot be one."""
     try:
-        base = _machine.cache_base()
+        base = _kernel_cache.base()
+        base.mkdir(parents=True, exist_ok=True)
         folder = base / _known_digest(base)
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        _kernel_cache.make_folder(folder)
     except (OSError, RuntimeError):  # RuntimeError: no home folder at all
         return None
     return folder
@@ -116,7 +110,7 @@ class Kernel:
     def __init__(self, function: Any, fastmath: frozenset[str], **more: Any) -> None:
         update_wrapper(self, function)
         self.py_func = function
-        self.options = {"nogil": True, "fastmath": set(fastmath), "no_cfunc_wrapper": True, **more}
+        self.options = {**OPTIONS, "fastmath": set(fastmath), **more}
         self._made: Any = None
         self._kept: dict[Any, Any] = {}
 
@@ -136,12 +130,22 @@ class Kernel:
         """The function for such arguments, by machine code kept before."""
         like = _machine.likeness(given)
         if like not in self._kept:
-            kinds = _machine.kinds(given)
-            if kinds not in self._kept:
-                made = _machine.read(CACHE, self.py_func, kinds) if CACHE and kinds else None
-                self._kept[kinds] = _machine.linked(made, given) if made and made.symbol else None
-            self._kept[like] = self._kept[kinds]
+            names = _machine.kinds(given)
+            if names not in self._kept:
+                self._kept[names] = self._linked(CACHE, names, given) if CACHE and names else None
+            self._kept[like] = self._kept[names]
         return self._kept[like]
+
+    def _linked(self, folder: Path, names: str, given: tuple[Any, ...]) -> Any:
+        """The function that is kept for types of these names, if it is known how to call it."""
+        try:
+            if not _machine.convention_holds(folder):
+                return None
+            code = _machine.read(folder, self.py_func, names)
+            return _machine.linked(code, given) if code and code.symbol else None
+        except Exception as problem:  # whatever it is, compiling is the way out
+            _kernel_cache.tell(f"a kept kernel cannot be used, and is compiled again: {problem!r}")
+            return None
 
     @property
     def compiled(self) -> Any:

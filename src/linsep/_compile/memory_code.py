@@ -24,7 +24,9 @@ def ask_for(builder: Any, pointer: Any, nearness: int = 3) -> None:
 def _fetch_place(typing_context, array, place):  # type: ignore[no-untyped-def]
     def ask(context, builder, signature, args):  # type: ignore[no-untyped-def]
         memory = context.make_array(signature.args[0])(context, builder, args[0]).data
-        ask_for(builder, builder.gep(memory, [args[1]]), 2)  # the first cache is full of weights
+        cell = context.get_data_type(signature.args[0].dtype)
+        place = builder.gep(memory, [args[1]], source_etype=cell)
+        ask_for(builder, place, 2)  # the first cache is full of weights
         return context.get_dummy_value()
 
     return numba.types.void(array, numba.types.int64), ask

@@ -46,7 +46,10 @@ def command(learners: tuple[str, ...], as_json: bool) -> None:
     jobs = [(names[::-1] if sparse else names, dtype, sparse) for dtype, sparse in KINDS]
     total = sum(len(_fits(names, sparse)) for _, sparse in KINDS)
     with click.progressbar(length=total, label="Compiling", file=sys.stderr) as bar:
-        _share_out(jobs, bar)
+        kept = _share_out(jobs, bar)
+    if not kept:  # a process has said why
+        click.echo(f"Not all kernels could be kept in {_compile.CACHE}.", err=True)
+        raise SystemExit(1)
     seconds = time.perf_counter() - start
     click.echo(f"Kernels are ready in {_compile.CACHE} ({seconds:.1f} s).", err=True)
     if as_json:
@@ -54,8 +57,11 @@ def command(learners: tuple[str, ...], as_json: bool) -> None:
         click.echo(json.dumps(record | {"fits": total, "seconds": seconds}))
 
 
-def _share_out(jobs: list[tuple[Any, ...]], bar: Any) -> None:
-    """Each job in a process of its own, as many at a time as there are processors."""
+def _share_out(jobs: list[tuple[Any, ...]], bar: Any) -> bool:
+    """Each job in a process of its own, as many at a time as there are processors.
+
+    Returns whether all that was compiled is kept.
+    """
     import multiprocessing
     import queue
 
@@ -70,8 +76,9 @@ def _share_out(jobs: list[tuple[Any, ...]], bar: Any) -> None:
             except queue.Empty:
                 continue
             bar.update(1)
-        found.get()  # raises what went wrong in a process
+        kept = all(found.get())  # raises what went wrong in a process
     bar.update(bar.length - bar.pos)
+    return kept
 
 
 def _begin(told: Any) -> None:
@@ -85,10 +92,12 @@ def _begin(told: Any) -> None:
     COMPILING.said = True  # the bar says it
 
 
-def _compile_kind(names: tuple[str, ...], dtype: str, sparse: bool) -> None:
+def _compile_kind(names: tuple[str, ...], dtype: str, sparse: bool) -> bool:
+    """Whether all that was compiled is kept."""
     import warnings
 
     import linsep
+    from linsep import _kernel_cache
     from linsep.errors import NotConverged
 
     known: Any = None
@@ -102,6 +111,7 @@ def _compile_kind(names: tuple[str, ...], dtype: str, sparse: bool) -> None:
             given = {"max_iter": PASSES} if _passes(name) else {}
             learner(**given).fit(known[1], _labels(known[1], classes))
             _queue.put(1)
+    return not _kernel_cache.unkept
 
 
 def _fits(names: tuple[str, ...], sparse: bool) -> list[tuple[str, tuple[int, int, int], int]]:
