@@ -4,13 +4,18 @@
     ├── DataError(ValueError)         rows, columns, labels or weights that cannot be used
     │   └── OverflowedError           finite data whose size no float arithmetic can carry
     ├── ParameterError(ValueError)    a parameter that no fit could honour
+    │   └── UnknownParameterError(TypeError)    a name that no parameter has
     ├── StorageError(OSError)         a file that could not be written, or is not what was written
-    ├── ModelFileError(ValueError)    a model file that is damaged, foreign or not valid in itself
-    └── NotConverged(UserWarning)     a fit ended without what was asked; its Status says why
+    └── ModelFileError(ValueError)    a model file that is damaged, foreign or not valid in itself
 
 Every message names what was found, what was wanted and the next step.
-A bad *ending* is not an error: it is a `linsep.Status`, told once as a `NotConverged` warning.
+A bad *ending* is not an error: it is a `linsep.Status`, told once as a `NotConverged` warning,
+which is scikit-learn's `ConvergenceWarning` too.
 """
+
+from typing import TYPE_CHECKING, Any
+
+from linsep import _face
 
 
 class LinsepError(Exception):
@@ -29,6 +34,10 @@ class ParameterError(LinsepError, ValueError):
     """A parameter that no fit could honour."""
 
 
+class UnknownParameterError(ParameterError, TypeError):
+    """A name that is none of the learner's parameters; a TypeError too, as for any function."""
+
+
 class StorageError(LinsepError, OSError):
     """A file that could not be written, or that does not hold what was once written to it."""
 
@@ -37,5 +46,17 @@ class ModelFileError(LinsepError, ValueError):
     """A model file that is damaged, of another format, or contradicts itself."""
 
 
-class NotConverged(UserWarning):
-    """A fit ended without reaching what was asked; the message is its status."""
+if TYPE_CHECKING:
+
+    class NotConverged(UserWarning):
+        """A fit ended without reaching what was asked; the message is its status."""
+
+else:
+
+    def __getattr__(name: str) -> Any:
+        """`NotConverged`, made on first use: its base brings in scikit-learn."""
+        if name != "NotConverged":
+            raise AttributeError(f"module 'linsep.errors' has no attribute {name!r}")
+        doc = "A fit ended without reaching what was asked; the message is its status."
+        about = {"__doc__": doc, "__module__": __name__}
+        return globals().setdefault(name, type(name, (_face.ConvergenceWarning,), about))

@@ -72,6 +72,18 @@ def test_a_solver_goes_on_from_the_sums_of_its_passes(tmp_path, name):
     assert not hasattr(learner, "_journal")
 
 
+@pytest.mark.parametrize("name", killed.LEARNERS)
+def test_the_first_pass_is_written_down_however_long_the_wait_between_saves(tmp_path, name):
+    X, y = killed.data(name)
+    checkpoint = Checkpoint(tmp_path / "run.ckpt", every=1e9)
+    with pytest.raises(Death):
+        killed.LEARNERS[name]().fit(X, y, checkpoint=checkpoint, callback=dying(2))
+    told = []
+    learner = killed.LEARNERS[name]()
+    learner.fit(X, y, checkpoint=checkpoint, callback=lambda done: told.append(done.epoch))
+    assert told[0] == 2
+
+
 @pytest.mark.parametrize("learner", [LogisticRegression(solver="dual"), LinearSVC()], ids=repr)
 def test_solvers_with_numbers_for_each_row_begin_again_and_end_the_same(tmp_path, learner):
     X, y = killed.data("kernel")

@@ -14,7 +14,7 @@ from linsep.data.encoding import Encoding
 from linsep.data.labels import agree, encode
 from linsep.data.streams import Chunks, opened, scores_of
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
-from linsep.learners.parameters import check_callback, check_types
+from linsep.learners.parameters import NamedParameters, check_callback, check_types
 from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
 from linsep.train.checkpoint import keeper_of
@@ -26,7 +26,7 @@ from linsep.train.trace import Trace
 Array = npt.NDArray[Any]
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     """Checking, labels, weights, the ending of a fit, and prediction.
 
     A learner subclasses this directly, takes its parameters in `__init__`, and writes
@@ -75,10 +75,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         callback : a callable told of every pass, or a list of them; one that returns True
             ends the fit
         verbose : show progress on stderr
-        checkpoint : path of a file that is written every few seconds; if the process dies, the same
-            call goes on from the last pass written down and ends with the same bytes. Closed forms,
-            which make one pass, and solvers that keep numbers for each row (descent on the dual,
-            several classes of `LogisticRegression` and `LinearSVC`, l1_ratio > 0) begin again.
+        checkpoint : path of a file that is written after the first pass and then every few seconds;
+            if the process dies, the same call goes on from the last pass written down and ends with
+            the same bytes. Closed forms, which make one pass, and solvers that keep numbers for
+            each row (descent on the dual, several classes of `LogisticRegression` and `LinearSVC`,
+            l1_ratio > 0) begin again.
 
         Returns
         -------

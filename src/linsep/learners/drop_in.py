@@ -6,6 +6,7 @@ What means the same is accepted. What would mean something else is refused, with
 from typing import Any
 
 from linsep.errors import ParameterError
+from linsep.learners.base import one_of, positive
 
 SAME_OPTIMUM = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 """scikit-learn's solvers of the objective that is minimised here: any of ours will do."""
@@ -19,6 +20,10 @@ def known_solver(solver: str) -> str:
 def check_logistic(learner: Any) -> None:
     """Refuse what `LogisticRegression` of scikit-learn means otherwise."""
     penalty, ratio = learner.penalty, learner.l1_ratio
+    positive("l1_ratio", ratio, zero=True)
+    if ratio > 1:
+        raise ParameterError(f"l1_ratio is {ratio!r}; give a number from 0 to 1.")
+    one_of("multi_class", learner.multi_class, ("deprecated", "auto", "multinomial", "ovr"))
     wanted = {"l2": 0.0, "l1": 1.0}
     if penalty is None:
         raise ParameterError("penalty is None; for no penalty give C=numpy.inf.")
@@ -38,6 +43,48 @@ def check_logistic(learner: Any) -> None:
             "append a column of ones and set fit_intercept=False for the other answer."
         )
     _check_both(learner)
+
+
+def check_multi_class(learner: Any, binary: bool) -> None:
+    """Refuse words of scikit-learn for several classes that mean another loss for these."""
+    if learner.multi_class == "ovr" and not binary:
+        raise ParameterError(
+            "multi_class is 'ovr', and y has several classes, which are fitted together here. For "
+            "one against the rest use sklearn.multiclass.OneVsRestClassifier(LogisticRegression())."
+        )
+    if learner.multi_class == "multinomial" and binary:
+        raise ParameterError(
+            "multi_class is 'multinomial', and y has two classes: a pair of hyperplanes for them "
+            f"halves the penalty. Leave it out, or give C={2 * learner.C!r} for the same answer."
+        )
+
+
+def check_perceptron(learner: Any) -> None:
+    """Refuse what `Perceptron` of scikit-learn means otherwise."""
+    if learner.penalty is not None:
+        raise ParameterError(
+            f"penalty is {learner.penalty!r}; the perceptron has none. For weights held back by a "
+            "penalty use LinearSVC, or LogisticRegression(l1_ratio=...)."
+        )
+    if learner.early_stopping:
+        raise ParameterError(
+            "early_stopping is True; no rows are held out here. Use keep='pocket' for the weights "
+            "that misplaced the fewest rows, or fewer passes (max_iter)."
+        )
+    if learner.n_iter_no_change != 5:
+        raise ParameterError(
+            f"n_iter_no_change is {learner.n_iter_no_change!r}; passes go on until tol or max_iter "
+            "ends them. Leave it out."
+        )
+
+
+def check_regression(learner: Any) -> None:
+    """Refuse what `LinearRegression` of scikit-learn means otherwise."""
+    if learner.positive:
+        raise ParameterError(
+            "positive is True; weights may have either sign here. Use scipy.optimize.nnls, or "
+            "sklearn.linear_model.LinearRegression(positive=True)."
+        )
 
 
 def check_svm(learner: Any) -> None:

@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.data.arrays import check_rows, check_weights
 from linsep.data.chunks import in_order
 from linsep.errors import DataError
+from linsep.learners.parameters import NamedParameters
 from linsep.learners.perceptron import Perceptron
 
 Array = npt.NDArray[Any]
 
 
-class Layer(MetaEstimatorMixin, BaseEstimator):
+class Layer(NamedParameters, MetaEstimatorMixin, BaseEstimator):
     """Train M units at once, each on its own column of labels.
 
     The layer computes y = σ(Wx + b), component by component. The units share nothing but their

@@ -12,7 +12,7 @@ from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.descents import check_steps, descend_scores, take_in
 from linsep.learners.diagnosis import explain, separation
-from linsep.learners.drop_in import SAME_OPTIMUM, check_logistic, known_solver
+from linsep.learners.drop_in import SAME_OPTIMUM, check_logistic, check_multi_class, known_solver
 from linsep.learners.recounts import believed, counted, question
 from linsep.model.chances import chances, log_chances
 from linsep.proofs.penalty import Penalty
@@ -82,9 +82,9 @@ class LogisticRegression(LinearClassifier):
         Record passes, and for gradient, minibatch and sgd steps, in `trace_`.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
         As in `Perceptron`. Threads never change the result.
-    penalty, dual, intercept_scaling
-        Of scikit-learn, accepted where they agree with `l1_ratio` and a free intercept; so are the
-        names of its solvers, which have the same optimum and stand for 'auto'.
+    penalty, dual, intercept_scaling, multi_class
+        Of scikit-learn, accepted where they agree with `l1_ratio`, a free intercept and the loss
+        above; so are the names of its solvers, which have the same optimum and stand for 'auto'.
 
     Attributes
     ----------
@@ -153,6 +153,7 @@ class LogisticRegression(LinearClassifier):
         penalty: Any = "deprecated",
         dual: Any = False,
         intercept_scaling: float = 1,
+        multi_class: str = "deprecated",
     ) -> None:
         self.C = C
         self.l1_ratio = l1_ratio
@@ -175,16 +176,14 @@ class LogisticRegression(LinearClassifier):
         self.penalty = penalty
         self.dual = dual
         self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
 
     def _check_parameters(self) -> None:
         check_logistic(self)
         if not np.isposinf(self.C):
             positive("C", self.C)
-        ours = ("auto", "newton", "dual", *STEPPING)
-        one_of("solver", self.solver, (*ours, *SAME_OPTIMUM, "liblinear"))
-        positive("l1_ratio", self.l1_ratio, zero=True)
-        if self.l1_ratio > 1:
-            raise ParameterError(f"l1_ratio is {self.l1_ratio!r}; give a number from 0 to 1.")
+        ours, theirs = ("auto", "newton", "dual", *STEPPING), (*SAME_OPTIMUM, "liblinear")
+        one_of("solver", self.solver, ours + theirs)
         check_steps(self)
         positive("tol", self.tol)
         positive("max_iter", self.max_iter, whole=True)
@@ -320,6 +319,7 @@ class LogisticRegression(LinearClassifier):
         return self
 
     def _reset(self, problem: Problem) -> None:
+        check_multi_class(self, problem.binary)
         self._rows_seen = 0
 
     def _finish(self, problem: Problem, found: Any) -> Status:
@@ -397,4 +397,4 @@ def _telling(listeners: list[Listener]) -> Any:
     tell = Journal().telling(listeners)
     if tell is None:
         return None
-    return lambda check: tell(Pass(check.n_iter, UNCOUNTED, check.n_active, check.primal))
+    return lambda look: tell(Pass(look.n_iter, UNCOUNTED, look.n_active, look.primal))

@@ -1,13 +1,36 @@
 """Parameters of the wrong type are refused by name, for every learner alike."""
 
+import difflib
 import inspect
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from linsep.errors import ParameterError
+from linsep.errors import ParameterError, UnknownParameterError
+
+
+class NamedParameters:
+    """Refuses keywords that no parameter is called by in words, before `__init__` would."""
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        check_names(cls, named)
+        return super().__new__(cls)
+
+
+def check_names(kind: type, named: Iterable[str]) -> None:
+    """Refuse names that are not among the parameters of a learner."""
+    parameters = inspect.signature(kind).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return
+    for name in named:
+        if name not in parameters:
+            close = difflib.get_close_matches(name, parameters, 1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            raise UnknownParameterError(
+                f"{kind.__name__} has no parameter {name}; {hint}It has {', '.join(parameters)}."
+            )
 
 
 def check_types(learner: Any) -> None:

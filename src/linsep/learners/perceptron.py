@@ -10,6 +10,7 @@ from linsep.data.streams import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import out_of_passes
+from linsep.learners.drop_in import check_perceptron
 from linsep.rows.radius import largest_square
 from linsep.train.ensemble import Ensemble
 from linsep.train.loop import Listener, Pass, Status, run
@@ -70,6 +71,8 @@ class Perceptron(LinearClassifier):
         in a row; of weight 2.5, twice and once with half a step.
     trace, callback, verbose
         Record the run in `trace_`; be told of every pass; show progress.
+    penalty, alpha, l1_ratio, early_stopping, validation_fraction, n_iter_no_change
+        Of scikit-learn, accepted where they say what holds here: no penalty, and no rows held out.
 
     Attributes
     ----------
@@ -125,6 +128,12 @@ class Perceptron(LinearClassifier):
         trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
+        penalty: Any = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
     ) -> None:
         self.rule = rule
         self.step = step
@@ -147,8 +156,15 @@ class Perceptron(LinearClassifier):
         self.trace = trace
         self.callback = callback
         self.verbose = verbose
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
 
     def _check_parameters(self) -> None:
+        check_perceptron(self)
         one_of("rule", self.rule, ("online", "batch", "minibatch"))
         one_of("step", self.step, ("sum", "mean"))
         one_of("keep", self.keep, ("last", "average", "pocket"))

@@ -15,7 +15,8 @@ from linsep.data.streams import Chunks, opened, scores_of
 from linsep.data.study import Coded
 from linsep.errors import DataError, NotConverged
 from linsep.learners.base import one_of, positive
-from linsep.learners.parameters import check_callback, check_types
+from linsep.learners.drop_in import check_regression
+from linsep.learners.parameters import NamedParameters, check_callback, check_types
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.train import journal
@@ -33,7 +34,7 @@ from linsep.train.trace import Trace
 Array = npt.NDArray[Any]
 
 
-class LinearRegression(RegressorMixin, BaseEstimator):
+class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
     """Predict a number as ⟨w, x⟩ + b, with the least mean squared error.
 
     Minimises ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ with weights c (one each when not given).
@@ -66,6 +67,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         As in scikit-learn. Threads never change the result.
     trace, callback, verbose
         Record every pass and its weights in `trace_`; be told of every pass; show progress.
+    copy_X, positive
+        Of scikit-learn: X is never changed, so that either `copy_X` will do; `positive` is False.
 
     Attributes
     ----------
@@ -118,6 +121,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         trace: bool = False,
         callback: Any = None,
         verbose: bool = False,
+        copy_X: bool = True,
+        positive: bool = False,
     ) -> None:
         self.solver = solver
         self.eta0 = eta0
@@ -134,8 +139,11 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         self.trace = trace
         self.callback = callback
         self.verbose = verbose
+        self.copy_X = copy_X
+        self.positive = positive
 
     def _check_parameters(self) -> None:
+        check_regression(self)
         one_of("solver", self.solver, ("exact", "batch", "minibatch", "sgd"))
         one_of("schedule", self.schedule, ("auto", *SCHEDULES))
         one_of("start", self.start, ("zero", "two-point"))
@@ -165,9 +173,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):
         callback : a callable told of every pass, or a list of them; one that returns True
             ends the fit
         verbose : show progress on stderr
-        checkpoint : path of a file that is written every few seconds; if the process dies, the same
-            call goes on from the last pass written down and ends with the same bytes.
-            solver='exact' makes one pass, and begins again.
+        checkpoint : path of a file that is written after the first pass and then every few seconds;
+            if the process dies, the same call goes on from the last pass written down and ends with
+            the same bytes. solver='exact' makes one pass, and begins again.
 
         Returns
         -------

@@ -14,6 +14,7 @@ from linsep.data.arrays import check_rows, check_weights
 from linsep.data.streams import Chunks, opened, scores_of
 from linsep.errors import ParameterError
 from linsep.learners.base import one_of
+from linsep.learners.parameters import NamedParameters
 from linsep.model.forms import Framed, carried
 from linsep.rows.scaling import measure
 
@@ -25,7 +26,7 @@ def _can(name: str) -> Any:
     return available_if(lambda self: hasattr(getattr(self, "learner_", self.learner), name))
 
 
-class Scaled(MetaEstimatorMixin, BaseEstimator):
+class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
     """Let a learner see features of one size, and read its weights in the units of the data.
 
     Large features dominate gradients and corrections. Inside the fit, each becomes (x − c)/s; a

@@ -12,7 +12,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 FIRST_AT_ZERO = ("LinearDiscriminantAnalysis", "LinearSVC", "LogisticRegression")
-"""Learners for which a score of exactly zero means the first of two classes, as in scikit-learn, and
+"""Learners for which a score of exactly zero means the first of two classes, as in scikit-learn and
 as the likeliest class says. For all others it means the second, as in the lectures."""
 
 

@@ -10,6 +10,7 @@ digest; the generation before is kept, in case the newest cannot be read.
 
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable
@@ -62,7 +63,8 @@ class Checkpoint:
     Parameters
     ----------
     path : the file; the one before is kept as `path` + '.previous'
-    every : seconds between two saves; 0 saves after every pass
+    every : seconds between two saves, the first of which is after the first pass; 0 saves after
+        every pass
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = SECONDS) -> None:
@@ -112,7 +114,7 @@ class Keeper:
     ) -> None:
         self.checkpoint, self.learner, self.names = checkpoint, learner, names
         self.key = json.loads(json.dumps(key))
-        self._last = time.monotonic()
+        self._last = -math.inf  # the first pass is written down at once
 
     def check(self) -> None:
         """Refuse a checkpoint of another fit, before any work is done."""

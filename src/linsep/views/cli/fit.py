@@ -127,7 +127,6 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     import warnings
 
     from linsep import _face
-    from linsep.errors import NotConverged
     from linsep.views.sources import Rows, open_source
 
     classes = arguments.split_classes(asked["classes"])
@@ -137,10 +136,12 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     if asked["resume"]:
         settings["checkpoint"] = f"{asked['out']}.checkpoint"
     start = time.perf_counter()
+    if not (isinstance(source, Rows) or asked["scale"] or asked["report"]):
+        _face.stand_alone()
+    learner = _learner(asked)
+    from linsep.errors import NotConverged  # asks whether the learner stands alone
+
     with warnings.catch_warnings(action="ignore", category=NotConverged):
-        if not (isinstance(source, Rows) or asked["scale"] or asked["report"]):
-            _face.stand_alone()
-        learner = _learner(asked)
         _train(learner, source, settings)
     seconds = time.perf_counter() - start
     if asked["resume"]:
