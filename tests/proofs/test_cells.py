@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from linsep.proofs.cells import cheapest_parting
+from linsep.proofs.central import cheapest_central_parting
 from proofs.partings import SETS, all_partings
 
 
@@ -79,3 +80,32 @@ def test_an_early_stop_says_that_not_all_was_seen():
     found = cheapest_parting(points, labels > 0, labels < 0, late=lambda: True)
     assert not found.complete
     assert found.cost == 5
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if len(SETS[name][0]) < 3])
+def test_planes_through_the_origin_part_rows_with_a_constant_as_free_planes_do(name):
+    points = np.array(SETS[name], float)
+    lifted = np.column_stack([points, np.ones(len(points))])
+    for labels in itertools.product([-1, 1], repeat=len(points)):
+        labels = np.array(labels)
+        free = cheapest_parting(points, labels > 0, labels < 0)
+        for scale in (1.0, 1e-160, 1e160):
+            found = cheapest_central_parting(lifted * scale, labels > 0, labels < 0)
+            assert found.complete
+            assert found.cost == free.cost == (found.sides != labels).sum()
+
+
+@pytest.mark.parametrize(("n", "d"), [(6, 1), (8, 2), (8, 3)])
+def test_rows_in_general_position_have_covers_number_of_central_partings(n, d):
+    rows = np.random.default_rng(1).standard_normal((n, d))
+    free = 0
+    for labels in itertools.product([-1, 1], repeat=n):
+        labels = np.array(labels)
+        free += cheapest_central_parting(rows, labels > 0, labels < 0).cost == 0
+    assert free == 2 * sum(comb(n - 1, k) for k in range(d))
+
+
+def test_an_early_stop_of_a_turn_through_the_origin_says_so():
+    rows = np.random.default_rng(0).standard_normal((10, 3))
+    labels = np.where(np.arange(10) % 2, 1, -1)
+    assert not cheapest_central_parting(rows, labels > 0, labels < 0, late=lambda: True).complete

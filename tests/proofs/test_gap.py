@@ -1,5 +1,7 @@
 """The dual never passes the optimum, and the gap never understates what is left to gain."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,7 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
+import linsep
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.duality import (
@@ -237,3 +240,24 @@ def test_models_that_cannot_be_measured_are_refused():
     model.C = np.inf
     with pytest.raises(ParameterError, match="finite"):
         gap(model, X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        linsep.LogisticRegression,
+        linsep.LinearSVC,
+        partial(linsep.LinearSVC, multiclass="crammer-singer"),
+    ],
+    ids=["logistic", "hinges", "joint hinge"],
+)
+def test_without_an_intercept_the_optimum_is_that_of_planes_through_the_origin(learner, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = rng.standard_normal((80, 3)) + 2
+    y = (X @ rng.standard_normal((3, n_classes)) + rng.standard_normal((80, n_classes))).argmax(1)
+    through = gap(learner(fit_intercept=False, tol=1e-7).fit(X, y), X, y)
+    free = gap(learner(tol=1e-7).fit(X, y), X, y)
+    assert 0 <= through.relative <= 1e-6
+    assert 0 <= free.relative <= 1e-6
+    assert free.primal < through.dual  # the intercept is worth something on these rows

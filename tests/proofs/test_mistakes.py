@@ -15,6 +15,7 @@ from linsep.proofs.descent import few_mistakes
 from linsep.proofs.hitting import packing_bound, propose, prove_none_below
 from linsep.proofs.mistakes import fewest_mistakes
 from proofs.partings import SETS, all_partings
+from proofs.rational_lp import kind
 
 
 def mistaken_rows(X, y, weights, bias):
@@ -163,3 +164,64 @@ def test_the_search_for_few_mistakes_counts_what_it_returns(seed):
     w, b, cost = few_mistakes(X, y, np.ones(200), lambda: False, rounds=5, kicks=1)
     assert cost == np.sum(y * (X @ w + b) <= 0)
     assert cost <= np.sum(y * X[:, 0] <= 0)
+
+
+def fewest_by_brute_force(X, y):
+    """The fewest rows to leave out before a plane through the origin separates the rest."""
+    Z = (X * y[:, None]).astype(int).tolist()
+    for size in range(len(Z) + 1):
+        for out in itertools.combinations(range(len(Z)), size):
+            rest = [z for i, z in enumerate(Z) if i not in out]
+            if not rest or kind(rest) == "separable":
+                return size
+    raise AssertionError("no rows are always separable")
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_through_the_origin_the_count_is_that_of_brute_force(seed, layout):
+    """Zero rows, opposite rows, rows of one ray; one to five columns."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 8)), 1 + seed % 5
+    X, y = rng.integers(-2, 3, (n, d)).astype(float), rng.choice([-1, 1], n)
+    y[:2] = 1, -1
+    wanted = fewest_by_brute_force(X, y)
+    scale = float(rng.choice([1.0, 0.1, 1e-300, 1e150]))
+    found = fewest_mistakes(layout(X * scale), y, fit_intercept=False)
+    assert found.mistakes == found.lower_bound == wanted
+    assert found.bias == 0
+    assert found.rows.tolist() == mistaken_rows(X * scale, y, found.weights, 0.0)
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_a_constant_column_makes_up_for_the_intercept(d):
+    X, y = toys.overlapping(n=40, d=d, distance=2.0, seed=d)
+    X = X.round(1)
+    free = fewest_mistakes(X, y)
+    through = fewest_mistakes(np.column_stack([X, np.ones(40)]), y, fit_intercept=False)
+    assert free.optimal
+    assert through.optimal
+    assert through.mistakes == free.mistakes
+
+
+def test_rows_on_which_planes_differ_by_their_intercept():
+    X, y = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]]), [0, 1, 1]
+    assert fewest_mistakes(X, y).mistakes == 0
+    found = fewest_mistakes(X, y, fit_intercept=False)
+    assert (found.mistakes, found.optimal, found.fit_intercept) == (1, True, False)
+    assert "no separator through the origin makes fewer" in found.verdict
+    zeros = fewest_mistakes(np.zeros((3, 2)), y, fit_intercept=False)
+    assert (zeros.mistakes, zeros.lower_bound) == (3, 3)
+
+
+def test_planted_mistakes_through_the_origin_in_six_dimensions_are_proved():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 6))
+    w = rng.standard_normal(6)
+    y = np.sign(X @ w).astype(int)
+    X += 0.1 * y[:, None] * w
+    y[[5, 17, 41]] *= -1
+    found = fewest_mistakes(X, y, time_limit=30, fit_intercept=False)
+    assert found.optimal
+    assert found.mistakes <= 3
+    assert found.rows.tolist() == mistaken_rows(X, y, found.weights, 0.0)

@@ -57,7 +57,7 @@ def cheapest_parting(
     if d == 1:
         cost, sides = part_line(points[:, 0], plus, minus)
         return Parting(cost, sides, True) if cost < best.cost else best
-    numbers, grid = _whole_points(points)
+    numbers, grid = whole_points(points)
     visit = _about_points if d == 2 else _about_lines
     return visit(grid, numbers, plus, minus, best, late)
 
@@ -77,7 +77,7 @@ def part_line(positions: Array, plus: Array, minus: Array) -> tuple[int, Array]:
     return int(falling[down]), sides
 
 
-def _whole_points(points: Array) -> tuple[list[list[int]], Array]:
+def whole_points(points: Array) -> tuple[list[list[int]], Array]:
     """The points as whole numbers, and as floats: those same numbers where floats hold them."""
     flat, _ = whole(points.ravel())
     d = points.shape[1]
@@ -172,7 +172,7 @@ def _seen_along(grid: Array, i: int, second: Array, sharp: bool) -> tuple[Array,
     with np.errstate(over="ignore", invalid="ignore"):
         U = grid - grid[i]
         axis = U[second]
-        c = _leading(axis)
+        c = leading(axis)
         places = np.arange(len(second))
         rest = np.array([[1, 2], [0, 2], [0, 1]])[c]
         one = U[:, rest].transpose(1, 0, 2) * axis[places, c][:, None, None]
@@ -181,7 +181,7 @@ def _seen_along(grid: Array, i: int, second: Array, sharp: bool) -> tuple[Array,
         return one - two, np.zeros_like(E) if sharp else E
 
 
-def _leading(axis: Array) -> Array:
+def leading(axis: Array) -> Array:
     return np.asarray(np.argmax(np.abs(axis), axis=-1))
 
 
@@ -199,7 +199,7 @@ def _about_line(
     """Turn a plane about the line through points i and k; None if the line has been seen before."""
     n = len(grid)
     with np.errstate(over="ignore", invalid="ignore"):
-        c = int(_leading(grid[k] - grid[i]))
+        c = int(leading(grid[k] - grid[i]))
     o, p = (j for j in range(3) if j != c)
     a = [u - v for u, v in zip(numbers[k], numbers[i], strict=True)]
 

@@ -26,6 +26,7 @@ def few_mistakes(
     rounds: int = 30,
     kicks: int = 10,
     start: tuple[Array, float] | None = None,
+    fit_intercept: bool = True,
 ) -> tuple[Array, float, float]:
     """Weights, bias and (in floating point) the weighted count of mistakes of the best found.
 
@@ -41,6 +42,8 @@ def few_mistakes(
         Random pushes away from the best so far, each followed by a descent.
     start : (weights, bias), optional
         A further separator to start from.
+    fit_intercept : bool
+        False: the bias stays 0.
 
     Examples
     --------
@@ -49,11 +52,13 @@ def few_mistakes(
     >>> few_mistakes(X, y, np.ones(4), lambda: False)[2]
     1.0
     """
-    Z, spread, centre = _scaled(X)
+    Z, spread, centre = _scaled(X, fit_intercept)
+    d = X.shape[1]
     rng = np.random.default_rng(0)
-    starts = [np.append(np.zeros(X.shape[1]), 1.0), np.append(np.zeros(X.shape[1]), -1.0)]
+    starts = [np.append(np.zeros(d), 1.0), np.append(np.zeros(d), -1.0)]
     if start is not None:
         starts.append(np.append(start[0] * spread, start[1] + float(np.dot(start[0], centre))))
+    starts = [v[: Z.shape[1]] for v in starts]
     starts += _smooth(Z, signs, weight, late)
     best = min(starts, key=lambda v: _cost(Z, signs, weight, v))
     best = _descend(Z, signs, weight, best, rng, late, rounds)
@@ -64,24 +69,30 @@ def few_mistakes(
         other = _descend(Z, signs, weight, best + push, rng, late, rounds)
         if _cost(Z, signs, weight, other) <= _cost(Z, signs, weight, best):
             best = other
-    w = best[:-1] / spread
-    return w, float(best[-1] - np.dot(w, centre)), _cost(Z, signs, weight, best)
+    w = best[:d] / spread
+    bias = float(best[d] - np.dot(w, centre)) if fit_intercept else 0.0
+    return w, bias, _cost(Z, signs, weight, best)
 
 
-def _scaled(X: Any) -> tuple[Any, Array, Array]:
-    """Columns of unit spread, and a last column of ones; dense columns centred."""
+def _scaled(X: Any, fit_intercept: bool) -> tuple[Any, Array, Array]:
+    """Columns of unit spread, and a last column of ones; dense columns centred.
+
+    Without an intercept there is no last column, and nothing is centred.
+    """
     if sp.issparse(X):
         spread = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
         centre = np.zeros(X.shape[1])
         spread[~((spread > 0) & np.isfinite(spread))] = 1
-        ones = sp.csr_array(np.ones((X.shape[0], 1)))
+        ones = sp.csr_array(np.ones((X.shape[0], 1 if fit_intercept else 0)))
         return sp.csr_array(sp.hstack([X.astype(float) * (1 / spread), ones])), spread, centre
     X = X.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        centre, spread = X.mean(axis=0), X.std(axis=0)
+        centre = X.mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
+        spread = np.sqrt(np.mean((X - centre) ** 2, axis=0))
     bad = ~((spread > 0) & np.isfinite(spread) & np.isfinite(centre))
     centre[bad], spread[bad] = 0, np.maximum(np.abs(X[:, bad]).max(axis=0, initial=0), 1e-300)
-    return np.column_stack([(X - centre) / spread, np.ones(len(X))]), spread, centre
+    Z = (X - centre) / spread
+    return np.column_stack([Z, np.ones(len(X))]) if fit_intercept else Z, spread, centre
 
 
 def _cost(Z: Any, signs: Array, weight: Array, v: Array) -> float:

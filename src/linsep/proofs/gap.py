@@ -157,12 +157,14 @@ def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> tuple[float
     if joint and len(model.coef_) > 1:
         W, biases = np.asarray(model.coef_), np.asarray(model.intercept_, np.float64)
         return joint_hinge(X, codes, W, biases, C, model.fit_intercept, _hint(model, rows))
+    hint = _hint(model, rows)
     if joint:  # ¼‖w‖² + Σ Cᵢ φ is half of ½‖w‖² + Σ 2Cᵢ φ
+        signs = 2 * codes - 1
+        alpha = None if hint is None else np.maximum(0.0, hint[:, 0] * signs)
         w, b = _plane(model, 0)
-        bounds = two_class(HINGE, X, 2 * codes - 1, w, b, 2 * C, model.fit_intercept)
+        bounds = two_class(HINGE, X, signs, w, b, 2 * C, model.fit_intercept, alpha)
         return 0.5 * bounds[0], 0.5 * bounds[1]
     loss = HINGE if model.loss == "hinge" else SQUARED_HINGE
-    hint = _hint(model, rows)
     primal = dual = 0.0
     for k in range(len(model.coef_)):
         signs = np.where(codes == (1 if len(model.coef_) == 1 else k), 1, -1)

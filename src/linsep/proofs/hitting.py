@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 Witness = frozenset[int]
 
 
-def quick_witness(points: Array, labels: Array) -> Array | None:
+def quick_witness(points: Array, labels: Array, fit_intercept: bool = True) -> Array | None:
     """Rows with an exact positive combination to zero, from one linear program; None if it fails.
 
     Examples
@@ -33,7 +33,8 @@ def quick_witness(points: Array, labels: Array) -> Array | None:
     >>> quick_witness(square, np.array([-1, 1, 1, -1, -1])).tolist()
     [0, 1, 2, 3]
     """
-    Z = np.column_stack([points, np.ones(len(points))]) * labels[:, None]
+    constant = np.full(len(points), 1.0 if fit_intercept else 0.0)
+    Z = np.column_stack([points, constant]) * labels[:, None]
     largest = np.abs(Z).max(axis=0)
     A = np.vstack([(Z / np.where(largest > 0, largest, 1)).T, np.ones(len(Z))])
     # Gordan: λ ≥ 0, Σ λ = 1, Σ λᵢzᵢ = 0; uneven prices lead to a corner, which has few rows

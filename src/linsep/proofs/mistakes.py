@@ -19,6 +19,7 @@ from linsep.data.arrays import check_rows
 from linsep.data.labels import encode
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.cells import cheapest_parting
+from linsep.proofs.central import cheapest_central_parting
 from linsep.proofs.descent import few_mistakes
 from linsep.proofs.hitting import (
     Witness,
@@ -27,11 +28,13 @@ from linsep.proofs.hitting import (
     prove_none_below,
     quick_witness,
 )
+from linsep.proofs.points import distinct_points, telling_columns
 from linsep.proofs.scores import sides
 
 Array = npt.NDArray[Any]
 
-_MOST_POINTS = {1: 10**8, 2: 20_000, 3: 800}
+_MOST_POINTS = {1: 10**8, 2: 20_000, 3: 800}  # by dimension: points that are enumerated
+_MOST_ROWS = {1: 10**8, 2: 10**6, 3: 20_000}  # the same for planes through the origin
 _WINDOW = 1000
 
 
@@ -52,6 +55,8 @@ class FewestMistakes:
         Which rows are mistaken.
     verdict : str
         The same in one sentence.
+    fit_intercept : bool
+        False: this is about planes through the origin, and the bias is 0.
     """
 
     mistakes: int
@@ -61,12 +66,15 @@ class FewestMistakes:
     bias: float
     rows: npt.NDArray[np.intp]
     verdict: str
+    fit_intercept: bool = True
 
     def __str__(self) -> str:
         return self.verdict
 
 
-def fewest_mistakes(X: Any, y: Any, time_limit: float = 60) -> FewestMistakes:
+def fewest_mistakes(
+    X: Any, y: Any, time_limit: float = 60, *, fit_intercept: bool = True
+) -> FewestMistakes:
     """Find a separator with as few mistakes as possible, and prove how few are possible.
 
     A row on the plane is a mistake: yᵢ(⟨w, xᵢ⟩ + b) ≤ 0. The rows are taken as the exact numbers
@@ -79,6 +87,9 @@ def fewest_mistakes(X: Any, y: Any, time_limit: float = 60) -> FewestMistakes:
         Two classes; dense or sparse.
     time_limit : float
         Seconds; a step that has begun is finished, so expect a little more.
+    fit_intercept : bool
+        False: planes through the origin only, as learners with `fit_intercept=False` fit them. A
+        row of zeros is then a mistake of every plane.
 
     Returns
     -------
@@ -98,6 +109,8 @@ def fewest_mistakes(X: Any, y: Any, time_limit: float = 60) -> FewestMistakes:
     (1, True, 1)
     >>> print(found)
     1 mistake in 4 rows, and no separator makes fewer.
+    >>> print(fewest_mistakes([[1.0], [2.0], [-1.0]], [0, 1, 0], fit_intercept=False))
+    1 mistake in 3 rows, and no separator through the origin makes fewer.
     """
     if not time_limit > 0:
         raise ParameterError(f"time_limit is {time_limit!r}; a number of seconds was wanted.")
@@ -108,7 +121,8 @@ def fewest_mistakes(X: Any, y: Any, time_limit: float = 60) -> FewestMistakes:
             f"y has {len(classes)} classes, {classes.tolist()[:5]!r}; fewest_mistakes wants two. "
             "Pass one class against the rest, such as y == y[0]."
         )
-    search = _Search(X, 2 * codes.astype(np.int64) - 1, time.monotonic() + time_limit)
+    signs = 2 * codes.astype(np.int64) - 1
+    search = _Search(X, signs, time.monotonic() + time_limit, bool(fit_intercept))
     search.run()
     return search.answer()
 
@@ -124,6 +138,7 @@ class _Search:
     X: Any
     signs: Array
     deadline: float
+    fit_intercept: bool = True
     mistakes: int = -1
     weights: Array = field(default_factory=lambda: np.empty(0))
     bias: float = 0.0
@@ -131,12 +146,15 @@ class _Search:
     lower: int = 0
 
     def run(self) -> None:
-        self._one_side()
-        places, net, self.base = _points(self.X, self.signs)
+        if self.fit_intercept:
+            self._one_side()
+        else:
+            self._through_origin()
+        places, net, self.base = distinct_points(self.X, self.signs, self.fit_intercept)
         self.lower = self.base
         self.points, self.labels = self.X[places], np.sign(net)
         self.cost = np.abs(net)
-        if self.done() or len(np.unique(self.labels)) < 2 or self._enumerate():
+        if self.done() or not self._askable(self.labels) or self._enumerate():
             return
         if len(places) <= 20 * _WINDOW:
             found = self._ask(np.arange(len(places)))
@@ -154,14 +172,22 @@ class _Search:
         count = (
             f"{self.mistakes} mistake{'' if self.mistakes == 1 else 's'} in {len(self.signs)} rows"
         )
+        where = "" if self.fit_intercept else " through the origin"
         if self.mistakes == 0:
             verdict = f"{count}: these weights separate the classes."
         elif optimal:
-            verdict = f"{count}, and no separator makes fewer."
+            verdict = f"{count}, and no separator{where} makes fewer."
         else:
-            verdict = f"{count}; every separator makes at least {self.lower}."
+            verdict = f"{count}; every separator{where} makes at least {self.lower}."
         return FewestMistakes(
-            self.mistakes, self.lower, optimal, self.weights, self.bias, self.rows, verdict
+            self.mistakes,
+            self.lower,
+            optimal,
+            self.weights,
+            self.bias,
+            self.rows,
+            verdict,
+            self.fit_intercept,
         )
 
     def done(self) -> bool:
@@ -178,16 +204,31 @@ class _Search:
 
     def offer(self, weights: Any, bias: float) -> None:
         """Keep a separator if, counted exactly, it is better."""
-        w, b = np.asarray(weights, np.float64), float(bias)
+        w, b = np.asarray(weights, np.float64), float(bias) if self.fit_intercept else 0.0
         if not (np.isfinite(w).all() and np.isfinite(b)):
             return
         where = sides(self.X, w, b)
         self._keep(w, b, where)
         if not where.all() and where.any():
             # rows on the plane are mistakes whatever their label: move it, but past no other row
+            if not self.fit_intercept:
+                self._tilt(w, where)
+                return
             nudge = float(np.abs(self.X @ w + b)[where != 0].min()) / 2
             for moved in (b + nudge, b - nudge):
                 self._keep(w, moved, sides(self.X, w, moved))
+
+    def _tilt(self, w: Array, where: Array) -> None:
+        """A plane through the origin turned towards the rows on it, but past no other row."""
+        on = where == 0
+        toward = np.asarray(self.signs[on] @ self.X[on].astype(np.float64)).ravel()
+        moves = np.abs(self.X @ toward)
+        reach = np.abs(self.X @ w)
+        moving = ~on & (moves > 0) & np.isfinite(moves)
+        step = float((reach[moving] / moves[moving]).min()) / 2 if moving.any() else 1.0
+        tilted = w + step * toward
+        if np.isfinite(tilted).all():
+            self._keep(tilted, 0.0, sides(self.X, tilted, 0.0))
 
     def _keep(self, w: Array, b: float, where: Array) -> None:
         wrong = np.flatnonzero(where * self.signs <= 0)
@@ -203,21 +244,39 @@ class _Search:
         for b in (1.0, -1.0):
             self.offer(w, b * max(1.0, 2 * largest * w[0]))
 
+    def _through_origin(self) -> None:
+        """Planes to begin with: along the sum of all rows by label, and any other."""
+        sizes = abs(self.X).max(axis=0)
+        sizes = sizes.toarray().ravel() if sp.issparse(sizes) else sizes
+        scale = np.ldexp(1.0, -np.clip(np.frexp(sizes.astype(np.float64))[1], -1000, 1000))
+        total = np.asarray(self.signs @ (self.X @ sp.diags_array(scale))).ravel()
+        for w in (total * scale, np.random.default_rng(0).standard_normal(len(scale)) * scale):
+            self.offer(w, 0.0)
+            self.offer(-w, 0.0)
+
+    def _askable(self, labels: Array) -> bool:
+        """Whether a separator of points with these labels is in question."""
+        return len(np.unique(labels)) == 2 if self.fit_intercept else len(labels) > 0
+
     def _ask(self, places: Array, labels: Array | None = None) -> Any:
         """What is known of the separability of some points; a separator is offered."""
         from linsep.proofs.separability import separability
 
-        labels = self.labels if labels is None else labels
+        labels = (self.labels if labels is None else labels)[places]
+        points = self.points[places]
+        if len(np.unique(labels)) == 1:  # through the origin: a row is its opposite, other label
+            points, labels = _halved(points, labels)
         left = max(0.1, self.deadline - time.monotonic())
-        found = separability(self.points[places], labels[places], time_limit=left)
+        found = separability(points, labels, fit_intercept=self.fit_intercept, time_limit=left)
         if found.separable:
             self.offer(found.weights, found.bias)
         return found
 
     def _enumerate(self) -> bool:
         """All partings, in three dimensions at most; whether that settled the matter."""
-        columns = _varying(self.points)
-        if len(columns) > 3 or self.points.shape[0] > _MOST_POINTS[len(columns)]:
+        columns = telling_columns(self.points, self.fit_intercept)
+        most = _MOST_POINTS if self.fit_intercept else _MOST_ROWS
+        if len(columns) > 3 or self.points.shape[0] > most[len(columns)]:
             return False
         part = self.points[:, columns]
         part = part.toarray() if sp.issparse(part) else part
@@ -225,8 +284,9 @@ class _Search:
             np.where(self.labels > 0, self.cost, 0),
             np.where(self.labels < 0, self.cost, 0),
         )
-        found = cheapest_parting(part.astype(np.float64), plus, minus, self.until(0.8))
-        if len(np.unique(found.sides)) == 2 and self.base + found.cost < self.mistakes:
+        enumerate_ = cheapest_parting if self.fit_intercept else cheapest_central_parting
+        found = enumerate_(part.astype(np.float64), plus, minus, self.until(0.8))
+        if self._askable(found.sides) and self.base + found.cost < self.mistakes:
             self._ask(np.arange(len(part)), found.sides)
         if found.complete:
             self.lower = self.base + found.cost
@@ -234,7 +294,14 @@ class _Search:
 
     def _descend(self) -> None:
         start, cost = (self.weights, self.bias), self.cost.astype(float)
-        w, b, _ = few_mistakes(self.points, self.labels, cost, self.until(0.25), start=start)
+        w, b, _ = few_mistakes(
+            self.points,
+            self.labels,
+            cost,
+            self.until(0.25),
+            start=start,
+            fit_intercept=self.fit_intercept,
+        )
         self.offer(w, b)
 
     def _hit(self) -> None:
@@ -264,7 +331,7 @@ class _Search:
     def _harvest(self, pool: Array) -> list[Witness]:
         """Disjoint witnesses among some points, until the points left are separable."""
         found: list[Witness] = []
-        while len(pool) and not self.late() and len(np.unique(self.labels[pool])) == 2:
+        while len(pool) and not self.late() and self._askable(self.labels[pool]):
             rows = self._witness(pool)
             if rows is None:
                 break
@@ -276,13 +343,11 @@ class _Search:
         """Some of these points that no separator gets right, or None where none are known."""
         points, labels = self.points[pool], self.labels[pool]
         if not sp.issparse(points) and points.shape[1] <= 100:
-            rows = quick_witness(points.astype(np.float64), labels)
+            rows = quick_witness(points.astype(np.float64), labels, self.fit_intercept)
             if rows is not None:
                 return rows
         asked = self._ask(pool)
-        if asked.separable is not False or not asked.verify(points, labels):
-            return None
-        return np.asarray(asked.rows)
+        return np.asarray(asked.rows) if asked.separable is False else None
 
     def _harvest_windows(self) -> None:
         """Disjoint witnesses, from the points nearest to the plane outwards: each is a mistake."""
@@ -297,40 +362,14 @@ class _Search:
             self.lower = max(self.lower, total)
 
 
-def _points(X: Any, signs: Array) -> tuple[Array, Array, int]:
-    """The first row of every distinct point, its net label Σ yᵢ, and the losses nobody avoids."""
-    codes: dict[bytes, int] = {}
-    places: list[int] = []
-    which = np.empty(X.shape[0], np.int64)
-    for i, key in enumerate(_keys(X)):
-        code = codes.setdefault(key, len(codes))
-        if code == len(places):
-            places.append(i)
-        which[i] = code
-    positive = np.bincount(which, signs > 0, len(places)).astype(np.int64)
-    negative = np.bincount(which, signs < 0, len(places)).astype(np.int64)
-    kept = positive != negative
-    base = int(np.minimum(positive, negative).sum())
-    return np.array(places)[kept], (positive - negative)[kept], base
+def _halved(points: Any, labels: Array) -> tuple[Any, Array]:
+    """The same question about planes through the origin, asked with two labels.
 
-
-def _keys(X: Any) -> Any:
-    if sp.issparse(X):
-        for i in range(X.shape[0]):
-            part = slice(X.indptr[i], X.indptr[i + 1])
-            stored = X.data[part] != 0  # an explicit zero is a zero
-            yield X.indices[part][stored].tobytes() + X.data[part][stored].tobytes()
-    else:
-        for row in X:
-            yield (row + 0.0).tobytes()  # -0.0 is 0.0
-
-
-def _varying(points: Any) -> Array:
-    """The columns that differ from a constant and from each other."""
+    ⟨w, x⟩ > 0 for a row of label +1 is ⟨w, -x⟩ < 0 for its opposite of label -1.
+    """
+    turned = np.where(np.arange(len(labels)) % 2, -1, 1)
+    if len(labels) == 1:  # one row: a copy of it has the other label
+        points, turned, labels = points[[0, 0]], np.array([1, -1]), labels[[0, 0]]
     if sp.issparse(points):
-        points = points.toarray() if points.shape[1] <= 3 else None
-    if points is None or points.shape[1] > 50:
-        return np.arange(4)
-    varies = np.flatnonzero((points != points[0]).any(axis=0))
-    _, first = np.unique(points[:, varies], axis=1, return_index=True)
-    return np.sort(varies[first])
+        return sp.csr_array(sp.diags_array(turned) @ points), labels * turned
+    return points * turned[:, None].astype(points.dtype), labels * turned
