@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.files import load
+from linsep.data.sources.whole import load
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -3,7 +3,7 @@
 import errno
 import os
 
-from linsep.data import atomic
+from linsep.data.files import atomic
 
 
 class Failing(atomic.Disk):

@@ -19,7 +19,7 @@ import linsep
 from linsep._compile import by_type, fetch, kernel, upper_half, weighted_sum
 from linsep._compile.core import Kernel
 from linsep.rows.rows import as_rows, dot
-from linsep.train.rules import Rosenblatt, wrong
+from linsep.train.online.rules import Rosenblatt, wrong
 
 SOURCES = Path(linsep.__file__).parent
 WHERE = "from linsep._compile import CACHE; print(CACHE)"
@@ -90,7 +90,7 @@ def test_a_cold_start_says_one_line_and_a_warm_one_none(tmp_path):
     cold = python(FIT, LINSEP_CACHE=tmp_path)
     assert cold.stdout == "separated\n"
     assert cold.stderr == "linsep: compiling kernels, once (kept for next time)\n"
-    assert list(tmp_path.rglob("compiled/linsep.train.online.*"))
+    assert list(tmp_path.rglob("compiled/linsep.train.online.kernels.*"))
     warm = python(FIT, LINSEP_CACHE=tmp_path)
     assert warm.stdout == "separated\n"
     assert warm.stderr == ""
@@ -100,7 +100,7 @@ SLOWLY = """
 import sys, time
 import numpy as np
 from linsep import _kernel_cache
-from linsep.data.arrays import sum_of_squares
+from linsep.data.check.arrays import sum_of_squares
 load = _kernel_cache.load
 def after_a_while(path):
     content = load(path)
@@ -153,7 +153,7 @@ def test_the_folder_is_the_one_asked_for(tmp_path):
     assert len({path.name for path in found}) == 1  # the digest of the same sources
 
 
-@pytest.mark.parametrize("edited", ["train/rules.py", "rows/rows.py", "_compile/core.py"])
+@pytest.mark.parametrize("edited", ["train/online/rules.py", "rows/rows.py", "_compile/core.py"])
 def test_editing_a_source_moves_the_cache_so_that_no_old_code_can_run(tmp_path, edited):
     copy = tmp_path / "linsep"
     shutil.copytree(SOURCES, copy, ignore=shutil.ignore_patterns("__pycache__"))

@@ -74,7 +74,7 @@ def imported_by(statement):
         "import linsep; linsep.Status; linsep.errors; linsep.data",
         "import linsep.model.linear",
         "import linsep; linsep.load; linsep.save",
-        "import linsep.train.trace",
+        "import linsep.train.run.trace",
     ],
 )
 def test_importing_the_package_brings_in_neither_compiler_nor_scikit_learn(statement):

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from disks import Failing
-from linsep.data import atomic
+from linsep.data.files import atomic
 from linsep.errors import StorageError
 
 OPERATIONS = ["create", "write", "flush", "close", "rename", "flush_folder"]

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linsep import read
-from linsep.data import columnar
-from linsep.data.encoding import Texts
-from linsep.data.layout import MISSING_TEXTS
+from linsep.data.table import parquet as columnar
+from linsep.data.table.dialect import MISSING_TEXTS
+from linsep.data.table.encoding import Texts
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import feather, parquet  # noqa: E402

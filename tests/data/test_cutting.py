@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linsep.data.cutting import in_blocks
+from linsep.data.sources.cutting import in_blocks
 
 LENGTHS = st.lists(st.integers(1, 12), max_size=12)
 

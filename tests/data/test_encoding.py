@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from linsep.data.encoding import Column, Encoding, Texts, bin_of
-from linsep.data.target import Target, find_target
+from linsep.data.table.encoding import Column, Encoding, Texts, bin_of
+from linsep.data.table.target import Target, find_target
 from linsep.errors import DataError, ParameterError
 
 COLUMNS = [

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 import linsep
-from linsep.data.delimited import _Reader
-from linsep.data.encoding import Texts
-from linsep.data.files import load
-from linsep.data.idx import read_idx
-from linsep.data.layout import sniff
+from linsep.data.files.idx import read_idx
+from linsep.data.sources.whole import load
+from linsep.data.table.delimited import _Reader
+from linsep.data.table.dialect import sniff
+from linsep.data.table.encoding import Texts
 from linsep.errors import DataError, ParameterError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from linsep import _machine
-from linsep.data import svmlight
+from linsep.data.svmlight import parser as svmlight
 
 LINES = b"1 2:0.5 7:1e-3 9:123456789.123456789\n-1 1:3 # said\n\n+1 12345678:1 123456789:2\n"
 ALONE = """
 import sys
-from linsep.data import svmlight
+from linsep.data.svmlight import parser as svmlight
 print(svmlight.parse_piece(sys.stdin.buffer.read()))
 print("numba" in sys.modules)
 """
@@ -32,7 +32,7 @@ def test_the_parser_is_compiled_once_and_then_needs_no_compiler(tmp_path):
     first, second = alone(tmp_path), alone(tmp_path)
     assert first == (str(svmlight.parse_piece(LINES)), True)
     assert second == (first[0], False)
-    (kept,) = (tmp_path / "linsep").glob("*/code/linsep.data.svmlight_lines.parse-*")
+    (kept,) = (tmp_path / "linsep").glob("*/code/linsep.data.svmlight.lines.parse-*")
     whole = kept.read_bytes()
     kept.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert alone(tmp_path) == (first[0], True)  # torn or rotten: not run, made again
@@ -45,7 +45,7 @@ def test_where_nothing_can_be_kept_the_parser_works_all_the_same(tmp_path):
 
 
 def test_the_kernel_gives_the_same_as_plain_python():
-    from linsep.data.svmlight_lines import parse
+    from linsep.data.svmlight.lines import parse
 
     def run(function):
         room = svmlight._Room(256)
@@ -149,7 +149,7 @@ def test_the_compiler_and_values_give_types_the_same_names():
 
     from linsep._compile.type_names import kind
     from linsep.rows.rows import as_rows
-    from linsep.train.rules import Rosenblatt
+    from linsep.train.online.rules import Rosenblatt
 
     still = np.arange(3)
     still.flags.writeable = False

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.data import delimited
+from linsep.data.table import delimited
 from linsep.errors import DataError, ParameterError
 
 pa = pytest.importorskip("pyarrow")
@@ -286,7 +286,7 @@ def test_texts_as_labels_of_arrays(tmp_path):
 
 
 def test_disk_full_while_rows_are_copied_is_named_and_leaves_nothing(tmp_path, monkeypatch):
-    from linsep.data import store
+    from linsep.data.blocks import store
     from linsep.errors import StorageError
 
     def full(self, values):

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from linsep.data.chunks import read_in_order
 from linsep.errors import DataError
+from linsep.parallel import read_in_order
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])

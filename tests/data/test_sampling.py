@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linsep.data.sampling import sample_by_class
+from linsep.data.blocks.sampling import sample_by_class
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=200), st.integers(1, 60))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 import linsep
-from linsep.data import svmlight
-from linsep.data.decimals import HARD, OK, decimal
+from linsep.data.svmlight import parser as svmlight
+from linsep.data.svmlight.decimals import HARD, OK, decimal
 from linsep.errors import DataError
 
 numbers = st.one_of(

@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import linsep
 from linsep import LinearSVC
 from linsep.model.chances import calibrated_chances
-from linsep.rows.prints import prints
-from linsep.train.platt import fit_sigmoid, folds
+from linsep.rows.row_hash import prints
+from linsep.train.closed.platt import fit_sigmoid, folds
 
 
 @parametrize_with_checks([LinearSVC(probability=True)])

@@ -16,7 +16,7 @@ from test_sklearn_contract import learners
 
 import linsep
 from linsep.errors import DataError, LinsepError, NotConverged, ParameterError
-from linsep.train.loop import Status
+from linsep.status import Status
 
 VARIANTS = [
     *(kind() for kind in learners()),

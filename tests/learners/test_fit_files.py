@@ -18,8 +18,9 @@ from linsep import (
     Perceptron,
     VotedPerceptron,
 )
-from linsep.data import delimited, svmlight
-from linsep.data.chunks import BLOCK
+from linsep.data.blocks.blocks import BLOCK
+from linsep.data.svmlight import parser as svmlight
+from linsep.data.table import delimited
 from linsep.errors import DataError, NotConverged, ParameterError
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")

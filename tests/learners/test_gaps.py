@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from linsep import LinearSVC, LogisticRegression, Status, gap, read
 from linsep.errors import NotConverged
 from linsep.learners import logistic, svm
-from linsep.proofs.recount import Question, planes
+from linsep.proofs.gap.certificate import Question, planes
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from linsep import KernelPerceptron, Perceptron, Status
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
 from linsep.rows.kernels import Kernel
-from linsep.train.gram import WINDOW
+from linsep.train.voted.kernel_perceptron import WINDOW
 
 CACHES = [200, 0.1, 0]  # megabytes: the whole Gram matrix, some of its rows, none
 KEEPS = ["last", "average", "pocket"]

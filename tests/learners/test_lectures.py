@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import reference
 from linsep import Perceptron, VotedPerceptron
-from linsep.data.idx import load_idx, read_idx
+from linsep.data.files.idx import load_idx, read_idx
 from linsep.data.toys import three_points, two_groups
 from linsep.errors import NotConverged
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import linsep
 from linsep import Perceptron
-from linsep.data import flow
+from linsep.data.sources import one_pass as flow
 from linsep.errors import DataError
 from linsep.model.store import to_bytes
-from linsep.train.loop import Status
+from linsep.status import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 

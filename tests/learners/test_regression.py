@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from linsep import LinearRegression, Perceptron, Status
 from linsep.data.toys import height_weight
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
-from linsep.train.checkpoint import Checkpoint
+from linsep.train.run.checkpoint import Checkpoint
 
 DESCENTS = ["batch", "minibatch", "sgd"]
 

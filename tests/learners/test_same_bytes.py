@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from plain_runs import answers
 
 from linsep import PassiveAggressive, Perceptron, VotedPerceptron
-from linsep.data import chunks
+from linsep.data.blocks import blocks as chunks
 from linsep.errors import NotConverged
 from linsep.train import problem
 

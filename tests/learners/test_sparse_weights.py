@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import linsep
 from linsep import LogisticRegression, Status
 from linsep.errors import LinsepError, NotConverged, ParameterError
-from linsep.proofs.duality import LOGISTIC, Penalty, many_class, two_class
-from linsep.train.proximal_newton import model, on_faces
+from linsep.proofs.gap.duality import LOGISTIC, Penalty, many_class, two_class
+from linsep.train.convex.steps.proximal_newton import model, on_faces
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_many_sparse_features_are_looked_at_a_few_at_a_time():
 
 
 def test_features_that_are_too_many_for_a_matrix_go_column_by_column(monkeypatch):
-    from linsep.train import proximal_newton
+    from linsep.train.convex.steps import proximal_newton
 
     rng = np.random.default_rng(1)
     X = sp.random_array((300, 60), density=0.2, rng=rng, format="csr")

@@ -11,9 +11,10 @@ import linsep
 from linsep import KernelPerceptron, PassiveAggressive, Perceptron, VotedPerceptron
 from linsep.data.toys import overlapping, separated, three_classes, three_points
 from linsep.errors import NotConverged
-from linsep.train import trace as recording
-from linsep.train.loop import Pass, Status
-from linsep.train.trace import Trace
+from linsep.status import Status
+from linsep.train.run import trace as recording
+from linsep.train.run.loop import Pass
+from linsep.train.run.trace import Trace
 
 HEADER = {"linsep_trace", "learner", "parameters", "classes", "stride", "corrections"}
 UPDATE = {"kind", "n", "epoch", "row", "scores", "step", "w", "b", "plane"}

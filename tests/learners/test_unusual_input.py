@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import PassiveAggressive, Perceptron, VotedPerceptron
-from linsep.data.arrays import check_rows
+from linsep.data.check.arrays import check_rows
 from linsep.data.toys import separated, three_classes
 from linsep.errors import DataError, NotConverged
 from linsep.train.problem import Problem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.data.encoding import Column, Encoding
+from linsep.data.table.encoding import Column, Encoding
 from linsep.errors import ModelFileError, ParameterError
 from linsep.model import export as exporting
 from linsep.model.sql import number

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import linsep
-from linsep.data.encoding import Column, Encoding
-from linsep.data.sample_digest import sample_digest, sample_of
+from linsep.data.check.fingerprint import sample_digest, sample_of
+from linsep.data.table.encoding import Column, Encoding
 from linsep.errors import DataError, ParameterError, StorageError
 from linsep.model.document import LEARNERS
 from linsep.model.store import fingerprint, from_bytes, to_bytes

@@ -6,8 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from linsep.proofs.cells import cheapest_parting
-from linsep.proofs.central import cheapest_central_parting
+from linsep.proofs.mistakes.cells import cheapest_parting
+from linsep.proofs.mistakes.central import cheapest_central_parting
 from proofs.partings import SETS, all_partings
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rational_lp import kind
 
-from linsep.proofs.exact import fewest, kernel_basis, relation, solve, vanishes, whole
-from linsep.proofs.lifting import lift, pivots, prime_below
-from linsep.proofs.nearest import nearest
+from linsep.proofs.exact.dixon import lift, pivots, prime_below
+from linsep.proofs.exact.integers import fewest, kernel_basis, relation, solve, vanishes, whole
+from linsep.proofs.exact.wolfe import nearest
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 small = st.integers(-3, 3)

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 import linsep
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.duality import (
+from linsep.proofs.gap.duality import (
     HINGE,
     LOGISTIC,
     SQUARED_HINGE,
@@ -23,7 +23,7 @@ from linsep.proofs.duality import (
     many_class,
     two_class,
 )
-from linsep.proofs.gap import gap
+from linsep.proofs.gap.duality_gap import gap
 
 PLAIN = {
     HINGE: lambda z: np.maximum(0, 1 - z),

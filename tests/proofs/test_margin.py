@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.margin import margin, mistake_bound
+from linsep.proofs.mistakes.margin import margin, mistake_bound
 
 
 def perceptron_mistakes(X, y, order, constant2=Fraction(1)):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.descent import few_mistakes
-from linsep.proofs.hitting import packing_bound, propose, prove_none_below
-from linsep.proofs.mistakes import fewest_mistakes
+from linsep.proofs.mistakes.fewest import fewest_mistakes
+from linsep.proofs.mistakes.hitting_set import packing_bound, propose, prove_none_below
+from linsep.proofs.mistakes.local_search import few_mistakes
 from proofs.partings import SETS, all_partings
 from proofs.rational_lp import kind
 

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from linsep.data import toys
-from linsep.proofs.penalty import Penalty
-from linsep.proofs.recount import Question, planes
-from linsep.proofs.recount_joint import crammer_singer, softmax
+from linsep.proofs.gap.certificate import Question, planes
+from linsep.proofs.gap.joint_certificate import crammer_singer, softmax
+from linsep.proofs.gap.penalty import Penalty
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linsep.proofs.scores import (
+from linsep.proofs.exact.scores import (
     bracket,
     least,
     least_difference,

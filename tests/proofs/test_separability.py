@@ -14,7 +14,7 @@ from rational_lp import kind, whole_rows
 
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.separability import separability
+from linsep.proofs.separability.linear_separability import separability
 
 
 def small_problem(rng):
@@ -371,7 +371,7 @@ def test_mnist_zeros_and_ones_are_separable(shared_data):
 
 
 def test_phishing_sites_contradict_each_other(shared_data):
-    from linsep.data.files import load
+    from linsep.data.sources.whole import load
 
     X, y = load(shared_data("phishing") / "phishing.gz")
     found = separability(X, y)

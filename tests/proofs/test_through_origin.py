@@ -15,10 +15,10 @@ from rational_lp import kind, whole_rows
 import linsep
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.certificate import Separability
-from linsep.proofs.margin import mistake_bound
-from linsep.proofs.separability import separability
-from linsep.proofs.verify import check
+from linsep.proofs.mistakes.margin import mistake_bound
+from linsep.proofs.separability.certificate import Separability
+from linsep.proofs.separability.linear_separability import separability
+from linsep.proofs.verify.separability import check
 
 
 def through_origin(X, y, **options):
@@ -205,7 +205,7 @@ def test_the_certificate_says_which_planes_it_is_about_also_in_its_file(data):
 
 
 def test_a_file_from_before_the_question_is_about_all_planes():
-    from linsep.proofs.certificate import _digest
+    from linsep.proofs.separability.certificate import _digest
 
     body = json.loads(separability(*SEPARABLE).to_json())
     del body["fit_intercept"], body["digest"]

@@ -11,10 +11,11 @@ import pytest
 import scipy.sparse as sp
 
 from linsep.errors import DataError
-from linsep.proofs import verify, verify_scores
-from linsep.proofs.certificate import Separability
-from linsep.proofs.separability import separability
-from linsep.proofs.verify import check
+from linsep.proofs.separability.certificate import Separability
+from linsep.proofs.separability.linear_separability import separability
+from linsep.proofs.verify import scores as verify_scores
+from linsep.proofs.verify import separability as verify
+from linsep.proofs.verify.separability import check
 
 
 def clouds(n=40, d=3, gap=0.3, seed=0, flipped=0):
@@ -189,8 +190,8 @@ def test_numbers_with_thousands_of_digits_survive_the_file():
 
 @pytest.mark.parametrize("module", [verify, verify_scores])
 def test_the_verifier_imports_no_code_of_the_search(module):
-    allowed = {"linsep.data.arrays", "linsep.data.chunks", "linsep.data.labels"}
-    allowed |= {"linsep.proofs.verify_scores"}
+    allowed = {"linsep.data.check.arrays", "linsep.data.blocks.blocks", "linsep.data.check.labels"}
+    allowed |= {"linsep.proofs.verify.scores"}
     names = set()
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.ImportFrom):

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep import Perceptron
-from linsep.rows import draft as drafts
-from linsep.rows.draft import Draft, NoDraft, draft
+from linsep.rows import int8_screen as drafts
+from linsep.rows.int8_screen import Draft, NoDraft, draft
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 

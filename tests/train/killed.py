@@ -17,9 +17,9 @@ from linsep import (
     Perceptron,
     VotedPerceptron,
 )
-from linsep.data import atomic
+from linsep.data.files import atomic
 from linsep.errors import NotConverged
-from linsep.train.checkpoint import Checkpoint
+from linsep.train.run.checkpoint import Checkpoint
 
 LEARNERS = {
     "online": lambda: Perceptron(keep="average", max_iter=60, n_jobs=1),

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from linsep import PassiveAggressive, Perceptron, Status
 from linsep.rows.rows import as_rows
-from linsep.train import averages
-from linsep.train.ensemble import SMALL
+from linsep.train.online import averaging as averages
+from linsep.train.online.one_vs_rest import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 

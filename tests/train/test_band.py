@@ -4,33 +4,35 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep.train import band, tall
-from linsep.train.blocks import Blocks, Columns, Crew
-from linsep.train.loop import Status
-from linsep.train.sparse_sums import SparseRows
-from linsep.train.tall_sums import SparseTallRows, TallRows
+from linsep.parallel import Pool
+from linsep.status import Status
+from linsep.train.convex.coordinates import Blocks, Columns
+from linsep.train.convex.newton import near_kink as band
+from linsep.train.convex.newton import primal_newton as tall
+from linsep.train.convex.newton.smoothed_hinge import SparseTallRows, TallRows
+from linsep.train.convex.newton.sparse_sums import SparseRows
 
 N, D = 20_000, 3
 U = np.array([2.0, -1.0, 0.5, 0.25])
 
 
-def rows_of(layout, crew):
+def rows_of(layout, pool):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((N, D))
     signs = np.where(X[:, 0] + rng.standard_normal(N) > 0, 1, -1).astype(np.int8)
     c = rng.integers(0, 3, N) / N
     plain = Columns(np.empty(0), np.empty(0))
     if layout == "dense":
-        return TallRows(Blocks(X, plain), signs, c, crew)
-    return SparseTallRows(SparseRows(sp.csr_array(X), plain, signs, c, crew))
+        return TallRows(Blocks(X, plain), signs, c, pool)
+    return SparseTallRows(SparseRows(sp.csr_array(X), plain, signs, c, pool))
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 def test_a_band_has_the_sums_of_all_rows_about_the_point_it_was_taken_at(layout, monkeypatch):
     monkeypatch.setattr(band, "ROOM", 12 * (D + 4) * 4000)
     h = 0.02
-    with Crew(1) as crew:
-        rows = rows_of(layout, crew)
+    with Pool(1) as pool:
+        rows = rows_of(layout, pool)
         near = band.band_of(rows, U, h, rows.at(U, h), D)
         assert len(near.inside.signs) <= 4000
         for u in (U, U + 1e-3, U - [0, 0.01, 0, 0]):
@@ -41,8 +43,8 @@ def test_a_band_has_the_sums_of_all_rows_about_the_point_it_was_taken_at(layout,
 
 def test_a_corner_wider_than_memory_has_no_band(monkeypatch):
     monkeypatch.setattr(band, "ROOM", 12 * (D + 4) * 100)
-    with Crew(1) as crew:
-        rows = rows_of("dense", crew)
+    with Pool(1) as pool:
+        rows = rows_of("dense", pool)
         assert band.band_of(rows, U, 1.0, rows.at(U, 1.0), D) is None
 
 

@@ -14,9 +14,10 @@ import pytest
 import linsep
 from disks import Failing
 from linsep import LinearSVC, LogisticRegression, PassiveAggressive, Perceptron
-from linsep.data import atomic
+from linsep.data.files import atomic
 from linsep.errors import ParameterError, StorageError
-from linsep.train.checkpoint import Checkpoint, freeze, pack, thaw, unpack
+from linsep.train.run.checkpoint import Checkpoint, pack, unpack
+from linsep.train.run.state import freeze, thaw
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 

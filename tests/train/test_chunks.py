@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linsep.data.chunks import in_order, spans, sum_over, threads, tree_sum
+from linsep.data.blocks.blocks import spans
 from linsep.errors import ParameterError
+from linsep.parallel import in_order, sum_over, threads, tree_sum
 
 
 @given(st.integers(0, 500), st.integers(1, 60))

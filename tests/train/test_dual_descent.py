@@ -12,9 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from linsep.errors import OverflowedError, ParameterError
-from linsep.train import dual_descent, working_set
-from linsep.train.dual_descent import one_vs_rest, solve
-from linsep.train.loop import Status
+from linsep.status import Status
+from linsep.train.convex.dual import coordinate_descent as dual_descent
+from linsep.train.convex.dual import working_set
+from linsep.train.convex.dual.coordinate_descent import one_vs_rest, solve
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 

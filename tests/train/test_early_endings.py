@@ -6,10 +6,10 @@ import threading
 import numpy as np
 import pytest
 
-from linsep.train.dual_descent import solve
-from linsep.train.loop import Status
-from linsep.train.multinomial import fit_softmax
-from linsep.train.newton import fit_logistic
+from linsep.status import Status
+from linsep.train.convex.dual.coordinate_descent import solve
+from linsep.train.convex.newton.logistic import fit_logistic
+from linsep.train.convex.newton.softmax import fit_softmax
 
 
 def overlapping(n, d, K, seed):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep import PassiveAggressive, Perceptron
-from linsep.train import weights
+from linsep.train.online import weights
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 

@@ -7,10 +7,11 @@ from sklearn.model_selection import StratifiedKFold
 
 from linsep import LogisticRegression, gap
 from linsep._compile import kernel, weighted_add
-from linsep.train import fold_descent, fold_newton
-from linsep.train.blocks import Crew
-from linsep.train.fold_sample import Rows
-from linsep.train.folds import homes
+from linsep.parallel import Pool
+from linsep.train.convex.path import fold_dual as fold_descent
+from linsep.train.convex.path import fold_newton
+from linsep.train.convex.path.fold_sample import Rows
+from linsep.train.convex.path.folds import homes
 
 CS = np.logspace(-3, 3, 5)
 
@@ -117,8 +118,8 @@ def test_multipliers_held_back_leave_their_part_of_the_gradient():
     rows = Rows(X, signs, folds_of(signs, 2), np.arange(500), np.ones(500))
     rng = np.random.default_rng(0)
     u, t = rng.normal(size=5), 3 * rng.normal(size=5)
-    with Crew(1) as crew:
-        moved = rows.moved(u[None], t[None], np.array([2]), u[None], crew)[0]  # no fold: all rows
+    with Pool(1) as pool:
+        moved = rows.moved(u[None], t[None], np.array([2]), u[None], pool)[0]  # no fold: all rows
     X = np.column_stack([rows.X, np.ones(500)])
     p = 1 / (1 + np.exp(-X @ u))
     move = -p * (1 - p) * (X @ t)

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from linsep.errors import OverflowedError, ParameterError
-from linsep.train import dual_descent, interior
-from linsep.train.loop import Status
+from linsep.status import Status
+from linsep.train.convex.dual import coordinate_descent as dual_descent
+from linsep.train.convex.dual import interior_point as interior
 
 LOSSES = ("hinge", "squared_hinge")
 

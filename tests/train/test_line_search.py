@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from linsep import Perceptron
 from linsep.data.toys import overlapping, three_classes
 from linsep.errors import NotConverged
-from linsep.train.line_search import best_step
+from linsep.train.online.line_search import best_step
 
 
 def criterion(step, z, dz, c, margin):

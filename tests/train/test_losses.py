@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linsep._compile import kernel
-from linsep.train.losses import (
+from linsep.train.convex.losses import (
     Hinge,
     Logistic,
     Perceptron,

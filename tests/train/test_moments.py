@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from linsep.errors import DataError, OverflowedError
-from linsep.train.moments import moments
+from linsep.train.closed.moments import moments
+from linsep.train.closed.tsqr import triangle
+from linsep.train.closed.whitening import factor_of
 from linsep.train.problem import Problem
-from linsep.train.triangle import triangle
-from linsep.train.whitening import factor_of
 
 
 def cloud(n=40, d=3, classes=2, seed=0):

@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from linsep.errors import DataError
-from linsep.proofs.duality import many_class
-from linsep.train import multinomial
-from linsep.train.basis import better_basis
-from linsep.train.blocks import Blocks, Columns, Crew
-from linsep.train.loop import Status
-from linsep.train.multinomial import fit_softmax
-from linsep.train.newton import fit_logistic
-from linsep.train.quasi_newton import Memory, Preconditioner
-from linsep.train.softmax_newton import hessian
-from linsep.train.softmax_problem import Objective
-from linsep.train.softmax_sums import SoftmaxSums
+from linsep.parallel import Pool
+from linsep.proofs.gap.duality import many_class
+from linsep.status import Status
+from linsep.train.convex.basis import better_basis
+from linsep.train.convex.coordinates import Blocks, Columns
+from linsep.train.convex.lbfgs import Memory, Preconditioner
+from linsep.train.convex.newton import softmax as multinomial
+from linsep.train.convex.newton.logistic import fit_logistic
+from linsep.train.convex.newton.softmax import fit_softmax
+from linsep.train.convex.newton.softmax_newton import hessian
+from linsep.train.convex.newton.softmax_problem import Objective
+from linsep.train.convex.newton.softmax_sums import SoftmaxSums
 
 NOTHING = Columns(np.empty(0), np.empty(0))
 
@@ -54,8 +55,8 @@ def test_the_gradient_is_the_derivative_of_the_loss(real, K):
     X = X.astype(real)
     c = np.random.default_rng(1).uniform(0, 2, len(X)) / len(X)
     W, b = np.random.default_rng(2).standard_normal((K, 3)), np.linspace(-0.5, 0.5, K)
-    with Crew(2) as crew:
-        sums = SoftmaxSums(Blocks(X, NOTHING), codes, c, K, crew, real)
+    with Pool(2) as pool:
+        sums = SoftmaxSums(Blocks(X, NOTHING), codes, c, K, pool, real)
         sums.score(W)
         value, in_b, _ = sums.losses(b, True)
         gradient = sums.gradient()
@@ -78,8 +79,8 @@ def test_the_gradient_is_the_derivative_of_the_loss(real, K):
 def test_the_hessian_is_the_derivative_of_the_gradient_where_classes_differ():
     X, codes = overlapping(200, 3, 3, 1)
     W, b = np.random.default_rng(2).standard_normal((3, 3)), np.zeros(3)
-    with Crew(1) as crew:
-        sums = SoftmaxSums(Blocks(X, NOTHING), codes, np.array([1 / 200]), 3, crew, np.float64)
+    with Pool(1) as pool:
+        sums = SoftmaxSums(Blocks(X, NOTHING), codes, np.array([1 / 200]), 3, pool, np.float64)
         full = Objective(sums, np.full(3, 0.1), fit_intercept=False)
         full.value(W, b)
         H = hessian(full, sums.probabilities()).reshape(3, 4, 3, 4)[:, :3, :, :3]
@@ -94,8 +95,8 @@ def test_the_hessian_is_the_derivative_of_the_gradient_where_classes_differ():
 
 def test_the_best_biases_leave_no_class_with_too_much_weight():
     X, codes = overlapping(5000, 4, 5, 3)
-    with Crew(2) as crew:
-        sums = SoftmaxSums(Blocks(X, NOTHING), codes, np.array([1 / 5000]), 5, crew, np.float64)
+    with Pool(2) as pool:
+        sums = SoftmaxSums(Blocks(X, NOTHING), codes, np.array([1 / 5000]), 5, pool, np.float64)
         sums.enough = 1e-13
         sums.score(3 * np.random.default_rng(0).standard_normal((5, 4)))
         _, _, left = sums.best_bias(np.zeros(5), True)
@@ -119,15 +120,15 @@ def test_the_preconditioner_inverts_each_class_block(wanted):
     X, c, ridge = rng.standard_normal((12, 7)), np.full(12, 0.3), np.linspace(0.1, 1, 7)
     P = rng.dirichlet(np.ones(3), 12)
     q = P * (1 - P) * c[:, None]
-    with Crew(1) as crew:
+    with Pool(1) as pool:
         if wanted > 12:  # every row is taken: the blocks are exact
-            inverse = Preconditioner(X, P, c, ridge, wanted, crew, centre=False, shared=False)
+            inverse = Preconditioner(X, P, c, ridge, wanted, pool, centre=False, shared=False)
             blocks = [X.T @ (q[:, k, None] * X) + np.diag(ridge) for k in range(3)]
             G = rng.standard_normal((3, 7))
             expected = [np.linalg.solve(H, g) for H, g in zip(blocks, G, strict=True)]
             np.testing.assert_allclose(inverse(G), expected, rtol=1e-4, atol=1e-5)
         else:  # fewer rows than features: through the rows, still positive definite
-            inverse = Preconditioner(X, P, c, ridge, wanted, crew, centre=True, shared=True)
+            inverse = Preconditioner(X, P, c, ridge, wanted, pool, centre=True, shared=True)
             G = rng.standard_normal((3, 7))
             assert np.vdot(G, inverse(G)) > 0
 

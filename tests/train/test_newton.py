@@ -9,15 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.duality import LOGISTIC, two_class
-from linsep.train import newton
-from linsep.train.blocks import Blocks, Columns, Crew, add_up
-from linsep.train.curvature import Curvature, decrease_left
-from linsep.train.logistic_sums import LogisticSums
-from linsep.train.loop import Status
-from linsep.train.newton import fit_logistic
-from linsep.train.sampling import draw
-from linsep.train.sigmoid import exp_of_negative, log_of_one_plus
+from linsep.parallel import Pool, add_up
+from linsep.proofs.gap.duality import LOGISTIC, two_class
+from linsep.status import Status
+from linsep.train.convex.coordinates import Blocks, Columns
+from linsep.train.convex.curvature import Curvature, decrease_left
+from linsep.train.convex.newton import logistic as newton
+from linsep.train.convex.newton.logistic import fit_logistic
+from linsep.train.convex.newton.logistic_sums import LogisticSums
+from linsep.train.convex.sampling import draw
+from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 
 NOTHING = Columns(np.empty(0), np.empty(0))
 
@@ -58,9 +59,9 @@ def test_gradient_and_hessian_are_derivatives_of_the_loss(real, shifted):
     X = X.astype(real)
     c = np.random.default_rng(1).uniform(0, 2, len(X))
     columns = Columns(np.array([3, -1, 0.5], real), np.array([0.5, 2, 1], real))
-    with Crew(2) as crew:
+    with Pool(2) as pool:
         blocks = Blocks(X, columns if shifted else NOTHING)
-        sums = LogisticSums(blocks, signs.astype(np.int8), c, crew)
+        sums = LogisticSums(blocks, signs.astype(np.int8), c, pool)
         u = np.array([0.3, -0.2, 0.1, 0.05])
         here = sums.at(u, curved=real)
         for j, e in enumerate(np.eye(4) * 1e-5):
@@ -74,7 +75,7 @@ def test_gradient_and_hessian_are_derivatives_of_the_loss(real, shifted):
 
 
 def test_blocks_are_added_along_the_same_tree_as_everywhere():
-    from linsep.data.chunks import tree_sum
+    from linsep.parallel import tree_sum
 
     parts = np.random.default_rng(0).standard_normal((37, 5)) * 10.0 ** np.arange(-2, 3)
     assert add_up(parts).tobytes() == tree_sum(parts, np.add).tobytes()

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import LogisticRegression, gap
-from linsep.train.loop import Status
-from linsep.train.row_space import fit_rows, suits
-from linsep.train.softmax_dual import STIFF, best_place
+from linsep.status import Status
+from linsep.train.convex.dual.row_space import fit_rows, suits
+from linsep.train.convex.dual.softmax_dual import STIFF, best_place
 
 
 def data(n=150, d=20_000, K=5, seed=0):

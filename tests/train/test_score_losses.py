@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from linsep.train.losses import Hinge, Logistic, SquaredHinge
-from linsep.train.penalties import Elastic, highest
-from linsep.train.score_losses import Planes, Softmax
+from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
+from linsep.train.convex.penalties import Elastic, highest
+from linsep.train.convex.steps.score_losses import Planes, Softmax
 
 SMOOTH = [Planes(Logistic()), Planes(SquaredHinge()), Softmax(4)]
 rng = np.random.default_rng(0)

@@ -6,11 +6,13 @@ import scipy.sparse as sp
 
 import linsep
 from linsep import LogisticRegression
-from linsep.train import dual_descent, sparse_problem, sparse_sums
-from linsep.train.blocks import Columns, Crew
-from linsep.train.loop import Status
-from linsep.train.losses import Logistic
-from linsep.train.newton import fit_logistic
+from linsep.parallel import Pool
+from linsep.status import Status
+from linsep.train.convex.coordinates import Columns
+from linsep.train.convex.dual import coordinate_descent as dual_descent
+from linsep.train.convex.losses import Logistic
+from linsep.train.convex.newton import sparse_problem, sparse_sums
+from linsep.train.convex.newton.logistic import fit_logistic
 
 
 def short_rows(n=4000, levels=20, seed=0):
@@ -61,9 +63,9 @@ def test_sums_are_those_of_the_written_out_rows():
     rng = np.random.default_rng(0)
     X = X[:, 1:]
     u = rng.standard_normal(X.shape[1] + 1)
-    with Crew(1) as crew:
+    with Pool(1) as pool:
         nothing = Columns(np.empty(0), np.empty(0))
-        rows = sparse_sums.SparseRows(X, nothing, y.astype(np.int8), np.ones(1), crew)
+        rows = sparse_sums.SparseRows(X, nothing, y.astype(np.int8), np.ones(1), pool)
         s = rows.at(u, Logistic(), Logistic(), True)
     A = np.column_stack([X.toarray(), np.ones(300)])
     z = y * (A @ u)

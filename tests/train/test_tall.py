@@ -6,8 +6,9 @@ import scipy.sparse as sp
 
 import linsep
 from linsep import LinearSVC
-from linsep.train import interior, tall
-from linsep.train.loop import Status
+from linsep.status import Status
+from linsep.train.convex.dual import interior_point as interior
+from linsep.train.convex.newton import primal_newton as tall
 
 LOSSES = ["hinge", "squared_hinge"]
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import linsep
-from linsep.data.sources import Source
+from linsep.data.sources.tables import Source
 from linsep.views.cli import group
 
 

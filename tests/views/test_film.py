@@ -24,14 +24,14 @@ from linsep.data.toys import (
     xor,
 )
 from linsep.errors import DataError, NotConverged, ParameterError
-from linsep.train import trace as recording
-from linsep.train.trace import Trace
-from linsep.train.trace_file import read_into
+from linsep.train.run import trace as recording
+from linsep.train.run.trace import Trace
+from linsep.train.run.trace_file import read_into
 from linsep.views.cli import group
-from linsep.views.film.geometry import Box, region
 from linsep.views.film.page import PARTS, bundle, film_page, part
-from linsep.views.film.run import open_run
 from linsep.views.film.story import story_of
+from linsep.views.scene.geometry import Box, region
+from linsep.views.scene.run import open_run
 
 
 def fit(learner, X, y):

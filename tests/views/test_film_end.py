@@ -15,10 +15,10 @@ from linsep import (
 )
 from linsep.data.toys import overlapping, three_classes, three_points
 from linsep.errors import DataError, NotConverged
-from linsep.train import trace as recording
-from linsep.train.trace import Trace
-from linsep.views.film.run import open_run
+from linsep.train.run import trace as recording
+from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
+from linsep.views.scene.run import open_run
 
 DATA = {2: overlapping(n=40, seed=1), 3: three_classes(30, spread=2.0)}
 AVERAGE = "the average of all weights met"

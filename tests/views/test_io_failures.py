@@ -12,9 +12,9 @@ import pytest
 
 import linsep
 from disks import Failing
-from linsep.data import atomic
+from linsep.data.files import atomic
 from linsep.errors import StorageError
-from linsep.train.checkpoint import Checkpoint
+from linsep.train.run.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 

@@ -18,7 +18,7 @@ from linsep import (
 from linsep.data.toys import height_weight, overlapping, separated, three_classes
 from linsep.errors import DataError
 from linsep.logic import AND, OR, XOR, ThresholdUnit, network
-from linsep.views.plots.palette import COLOURS, MARKS
+from linsep.views.scene.palette import COLOURS, MARKS
 
 
 def labels(ax):

@@ -9,19 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import BaseEstimator, ClassifierMixin, check_is_fitted
-from linsep.data.arrays import check_rows_meanwhile, check_shape, check_weights, require_finite
-from linsep.data.encoding import Encoding
-from linsep.data.labels import agree, encode
-from linsep.data.streams import Chunks, opened, scores_of
+from linsep.data.check.arrays import (
+    check_rows_meanwhile,
+    check_shape,
+    check_weights,
+    require_finite,
+)
+from linsep.data.check.labels import agree, encode
+from linsep.data.sources.dataset import Chunks, opened, scores_of
+from linsep.data.table.encoding import Encoding
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
 from linsep.learners.parameters import NamedParameters, check_callback, check_types
 from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
-from linsep.train.checkpoint import keeper_of
-from linsep.train.loop import Listener, Status, listeners_of
+from linsep.status import Status
 from linsep.train.problem import Block, Problem
-from linsep.train.progress import Progress
-from linsep.train.trace import Trace
+from linsep.train.run.checkpoint import keeper_of
+from linsep.train.run.loop import Listener, listeners_of
+from linsep.train.run.progress import Progress
+from linsep.train.run.trace import Trace
 
 Array = npt.NDArray[Any]
 

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 
-from linsep.data.arrays import check_shape
-from linsep.data.chunks import in_order
+from linsep.data.check.arrays import check_shape
 from linsep.errors import DataError, ParameterError
 from linsep.learners.base import positive
+from linsep.parallel import in_order
 from linsep.train.order import seed_of
 
 Array = npt.NDArray[Any]

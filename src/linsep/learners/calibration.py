@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import NotConverged
-from linsep.rows.prints import prints
+from linsep.rows.row_hash import prints
 from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]
@@ -21,7 +21,7 @@ def cross_fitted(learner: Any, problem: Problem) -> Array:
     """
     from sklearn.base import clone
 
-    from linsep.train.platt import fit_sigmoid, folds
+    from linsep.train.closed.platt import fit_sigmoid, folds
 
     n, weights = problem.n_rows, problem.weights
     c = weights if weights.size else np.ones(n)

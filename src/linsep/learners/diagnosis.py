@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.data.pages import rows_of
-from linsep.learners.recounts import told
-from linsep.train.loop import Status
+from linsep.data.blocks.page_release import rows_of
+from linsep.learners.certificates import told
+from linsep.status import Status
 from linsep.train.problem import Problem
 
 if TYPE_CHECKING:
-    from linsep.proofs.certificate import Separability
+    from linsep.proofs.separability.certificate import Separability
 
 Array = npt.NDArray[Any]
 
@@ -34,7 +34,9 @@ def separation(problem: Problem, classes: Array, fit_intercept: bool) -> "Separa
     small = problem.n_rows * problem.n_features <= SMALL
     if not small or (problem.weights.size and not problem.weights.all()):
         return None
-    from linsep.proofs.separability import separability  # long to import, and seldom asked
+    from linsep.proofs.separability.linear_separability import (
+        separability,  # long to import, and seldom asked
+    )
 
     X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
     X = X.astype(np.float64)  # one kind of rows: its kernels serve all fits, and are compiled once

@@ -6,18 +6,19 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
-from linsep.data.arrays import check_rows
-from linsep.data.streams import Chunks, scores_of
+from linsep.data.check.arrays import check_rows
+from linsep.data.sources.dataset import Chunks, scores_of
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
-from linsep.learners.drop_in import check_discriminant
+from linsep.learners.sklearn_compat import check_discriminant
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.chances import log_chances
 from linsep.model.forms import Centred
-from linsep.train.loop import Listener, Pass, Status, tell
-from linsep.train.moments import Moments, in_units, moments
+from linsep.status import Status
+from linsep.train.closed.moments import Moments, in_units, moments
+from linsep.train.closed.whitening import Whitening, whiten
 from linsep.train.problem import Problem
-from linsep.train.whitening import Whitening, whiten
+from linsep.train.run.loop import Listener, Pass, tell
 
 Array = npt.NDArray[Any]
 

@@ -7,16 +7,17 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import check_is_fitted
-from linsep.data.chunks import spans
-from linsep.data.pages import room_for
+from linsep.data.blocks.blocks import spans
+from linsep.data.blocks.page_release import room_for
 from linsep.learners.base import LinearClassifier, one_of
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
-from linsep.train.cut import Line, best_cut
-from linsep.train.loop import Listener, Pass, Status, tell
-from linsep.train.moments import Moments, in_units, moments
+from linsep.status import Status
+from linsep.train.closed.best_threshold import Line, best_cut
+from linsep.train.closed.moments import Moments, in_units, moments
+from linsep.train.closed.whitening import Whitening, axes_of, factor_of, whiten, whiten_each
 from linsep.train.problem import Problem
-from linsep.train.whitening import Whitening, axes_of, factor_of, whiten, whiten_each
+from linsep.train.run.loop import Listener, Pass, tell
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

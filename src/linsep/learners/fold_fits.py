@@ -8,10 +8,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from linsep.data.arrays import require_finite
-from linsep.train import fold_descent, fold_newton
-from linsep.train.folds import Folded, homes
-from linsep.train.loop import Status
+from linsep.data.check.arrays import require_finite
+from linsep.status import Status
+from linsep.train.convex.path import fold_dual as fold_descent
+from linsep.train.convex.path import fold_newton
+from linsep.train.convex.path.folds import Folded, homes
 from linsep.train.order import seed_of
 
 Array = npt.NDArray[Any]

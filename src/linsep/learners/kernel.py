@@ -5,16 +5,17 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.arrays import require_finite
-from linsep.data.streams import by_block
+from linsep.data.check.arrays import require_finite
+from linsep.data.sources.dataset import by_block
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.model.expansion import Expansion
+from linsep.parallel import Pool
 from linsep.rows.kernels import check_kernel, kernel_of
-from linsep.train.blocks import Crew
-from linsep.train.gram import Dual, KernelScores, misplaced
-from linsep.train.loop import Listener, Pass, Status, run
+from linsep.status import Status
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
+from linsep.train.run.loop import Listener, Pass, run
+from linsep.train.voted.kernel_perceptron import Dual, KernelScores, misplaced
 
 Array = npt.NDArray[Any]
 
@@ -133,8 +134,8 @@ class KernelPerceptron(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
-        with Crew(self.n_jobs) as crew:
-            walk = self._walk = self._begin(problem, crew)
+        with Pool(self.n_jobs) as pool:
+            walk = self._walk = self._begin(problem, pool)
             status = run(
                 lambda epoch: self._pass(problem, walk, epoch, seed, self.shuffle),
                 lambda done: self._ending(problem, done),
@@ -151,7 +152,7 @@ class KernelPerceptron(LinearClassifier):
             del self._walk  # it holds the rows
         return status
 
-    def _begin(self, problem: Problem, crew: Crew) -> KernelScores:
+    def _begin(self, problem: Problem, pool: Pool) -> KernelScores:
         self._dual.begin(problem)
         return KernelScores(
             self._kernel,
@@ -161,7 +162,7 @@ class KernelPerceptron(LinearClassifier):
             1.0 if self.fit_intercept else 0.0,
             self.cache_size * 2**20,
             seen=self._dual.seen,
-            each=crew.map,
+            each=pool.map,
         )
 
     def _pass(
@@ -196,8 +197,8 @@ class KernelPerceptron(LinearClassifier):
 
     def _scores(self, X: Any) -> Array:
         require_finite(X, self)
-        with Crew(self.n_jobs) as crew:
-            return np.asarray(self._form().scores(X, crew.map))
+        with Pool(self.n_jobs) as pool:
+            return np.asarray(self._form().scores(X, pool.map))
 
     def _form(self) -> Any:
         return Expansion(self._support, self._coefficients, self.intercept_, self._kernel)
@@ -223,8 +224,8 @@ class KernelPerceptron(LinearClassifier):
         if first:
             self._reset(problem)
         with self._listening(None, False, problem) as listeners:
-            with Crew(self.n_jobs) as crew:
-                walk = self._begin(problem, crew)
+            with Pool(self.n_jobs) as pool:
+                walk = self._begin(problem, pool)
                 done = self._pass(problem, walk, 0, 0, shuffle=False)
             self._dual = self._dual.settled(problem, walk.seen)
             self._publish(self._dual)

@@ -8,11 +8,11 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.data.arrays import check_rows, check_weights
-from linsep.data.chunks import in_order
+from linsep.data.check.arrays import check_rows, check_weights
 from linsep.errors import DataError
 from linsep.learners.parameters import NamedParameters
 from linsep.learners.perceptron import Perceptron
+from linsep.parallel import in_order
 
 Array = npt.NDArray[Any]
 

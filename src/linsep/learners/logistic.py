@@ -7,29 +7,38 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._face import available_if
-from linsep.data.streams import by_block
+from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
-from linsep.learners.descents import check_steps, descend_scores, take_in
+from linsep.learners.certificates import believed, counted, question
 from linsep.learners.diagnosis import explain, separation
-from linsep.learners.drop_in import SAME_OPTIMUM, check_logistic, check_multi_class, known_solver
-from linsep.learners.recounts import believed, counted, question
+from linsep.learners.first_order import check_steps, descend_scores, take_in
+from linsep.learners.sklearn_compat import (
+    SAME_OPTIMUM,
+    check_logistic,
+    check_multi_class,
+    known_solver,
+)
 from linsep.model.chances import chances, log_chances
-from linsep.proofs.penalty import Penalty
-from linsep.proofs.recount import planes
-from linsep.proofs.recount_joint import softmax
-from linsep.train import dual_descent, journal, row_space, sparse_problem
-from linsep.train.blocks import Crew
-from linsep.train.journal import Journal
-from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
-from linsep.train.losses import Logistic
-from linsep.train.multinomial import fit_softmax
-from linsep.train.newton import fit_logistic
+from linsep.parallel import Pool
+from linsep.proofs.gap.certificate import planes
+from linsep.proofs.gap.joint_certificate import softmax
+from linsep.proofs.gap.penalty import Penalty
+from linsep.status import Status
+from linsep.train.convex.dual import coordinate_descent as dual_descent
+from linsep.train.convex.dual import row_space
+from linsep.train.convex.dual.row_space import fit_rows
+from linsep.train.convex.losses import Logistic
+from linsep.train.convex.newton import sparse_problem
+from linsep.train.convex.newton.logistic import fit_logistic
+from linsep.train.convex.newton.softmax import fit_softmax
+from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
-from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
-from linsep.train.row_space import fit_rows
-from linsep.train.score_losses import Planes, ScoreLoss, Softmax
+from linsep.train.run import replay_log as journal
+from linsep.train.run.loop import UNCOUNTED, Listener, Pass
+from linsep.train.run.replay_log import Journal
 
 Array = npt.NDArray[Any]
 STEPPING = ("gradient", "minibatch", "sgd")
@@ -245,7 +254,9 @@ class LogisticRegression(LinearClassifier):
                 start=self._multipliers(problem, signs, start), listeners=listeners, **settings,
             )  # fmt: skip
         elif self.solver_ == "quasi-newton":
-            from linsep.train.quasi_logistic import fit_any  # scipy.optimize, which few fits need
+            from linsep.train.convex.newton.quasi_logistic import (
+                fit_any,  # scipy.optimize, which few fits need
+            )
 
             K = problem.n_classes
             found = fit_any(
@@ -339,7 +350,7 @@ class LogisticRegression(LinearClassifier):
         asked = question(self, problem, Penalty(*self._penalty))
         claimed = self.gap_
         try:
-            with Crew(1):
+            with Pool(1):
                 if problem.binary:
                     alpha = getattr(found, "alpha", None)
                     given = None if alpha is None else alpha.reshape(1, -1)

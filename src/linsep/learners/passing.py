@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.flow import Unlike, flow_of
-from linsep.data.streams import Chunks
-from linsep.data.study import Judged
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.one_pass import Unlike, flow_of
+from linsep.data.table.column_statistics import Judged
 from linsep.learners.diagnosis import SMALL
-from linsep.train.loop import Status
-from linsep.train.passing import Passing
+from linsep.status import Status
+from linsep.train.online.stream_problem import Passing
 
 
 def fit_passing(learner: Any, chunks: Chunks, callback: Any, verbose: bool) -> bool:

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Any, Self
 
-from linsep.data.streams import by_block
+from linsep.data.sources.dataset import by_block
 from linsep.learners.base import LinearClassifier, one_of, positive
-from linsep.train.ensemble import Ensemble
-from linsep.train.loop import Listener, Pass, Status, run
+from linsep.status import Status
+from linsep.train.online.one_vs_rest import Ensemble
+from linsep.train.online.rules import PassiveAggressive1, PassiveAggressive2, Rule
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.rules import PassiveAggressive1, PassiveAggressive2, Rule
+from linsep.train.run.loop import Listener, Pass, run
 
 RULES: dict[str, Callable[[float], Rule]] = {
     "PA-I": PassiveAggressive1,

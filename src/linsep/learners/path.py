@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from linsep.data.arrays import check_shape
-from linsep.data.labels import encode
+from linsep.data.check.arrays import check_shape
+from linsep.data.check.labels import encode
 from linsep.errors import ParameterError
 from linsep.learners.base import one_of, positive
 from linsep.learners.fold_fits import begin_at, model_of, shared_fits
-from linsep.train.folds import Folded
+from linsep.train.convex.path.folds import Folded
 
 Array = npt.NDArray[Any]
 

@@ -6,20 +6,21 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import available_if
-from linsep.data.streams import by_block
+from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import out_of_passes
-from linsep.learners.drop_in import check_perceptron
+from linsep.learners.sklearn_compat import check_perceptron
 from linsep.rows.radius import largest_square
-from linsep.train.ensemble import Ensemble
-from linsep.train.loop import Listener, Pass, Status, run
-from linsep.train.online import MISTAKES, SEEN
+from linsep.status import Status
+from linsep.train.online.kernels import MISTAKES, SEEN
+from linsep.train.online.one_vs_rest import Ensemble
+from linsep.train.online.rules import Rosenblatt
+from linsep.train.online.schedules import SCHEDULES
+from linsep.train.online.weights import Weights
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.rules import Rosenblatt
-from linsep.train.schedules import SCHEDULES
-from linsep.train.weights import Weights
+from linsep.train.run.loop import Listener, Pass, run
 
 Array = npt.NDArray[Any]
 

@@ -7,29 +7,30 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import BaseEstimator, RegressorMixin, check_is_fitted
-from linsep.data.arrays import check_rows, check_shape, check_weights, require_finite
-from linsep.data.pages import widened
-from linsep.data.sample_digest import sample_digest
-from linsep.data.store import blocks
-from linsep.data.streams import Chunks, opened, scores_of
-from linsep.data.study import Coded
+from linsep.data.blocks.page_release import widened
+from linsep.data.blocks.store import blocks
+from linsep.data.check.arrays import check_rows, check_shape, check_weights, require_finite
+from linsep.data.check.fingerprint import sample_digest
+from linsep.data.sources.dataset import Chunks, opened, scores_of
+from linsep.data.table.column_statistics import Coded
 from linsep.errors import DataError, NotConverged
 from linsep.learners.base import one_of, positive
-from linsep.learners.drop_in import check_regression
 from linsep.learners.parameters import NamedParameters, check_callback, check_types
+from linsep.learners.sklearn_compat import check_regression
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
-from linsep.train import journal
-from linsep.train.checkpoint import keeper_of
-from linsep.train.descent import Descent, descend
-from linsep.train.journal import Journal
-from linsep.train.least_squares import Line, least_squares
-from linsep.train.loop import UNCOUNTED, Listener, Pass, Status, listeners_of, tell
+from linsep.status import Status
+from linsep.train.closed.least_squares import Line, least_squares
+from linsep.train.convex.steps.squared_error import Descent, descend
+from linsep.train.online.schedules import SCHEDULES
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.progress import Progress
-from linsep.train.schedules import SCHEDULES
-from linsep.train.trace import Trace
+from linsep.train.run import replay_log as journal
+from linsep.train.run.checkpoint import keeper_of
+from linsep.train.run.loop import UNCOUNTED, Listener, Pass, listeners_of, tell
+from linsep.train.run.progress import Progress
+from linsep.train.run.replay_log import Journal
+from linsep.train.run.trace import Trace
 
 Array = npt.NDArray[Any]
 

@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.train.problem import Problem
-from linsep.train.survival import Found, Hyperplanes
-from linsep.train.trace import Trace
+from linsep.train.run.trace import Trace
+from linsep.train.voted.corrections import Found, Hyperplanes
 
 
 def retold(

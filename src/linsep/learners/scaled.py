@@ -10,8 +10,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.data.arrays import check_rows, check_weights
-from linsep.data.streams import Chunks, opened, scores_of
+from linsep.data.check.arrays import check_rows, check_weights
+from linsep.data.sources.dataset import Chunks, opened, scores_of
 from linsep.errors import ParameterError
 from linsep.learners.base import one_of
 from linsep.learners.parameters import NamedParameters

@@ -7,31 +7,34 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import available_if
-from linsep.data.streams import by_block
+from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.calibration import cross_fitted
-from linsep.learners.descents import check_steps, descend_scores, take_in
+from linsep.learners.certificates import believed, question
 from linsep.learners.diagnosis import explain
-from linsep.learners.drop_in import check_svm
-from linsep.learners.recounts import believed, question
+from linsep.learners.first_order import check_steps, descend_scores, take_in
+from linsep.learners.sklearn_compat import check_svm
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
-from linsep.proofs.penalty import RIDGE as PLAIN
-from linsep.proofs.recount import Question, Recount, planes
-from linsep.proofs.recount_joint import crammer_singer
-from linsep.train import joint_hinge, journal, tall
-from linsep.train.blocks import Crew
-from linsep.train.dual_descent import Solution
-from linsep.train.journal import Journal
-from linsep.train.loop import UNCOUNTED, Listener, Pass, Status
-from linsep.train.losses import Hinge, SquaredHinge
-from linsep.train.machines import Machine, one_vs_rest
+from linsep.parallel import Pool
+from linsep.proofs.gap.certificate import Question, Recount, planes
+from linsep.proofs.gap.joint_certificate import crammer_singer
+from linsep.proofs.gap.penalty import RIDGE as PLAIN
+from linsep.status import Status
+from linsep.train.convex.choose import Machine, one_vs_rest
+from linsep.train.convex.dual import crammer_singer as joint_hinge
+from linsep.train.convex.dual.coordinate_descent import Solution
+from linsep.train.convex.dual.support import near_margin, supports
+from linsep.train.convex.losses import Hinge, SquaredHinge
+from linsep.train.convex.newton import primal_newton as tall
+from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.order import seed_of
-from linsep.train.penalties import Elastic
 from linsep.train.problem import Problem
-from linsep.train.score_losses import Planes
-from linsep.train.supports import near_margin, supports
+from linsep.train.run import replay_log as journal
+from linsep.train.run.loop import UNCOUNTED, Listener, Pass
+from linsep.train.run.replay_log import Journal
 
 Array = npt.NDArray[Any]
 
@@ -269,7 +272,7 @@ class LinearSVC(LinearClassifier):
         asked = question(self, problem, PLAIN, 2.0 if half else 1.0)
         claimed = self.gap_
         try:
-            with Crew(1):
+            with Pool(1):
                 again = count(asked)
         except KeyboardInterrupt:
             return Status.interrupted
@@ -282,7 +285,7 @@ class LinearSVC(LinearClassifier):
             A = np.zeros((problem.n_rows, problem.n_classes))
             A[self.support_] = self.dual_coef_.T
             start = A, np.asarray(before[1], np.float64)
-        with Crew(1):
+        with Pool(1):
             found, A = joint_hinge.solve(
                 problem.X, problem.codes, problem.weights if problem.weights.size else None,
                 float(self.C), n_classes=problem.n_classes, fit_intercept=self.fit_intercept,

@@ -6,20 +6,21 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.arrays import require_finite
-from linsep.data.streams import by_block
+from linsep.data.check.arrays import require_finite
+from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.replay import retold
 from linsep.model.expansion import Expansion, Votes
+from linsep.parallel import Pool
 from linsep.rows.kernels import Kernel, check_kernel, kernel_of
-from linsep.train.blend import Blend
-from linsep.train.blocks import Crew
-from linsep.train.gram import KernelScores
-from linsep.train.loop import Listener, Pass, Status, run
+from linsep.status import Status
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.survival import Corrections, Hyperplanes, Survivors, nothing_yet, votes
+from linsep.train.run.loop import Listener, Pass, run
+from linsep.train.voted.corrections import Corrections, Hyperplanes, Survivors, nothing_yet, votes
+from linsep.train.voted.kernel_perceptron import KernelScores
+from linsep.train.voted.running_average import Blend
 
 Array = npt.NDArray[Any]
 
@@ -132,8 +133,8 @@ class VotedPerceptron(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
         survivors = self._survivors = self._blend or Survivors(self._corrections)
-        with Crew(self.n_jobs) as crew:
-            walk = self._walk = self._begin(problem, crew)
+        with Pool(self.n_jobs) as pool:
+            walk = self._walk = self._begin(problem, pool)
             status = run(
                 lambda epoch: self._pass(problem, walk, survivors, epoch, seed, self.shuffle),
                 lambda done: Status.separated if done.updates == 0 else None,
@@ -153,7 +154,7 @@ class VotedPerceptron(LinearClassifier):
         """Whether one hyperplane decides, and no separator has to be remembered."""
         return self.kernel is None and self.decide != "vote"
 
-    def _begin(self, problem: Problem, crew: Crew) -> Hyperplanes | KernelScores:
+    def _begin(self, problem: Problem, pool: Pool) -> Hyperplanes | KernelScores:
         if self.kernel is None:
             self._planes.fit_layout(problem)
             return self._planes
@@ -165,7 +166,7 @@ class VotedPerceptron(LinearClassifier):
             float(self.fit_intercept),
             self.cache_size * 2**20,
             votes=self._corrections.survival[-1],
-            each=crew.map,
+            each=pool.map,
         )
 
     def _pass(
@@ -215,11 +216,11 @@ class VotedPerceptron(LinearClassifier):
         if self.decide != "vote" and self.kernel is None:
             return super()._scores(X)
         require_finite(X, self)
-        with Crew(self.n_jobs) as crew:
+        with Pool(self.n_jobs) as pool:
             if self.decide == "vote":
                 bias = float(self.fit_intercept)
-                return votes(self._corrections, self._kernel, X, bias, crew.map)
-            return np.asarray(self._form().scores(X, crew.map))
+                return votes(self._corrections, self._kernel, X, bias, pool.map)
+            return np.asarray(self._form().scores(X, pool.map))
 
     def _form(self) -> Any:
         if self.decide == "vote":
@@ -260,8 +261,8 @@ class VotedPerceptron(LinearClassifier):
             )
         survivors = self._blend or Survivors(self._corrections)
         with self._listening(None, False, problem) as listeners:
-            with Crew(self.n_jobs) as crew:
-                walk = self._begin(problem, crew)
+            with Pool(self.n_jobs) as pool:
+                walk = self._begin(problem, pool)
                 done = self._pass(problem, walk, survivors, 0, 0, shuffle=False)
             self._publish(survivors, problem, walk.votes[0])
             for listener in listeners:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.chunks import spans
-from linsep.data.plain import is_sparse
+from linsep.data.blocks.blocks import spans
+from linsep.data.check.plain import is_sparse
 from linsep.errors import OverflowedError
 
 Array = npt.NDArray[Any]

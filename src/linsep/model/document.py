@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 import linsep
-from linsep.data.encoding import Encoding
+from linsep.data.table.encoding import Encoding
 from linsep.model.container import spell
 from linsep.model.forms import Framed, read_form, read_frame
 from linsep.model.predictor import Model
 from linsep.model.selftest import ROWS
 from linsep.model.values import pack, pack_classes, unpack, unpack_classes
-from linsep.train.loop import Status
+from linsep.status import Status
 
 Array = npt.NDArray[Any]
 

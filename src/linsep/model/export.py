@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.atomic import replace
+from linsep.data.files.atomic import replace
 from linsep.errors import ModelFileError, ParameterError
 from linsep.model.forms import Framed
 from linsep.model.predictor import Model

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.chunks import spans
+from linsep.data.blocks.blocks import spans
 from linsep.model.centred import CentredModel
 from linsep.model.linear import LinearModel
 from linsep.rows.scaling import Frame

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.labels import agree
-from linsep.data.plain import not_finite, plain_rows
-from linsep.data.streams import Chunks, scores_of
+from linsep.data.check.labels import agree
+from linsep.data.check.plain import not_finite, plain_rows
+from linsep.data.sources.dataset import Chunks, scores_of
 from linsep.errors import ParameterError
 from linsep.model.centred import in_range
 from linsep.model.chances import calibrated_chances, chances, log_chances
 from linsep.model.linear import FIRST_AT_ZERO, labels, places, ranked
 from linsep.model.values import Unsaved
-from linsep.train.loop import Status
+from linsep.status import Status
 
 Array = npt.NDArray[Any]
 

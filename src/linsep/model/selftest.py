@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.chunks import spans
+from linsep.data.blocks.blocks import spans
 
 Array = npt.NDArray[Any]
 

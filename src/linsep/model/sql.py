@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.encoding import Column, Encoding
+from linsep.data.table.encoding import Column, Encoding
 from linsep.errors import ParameterError
 from linsep.model.predictor import Model
 

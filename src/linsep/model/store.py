@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.atomic import replace
-from linsep.data.plain import is_sparse
+from linsep.data.check.plain import is_sparse
+from linsep.data.files.atomic import replace
 from linsep.errors import ModelFileError, ParameterError
 from linsep.model import document, selftest
 from linsep.model.container import parse, refusal, seal, spell, unseal

@@ -23,8 +23,8 @@ from linsep._compile import (
     weighted_sum,
     whole,
 )
-from linsep.data.arrays import frozen
-from linsep.data.pages import widened
+from linsep.data.blocks.page_release import widened
+from linsep.data.check.arrays import frozen
 
 Array = npt.NDArray[Any]
 
@@ -222,7 +222,7 @@ Rows = Dense | CSR
 
 
 def as_rows(X: Any) -> Rows:
-    """Wrap checked data (see `linsep.data.arrays.check_rows`) for kernels, without a copy."""
+    """Wrap checked data (see `linsep.data.check.arrays.check_rows`) for kernels, without a copy."""
     if not sp.issparse(X):
         return Dense(frozen(X))
     narrow = X.indices.dtype == np.int32  # wider only beyond 2³¹ entries

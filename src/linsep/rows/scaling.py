@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.chunks import spans, sum_over
-from linsep.data.pages import Behind, room_for
-from linsep.data.plain import is_sparse
+from linsep.data.blocks.blocks import spans
+from linsep.data.blocks.page_release import Behind, room_for
+from linsep.data.check.plain import is_sparse
+from linsep.parallel import sum_over
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

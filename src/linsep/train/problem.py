@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.data.arrays import frozen, sum_of_squares
-from linsep.data.chunks import spans, sum_over, threads
-from linsep.data.pages import Behind, release, room_for
-from linsep.data.sample_digest import sample_digest
+from linsep.data.blocks.blocks import spans
+from linsep.data.blocks.page_release import Behind, release, room_for
+from linsep.data.check.arrays import frozen, sum_of_squares
+from linsep.data.check.fingerprint import sample_digest
 from linsep.errors import DataError, OverflowedError
+from linsep.parallel import sum_over, threads
 from linsep.rows.radius import largest_square
 from linsep.rows.rows import Rows, as_rows
 from linsep.train.order import Order, block_order, row_order

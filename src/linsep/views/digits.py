@@ -37,7 +37,7 @@ def digits(data: Path | None) -> Digits:
         X = X.astype(np.float32) / np.float32(16)
         name = "1,797 embedded images of 8 by 8 pixels; --data FOLDER reads MNIST"
         return Digits(name, X[:cut], y[:cut], X[cut:], y[cut:], (8, 8), False)
-    from linsep.data.idx import load_idx
+    from linsep.data.files.idx import load_idx
 
     parts = []
     for kind in ("train", "t10k"):

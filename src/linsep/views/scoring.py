@@ -3,8 +3,8 @@
 from typing import Any
 
 from linsep.errors import DataError
+from linsep.views.metrics import tally_for
 from linsep.views.sources import Rate
-from linsep.views.tally import tally_for
 
 
 def score_rows(model: Any, source: Any, doing: str, quiet: bool = False) -> Any:

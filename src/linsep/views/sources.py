@@ -70,7 +70,7 @@ def open_source(
     """
     require_there("DATA", name)
     if _is_read(name):
-        from linsep.data.reading import read
+        from linsep.data.sources.read import read
 
         known = getattr(like, "encoding_", like)
         chunks = read(name, target, classes=classes, bad_rows=bad_rows, like=known, **reading)

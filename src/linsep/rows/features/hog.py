@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.data.arrays import check_rows
+from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.rows.features.naming import Names, names_in
 

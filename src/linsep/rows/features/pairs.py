@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep._compile import kernel
-from linsep.data.arrays import check_rows, frozen
+from linsep.data.check.arrays import check_rows, frozen
 from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.rows.features.naming import Names, names_in
 

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.data.arrays import check_rows
-from linsep.data.chunks import spans
+from linsep.data.blocks.blocks import spans
+from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.rows.features.naming import Names, names_in
 

@@ -64,7 +64,7 @@ def command(
       linsep certify mnist/ --classes 0,1 --out zero-one.json
       linsep certify covtype.csv.gz --target "Cover_Type == 2"
     """
-    from linsep.views.places import require_place
+    from linsep.views.output_paths import require_place
     from linsep.views.sources import open_data
 
     if no_intercept and certificate is not None:
@@ -105,7 +105,7 @@ def _prove(
     X: Any, y: Any, fit_intercept: bool, time_limit: float | None, out: Path | None
 ) -> dict[str, Any]:
     from linsep import mistake_bound, separability
-    from linsep.data.atomic import replace
+    from linsep.data.files.atomic import replace
 
     found = separability(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
     text = found.to_json()
@@ -132,8 +132,8 @@ def _prove(
 
 
 def _check(X: Any, y: Any, data: str, path: Path, as_json: bool) -> None:
-    from linsep.proofs.certificate import Separability
-    from linsep.proofs.verify import check
+    from linsep.proofs.separability.certificate import Separability
+    from linsep.proofs.verify.separability import check
 
     found = Separability.from_json(path.read_text(encoding="utf-8"))
     why = check(found, X, y)

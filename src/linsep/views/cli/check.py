@@ -87,7 +87,7 @@ def _count(counts: dict[Any, int], y: Any) -> None:
 
 def _record(data: str, source: Any, encoding: Any, counts: dict[Any, int]) -> dict[str, Any]:
     from linsep import __version__
-    from linsep.views.tally import plain
+    from linsep.views.metrics import plain
 
     columns = []
     missing = getattr(getattr(source, "source", None), "missing", {})

@@ -47,8 +47,8 @@ def command(trace: str, out: str, as_json: bool) -> None:
 
 
 def _read(path: str) -> object:
-    from linsep.train.trace import Trace
-    from linsep.train.trace_file import read_into
+    from linsep.train.run.trace import Trace
+    from linsep.train.run.trace_file import read_into
 
     if path != "-":
         return Trace.load(path)

@@ -105,7 +105,7 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
 
 def _foresee(data: str, as_json: bool, asked: dict[str, Any]) -> None:
     """Refuse before the fit what would otherwise be refused after it."""
-    from linsep.views.places import require_one, require_place
+    from linsep.views.output_paths import require_one, require_place
     from linsep.views.sources import require_there
 
     if asked["resume"] and asked["out"] in (None, "-"):
@@ -181,9 +181,9 @@ def _report(
 ) -> tuple[dict[str, Any], list[str]]:
     from linsep import __version__
     from linsep.model.store import as_model
+    from linsep.views.metrics import Progressive
     from linsep.views.scoring import proof_of, score_rows
     from linsep.views.sources import open_source
-    from linsep.views.tally import Progressive
 
     model = as_model(learner)
     judged = getattr(source, "judged", None)

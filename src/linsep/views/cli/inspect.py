@@ -35,7 +35,7 @@ def _record(path: str) -> dict[str, Any]:
 
     from linsep.model.container import ranges
     from linsep.model.store import from_bytes, load
-    from linsep.views.tally import plain
+    from linsep.views.metrics import plain
 
     if path == "-":
         content = sys.stdin.buffer.read()
@@ -81,7 +81,7 @@ def _weights(found: Any) -> list[dict[str, Any]] | None:
     """One record per hyperplane: its class, intercept, and the weight of every feature."""
     import numpy as np
 
-    from linsep.views.tally import plain
+    from linsep.views.metrics import plain
 
     if found.form.name not in ("linear", "centred"):
         return None

@@ -54,7 +54,7 @@ def command(
     # Threads of BLAS cost a tenth of a second to start, and wait for the reader anyway.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-    from linsep.views.places import require_place
+    from linsep.views.output_paths import require_place
     from linsep.views.sources import Rate, open_source
     from linsep.views.stored import open_model
 
@@ -69,7 +69,7 @@ def command(
     if out == "-":
         _all(write, known, source, scores, proba, rate, sys.stdout)
     else:
-        from linsep.data.atomic import replace
+        from linsep.data.files.atomic import replace
 
         pieces = (
             text.encode("utf-8", "surrogatepass")
@@ -103,7 +103,7 @@ def _values(model: Any, X: Any, scores: bool, proba: bool) -> tuple[Any, Any, An
 
 def _written(model: Any, write: Any) -> Any:
     """Turns what `_values` has found into texts: each class is written once, not once a row."""
-    from linsep.views.tally import plain
+    from linsep.views.metrics import plain
 
     if model.classes_ is None:
         return lambda found: [write(value) for value in found.tolist()]
@@ -129,7 +129,7 @@ def _lines(model: Any) -> Any:
 
 def _csv_lines(model: Any, source: Any, scores: bool, proba: bool, rate: Any) -> Iterator[str]:
     """Blocks of lines: labels alone, or CSV with a header."""
-    from linsep.views.tally import plain
+    from linsep.views.metrics import plain
 
     heading = ["label", *(f"score[{name}]" for name in _names(model) if scores)]
     heading += [f"p[{plain(label)}]" for label in (model.classes_ if proba else ())]
@@ -158,7 +158,7 @@ def _quoted(name: str) -> str:
 
 
 def _names(model: Any) -> list[Any]:
-    from linsep.views.tally import plain
+    from linsep.views.metrics import plain
 
     if model.classes_ is None:
         return list(range(len(_planes(model))))

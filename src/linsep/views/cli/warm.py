@@ -166,7 +166,7 @@ def _read_files() -> None:
     from pathlib import Path
 
     import linsep
-    from linsep.data.flow import survey
+    from linsep.data.sources.one_pass import survey
 
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (("d.csv", "a,b,y\n1.5,u,0\n2e3,v,1\n"), ("d.svm", "1 1:2.5\n0 2:1e3\n")):

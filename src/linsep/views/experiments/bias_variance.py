@@ -97,7 +97,7 @@ def _closed_form(degree: int) -> tuple[float, float]:
 
 def _draw(figure: Any, found: dict[int, Any]) -> None:
     from linsep.views.plots import bias_variance as draw
-    from linsep.views.plots.palette import BLACK, BLUE, GREEN, ORANGE
+    from linsep.views.scene.palette import BLACK, BLUE, GREEN, ORANGE
 
     left, right = figure.subplots(1, 2)
     draw(found, left)

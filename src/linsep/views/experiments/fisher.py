@@ -58,7 +58,7 @@ def find(data: Path | None = None) -> Findings:
 
 def _draw(figure: Any, X: Any, y: Any, learner: Any) -> None:
     from linsep.views.plots.boundary import points
-    from linsep.views.plots.palette import BLACK, COLOURS, GREY, MARKS
+    from linsep.views.scene.palette import BLACK, COLOURS, GREY, MARKS
 
     plane, line = figure.subplots(1, 2)
     points(X, y, plane)

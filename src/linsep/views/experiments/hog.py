@@ -75,7 +75,7 @@ def _moved(X: Any, side: int, by: int) -> Any:
 
 
 def _draw(figure: Any, errors: dict[str, dict[str, float]], image: Any, side: int) -> None:
-    from linsep.views.plots.palette import COLOURS, ORANGE
+    from linsep.views.scene.palette import COLOURS, ORANGE
 
     left, right = figure.subplots(1, 2)
     left.imshow(image, cmap="Greys", vmax=1.6)

@@ -102,7 +102,7 @@ def _expanded(X: Any, y: Any, passes: int) -> tuple[list[tuple[int, Any]], Any]:
 def _draw(figure: Any, X: Any, y: Any, apart: Any, kesler: Any) -> None:
     from linsep.views.plots import boundary
     from linsep.views.plots.boundary import points
-    from linsep.views.plots.palette import COLOURS, shades
+    from linsep.views.scene.palette import COLOURS, shades
 
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     across = np.linspace(X[:, 0].min() - 0.6, X[:, 0].max() + 0.6, 400)

@@ -86,7 +86,7 @@ def _likelihood(x: Any, mean: float, variance: float) -> float:
 
 def _draw(figure: Any, X: Any, y: Any, models: dict[str, Any], truth: Any) -> None:
     from linsep.views.plots import confidence
-    from linsep.views.plots.palette import BLACK, BLUE, ORANGE
+    from linsep.views.scene.palette import BLACK, BLUE, ORANGE
 
     left, right = figure.subplots(1, 2)
     confidence(models["logistic"], X, y, left)

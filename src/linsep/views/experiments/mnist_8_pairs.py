@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from linsep import PairProducts, Perceptron
-from linsep.data.chunks import in_order, spans
+from linsep.data.blocks.blocks import spans
+from linsep.parallel import in_order
 from linsep.views.digits import Digits, digits
 from linsep.views.findings import Claim, Findings, Table
 
@@ -79,7 +80,7 @@ def _blocks(X: Any, lift: PairProducts) -> Iterator[tuple[tuple[int, int], Any]]
 
 
 def _draw(figure: Any, pairs: list[int], train: list[float], test: list[float]) -> None:
-    from linsep.views.plots.palette import BLUE, ORANGE
+    from linsep.views.scene.palette import BLUE, ORANGE
 
     ax = figure.subplots()
     at = np.maximum(pairs, 3)  # zero has no place on a logarithmic axis

@@ -81,7 +81,7 @@ def _delta_rule(X: Any, y: Any, passes: int, eta: float = 0.5) -> Any:
 def _draw(figure: Any, X: Any, y: Any, rules: dict[str, Any], ends: list[Any]) -> None:
     from linsep.views.plots import mistakes
     from linsep.views.plots.boundary import points
-    from linsep.views.plots.palette import GREY
+    from linsep.views.scene.palette import GREY
 
     left, right = figure.subplots(1, 2)
     mistakes(rules, left)

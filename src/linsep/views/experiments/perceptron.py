@@ -73,7 +73,7 @@ def find(data: Path | None = None) -> Findings:
 
 def _draw(figure: Any, X: Any, y: Any, batch: Any, likely: Any, online: Any) -> None:
     from linsep.views.plots.boundary import points
-    from linsep.views.plots.palette import BLACK, GREEN, GREY, PINK
+    from linsep.views.scene.palette import BLACK, GREEN, GREY, PINK
 
     left, right = figure.subplots(1, 2)
     points(X, y, left)

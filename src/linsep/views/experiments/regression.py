@@ -68,7 +68,7 @@ def _quietly(model: Any, X: Any, y: Any) -> Any:
 
 
 def _draw(figure: Any, X: Any, y: Any, models: dict[str, Any], best: float) -> None:
-    from linsep.views.plots.palette import BLACK, COLOURS, GREY, MARKS
+    from linsep.views.scene.palette import BLACK, COLOURS, GREY, MARKS
 
     left, right = figure.subplots(1, 2)
     left.scatter(X[:, 0], y, c=GREY, s=18, label="people")

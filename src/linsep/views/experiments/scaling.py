@@ -74,7 +74,7 @@ def _people(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 def _draw(figure: Any, lines: dict[str, Any], rows: list[list[Any]]) -> None:
-    from linsep.views.plots.palette import COLOURS, MARKS
+    from linsep.views.scene.palette import COLOURS, MARKS
 
     left, right = figure.subplots(1, 2)
     names = [row[0] for row in rows]

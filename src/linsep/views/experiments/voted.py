@@ -56,7 +56,7 @@ def find(data: Path | None = None) -> Findings:
 
 
 def _draw(figure: Any, errors: dict[str, list[float]], best: float) -> None:
-    from linsep.views.plots.palette import BLACK, COLOURS, MARKS
+    from linsep.views.scene.palette import BLACK, COLOURS, MARKS
 
     ax = figure.subplots()
     shake = np.random.default_rng(0).uniform(-0.12, 0.12, RUNS)

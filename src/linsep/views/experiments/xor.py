@@ -72,7 +72,7 @@ def _draw(figure: Any, X: Any, y: Any, lift: Any, learner: Any, few: Any) -> Non
 
     from linsep.views.plots import boundary, network
     from linsep.views.plots.boundary import points
-    from linsep.views.plots.palette import BLACK
+    from linsep.views.scene.palette import BLACK
 
     first, second, third = figure.subplots(1, 3)
     ends = np.array([-0.5, 1.5])

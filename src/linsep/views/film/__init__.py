@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linsep.data.atomic import replace
+from linsep.data.files.atomic import replace
 from linsep.errors import ParameterError
-from linsep.views.film.run import open_run
+from linsep.views.scene.run import open_run
 
 __all__ = ["film"]
 
@@ -49,8 +49,9 @@ def film(trace: Any, path: str | Path, X: Any = None, y: Any = None) -> Film:
     Parameters
     ----------
     trace : Trace
-        `learner.trace_` of a fit with trace=True, or one read by `linsep.train.trace.Trace.load`.
-        Up to 2,000 of its corrections are shown, 600 with more than two features.
+        `learner.trace_` of a fit with trace=True, or one read by
+        `linsep.train.run.trace.Trace.load`. Up to 2,000 of its corrections are shown, 600 with more
+        than two features.
     path : str or Path
         Where to write; the suffix, .html or .gif, says what.
     X, y : optional

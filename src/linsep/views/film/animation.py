@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.atomic import replace
+from linsep.data.files.atomic import replace
 from linsep.errors import LinsepError
-from linsep.views.film.axes import Flat, WeightView, flatten, weight_view
-from linsep.views.film.geometry import Box, around, cut
-from linsep.views.film.run import Run
-from linsep.views.film.words import when
+from linsep.views.scene.axes import Flat, WeightView, flatten, weight_view
+from linsep.views.scene.geometry import Box, around, cut
+from linsep.views.scene.run import Run
+from linsep.views.scene.words import when
 
 FRAMES = 80
 SECONDS = 12.0  # at most, but for the last frame
@@ -80,7 +80,7 @@ def draw_rows(ax: Any, run: Run, flat: Flat, t: int, box: Box) -> int:
     from matplotlib.patches import Polygon
 
     from linsep.views.plots.boundary import points
-    from linsep.views.plots.palette import BLACK, PINK, shades
+    from linsep.views.scene.palette import BLACK, PINK, shades
 
     planes = flat.planes[t]
     if run.binary:

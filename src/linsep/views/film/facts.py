@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.views.film.run import Run
+from linsep.views.scene.run import Run
 
 SECONDS = 10.0
 

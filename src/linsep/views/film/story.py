@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.sampling import sample_by_class
-from linsep.views.film.axes import Flat, WeightView, flatten, weight_view
+from linsep.data.blocks.sampling import sample_by_class
 from linsep.views.film.facts import Facts, facts_of
-from linsep.views.film.geometry import around, region
-from linsep.views.film.run import Run
-from linsep.views.film.words import captions
+from linsep.views.scene.axes import Flat, WeightView, flatten, weight_view
+from linsep.views.scene.geometry import around, region
+from linsep.views.scene.run import Run
+from linsep.views.scene.words import captions
 
 Array = npt.NDArray[Any]
 

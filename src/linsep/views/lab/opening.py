@@ -6,11 +6,11 @@ import numpy as np
 from scipy import sparse
 
 from linsep.errors import DataError
-from linsep.train.trace import Trace
-from linsep.views.film.run import open_run
+from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
 from linsep.views.lab.choices import POINTS
 from linsep.views.lab.runs import Opened
+from linsep.views.scene.run import open_run
 from linsep.views.sources import open_source
 
 FEATURES = 1000  # at most: the path of the weights is kept whole

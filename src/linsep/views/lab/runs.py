@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 import linsep
 from linsep.errors import DataError, NotConverged
-from linsep.train.trace import Trace
-from linsep.views.film.run import Run, open_run
+from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
 from linsep.views.lab.choices import LEARNERS, TOYS
 from linsep.views.lab.request import Asked
+from linsep.views.scene.run import Run, open_run
 
 Array = npt.NDArray[Any]
 

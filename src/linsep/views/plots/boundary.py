@@ -7,7 +7,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from linsep.errors import DataError
-from linsep.views.plots.palette import BLACK, COLOURS, GREY, MARKS, axes_of, shades
+from linsep.views.scene.palette import BLACK, COLOURS, GREY, MARKS, axes_of, shades
 
 Array = npt.NDArray[Any]
 

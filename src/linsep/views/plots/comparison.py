@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from linsep.errors import DataError
 from linsep.views.plots.boundary import boundary
-from linsep.views.plots.palette import BLACK
+from linsep.views.scene.palette import BLACK
 
 ACROSS = 4
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from linsep.errors import DataError
-from linsep.views.plots.palette import BLACK, BLUE, COLOURS, MARKS, ORANGE, axes_of
+from linsep.views.scene.palette import BLACK, BLUE, COLOURS, MARKS, ORANGE, axes_of
 
 STYLES = ("-", "--", "-.", ":")
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from linsep.errors import DataError
 from linsep.logic import Network, ThresholdUnit
-from linsep.views.plots.palette import BLACK, BLUE, COLOURS, ORANGE, axes_of, shades
+from linsep.views.scene.palette import BLACK, BLUE, COLOURS, ORANGE, axes_of, shades
 
 LOW, HIGH, GRID = -0.5, 1.5, 500
 STYLES = ("--", "-.", ":", (0, (5, 1)))

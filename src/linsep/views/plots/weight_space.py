@@ -8,14 +8,14 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from linsep.data.sampling import sample_by_class
+from linsep.data.blocks.sampling import sample_by_class
 from linsep.errors import DataError, ParameterError
-from linsep.train.trace import KeptRows, Trace
-from linsep.views.film.axes import WeightView, flatten, weight_view
-from linsep.views.film.geometry import Box, around, region
-from linsep.views.film.run import Run, open_run
-from linsep.views.film.words import when
-from linsep.views.plots.palette import BLACK, COLOURS, GREEN, GREY, MARKS, axes_of
+from linsep.train.run.trace import KeptRows, Trace
+from linsep.views.scene.axes import WeightView, flatten, weight_view
+from linsep.views.scene.geometry import Box, around, region
+from linsep.views.scene.palette import BLACK, COLOURS, GREEN, GREY, MARKS, axes_of
+from linsep.views.scene.run import Run, open_run
+from linsep.views.scene.words import when
 
 Array = npt.NDArray[Any]
 
@@ -150,7 +150,7 @@ def _run(run: Any, X: Any, y: Any) -> Run:
             f"{type(run).__name__} was fitted without trace=True; its weights alone can be drawn "
             "for two classes, with the rows as X and y."
         )
-    from linsep.data.labels import encode
+    from linsep.data.check.labels import encode
 
     rows = np.asarray(X, float)
     codes = encode(y, len(rows), run.classes_)[1]

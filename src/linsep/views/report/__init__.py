@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from linsep.data.atomic import replace
+from linsep.data.files.atomic import replace
 from linsep.errors import DataError, ParameterError
 
 __all__ = ["report"]

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.arrays import check_rows
-from linsep.data.labels import encode
+from linsep.data.check.arrays import check_rows
+from linsep.data.check.labels import encode
 from linsep.errors import DataError
 from linsep.model.store import as_model
+from linsep.views.metrics import Confusion, tally_for
 from linsep.views.scoring import proof_of
-from linsep.views.tally import Confusion, tally_for
 
 Array = npt.NDArray[Any]
 

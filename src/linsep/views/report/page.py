@@ -5,9 +5,9 @@ from importlib.resources import files
 from typing import Any
 
 from linsep import __version__
+from linsep.views.metrics import Confusion, plain
 from linsep.views.report.findings import Found
 from linsep.views.report.pictures import pictures
-from linsep.views.tally import Confusion, plain
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 SHOWN = 30  # classes up to which the table of counts is drawn

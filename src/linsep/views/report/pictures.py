@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.sampling import sample_by_class
+from linsep.data.blocks.sampling import sample_by_class
 from linsep.errors import LinsepError
 from linsep.views.report.findings import Found
 
@@ -75,7 +75,7 @@ def _plane(ax: Any, found: Found) -> None:
 
 
 def _leads(ax: Any, found: Found) -> None:
-    from linsep.views.plots.palette import BLACK, COLOURS
+    from linsep.views.scene.palette import BLACK, COLOURS
 
     assert found.scores is not None and found.codes is not None
     leads = leads_of(found.scores, found.codes)
@@ -101,7 +101,7 @@ def leads_of(scores: Array, codes: Array) -> Array:
 
 
 def _roc(ax: Any, found: Found) -> None:
-    from linsep.views.plots.palette import BLUE, GREY
+    from linsep.views.scene.palette import BLUE, GREY
 
     assert found.scores is not None and found.codes is not None
     false, true, area = roc(found.scores, found.codes)
@@ -133,7 +133,7 @@ def roc(scores: Array, codes: Array) -> tuple[Array, Array, float]:
 
 
 def _calibration(ax: Any, found: Found) -> None:
-    from linsep.views.plots.palette import BLUE, GREY
+    from linsep.views.scene.palette import BLUE, GREY
 
     assert found.chances is not None and found.codes is not None
     said, came, rows = calibration(found.chances, found.codes == 1)
@@ -154,7 +154,7 @@ def calibration(chances: Array, positive: Array) -> tuple[Array, Array, int]:
 
 
 def _agreement(ax: Any, found: Found) -> None:
-    from linsep.views.plots.palette import BLACK, BLUE
+    from linsep.views.scene.palette import BLACK, BLUE
 
     assert found.truth is not None and found.said is not None
     truth, said = found.truth.ravel()[:DRAWN], found.said.ravel()[:DRAWN]

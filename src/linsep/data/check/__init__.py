@@ -1,0 +1,5 @@
+"""What comes in from users, checked once: arrays, frames, sparse matrices, labels.
+
+`arrays` and `labels` serve training, `plain` serves prediction without the compiler, `fingerprint`
+tells one set of training rows from another.
+"""

@@ -1,0 +1,213 @@
+"""Numbers in any container, checked once and handed on without a copy where that is possible."""
+
+import copy
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel
+from linsep._scipy import sp
+from linsep.data.blocks.page_release import Behind
+from linsep.data.check.plain import canonical, not_finite, where
+from linsep.errors import DataError, OverflowedError
+
+Array = npt.NDArray[Any]
+
+LARGE = 1 << 23  # bytes from which on a look at every entry deserves a thread of its own
+
+_FORM: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+    "ensure_all_finite": False,
+}
+
+
+def check_rows(
+    X: Any, estimator: Any = None, reset: bool = True, in_range: bool = False
+) -> Array | sp.csr_array:
+    """Bring `X` to the form kernels read: finite, two-dimensional, float32 or float64.
+
+    C-contiguous float arrays and canonical CSR matrices come back without a copy. Data frames
+    (pandas, polars, Arrow), lists, integers, other sparse formats and other memory orders are
+    converted.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame
+    estimator : scikit-learn estimator, optional
+        Where the number and names of features are kept (`reset=True`) or compared.
+    reset : bool
+        Whether `X` sets the features of `estimator` or must agree with them.
+    in_range : bool
+        Whether to refuse numbers so large or so small that their products leave the range of
+        floats, as those of 1e300 and of 1e-300 do.
+
+    Raises
+    ------
+    DataError
+        Naming the row and column of the first NaN or infinite entry.
+    OverflowedError
+        With `in_range`, naming the row and column of the largest entry.
+    """
+    X = check_shape(X, estimator, reset)
+    require_finite(X, estimator, in_range)
+    return X
+
+
+def check_rows_meanwhile(
+    X: Any, estimator: Any = None, reset: bool = True, in_range: bool = False
+) -> tuple[Array | sp.csr_array, Callable[[], None]]:
+    """`check_rows` as read-only views, a thread of its own looking at the entries of a large `X`.
+
+    Returns `X` and a function that waits for the end of the look and raises what was found. It
+    must be called before anything is made of the first pass over the rows.
+    """
+    X = frozen_rows(check_shape(X, estimator, reset))
+    if (X.data.nbytes if sp.issparse(X) else X.nbytes) < LARGE:
+        require_finite(X, estimator, in_range)
+        return X, lambda: None
+    pool = ThreadPoolExecutor(1)
+    look = pool.submit(require_finite, X, estimator, in_range)
+    pool.shutdown(wait=False)
+    return X, look.result
+
+
+def frozen(array: Array) -> Array:
+    """A read-only view: kernels then know one kind of array, whether it may be written or not."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def frozen_rows(X: Any) -> Any:
+    """`frozen` for rows in an array or a CSR matrix; the matrix handed in stays as it is.
+
+    Frames of pandas and what joblib hands to its workers cannot be written, other arrays can: all
+    kernels would be compiled for each of them.
+    """
+    if not sp.issparse(X):
+        return frozen(X)
+    X = copy.copy(X)
+    X.data, X.indices, X.indptr = frozen(X.data), frozen(X.indices), frozen(X.indptr)
+    return X
+
+
+def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:
+    """`check_rows` without the look at every entry; for callers that look at the results."""
+    named = hasattr(estimator, "feature_names_in_")
+    if estimator is not None and not named and _ready(X):
+        known = X.shape[1] if reset else estimator.n_features_in_
+        if X.shape[1] == known:
+            estimator.n_features_in_ = known
+            return canonical(X) if sp.issparse(X) else np.asarray(X)
+    from sklearn.utils.validation import check_array, validate_data
+
+    X = _from_arrow(X)
+    try:
+        if estimator is None:
+            X = check_array(X, **_FORM)
+        else:
+            X = validate_data(estimator, X, reset=reset, **_FORM)
+    except DataError:
+        raise
+    except ValueError as problem:
+        raise DataError(str(problem)) from None
+    return canonical(X) if sp.issparse(X) else X
+
+
+def _ready(X: Any) -> bool:
+    """Whether X is a table of floats as kernels read it, in which scikit-learn finds no fault."""
+    if type(X) in (np.ndarray, np.memmap):
+        fine = X.ndim == 2 and X.flags.c_contiguous
+    else:
+        fine = type(X) is sp.csr_array and X.ndim == 2
+    return bool(fine and X.dtype in (np.float32, np.float64) and min(X.shape) > 0)
+
+
+def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> None:
+    """Raise a DataError that names the first entry of `X` that is NaN or infinite.
+
+    With `in_range`, also one that names the largest entry if products would leave the range.
+    """
+    values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
+    step, behind = LARGE >> 4, Behind(values)
+    total = 0.0
+    for first in range(0, len(values), step):
+        total += float(sum_of_squares(values[first : first + step]))
+        behind.took(step)
+    limits = np.finfo(X.dtype)
+    if total <= float(limits.max) and total >= float(limits.tiny) * values.size:
+        return  # then every entry is finite, and the largest square is not below the smallest float
+    bad = not_finite(X, _names(estimator))
+    if bad is not None:
+        raise bad
+    if in_range and values.size:
+        _require_range(X, values, estimator)
+
+
+def _require_range(X: Any, values: Array, estimator: Any) -> None:
+    """Refuse data whose largest square is lost below, or whose largest row is lost above."""
+    place = int(np.abs(values).argmax())
+    largest = abs(float(values[place]))
+    limits = np.finfo(X.dtype)
+    low, high = np.sqrt(limits.tiny), np.sqrt(limits.max / 1024 / X.shape[1])
+    if largest == 0 or low <= largest <= high:
+        return
+    fate = "vanish" if largest < 1 else "overflow"
+    other = " or pass float64" if X.dtype == np.float32 else ""
+    at = where(X, place, _names(estimator))
+    raise OverflowedError(
+        f"X has its largest entry, {values[place]:g}, at {at}; products "
+        f"of such numbers {fate} in {X.dtype}. Divide X by {10.0 ** np.floor(np.log10(largest)):g}"
+        f"{other}."
+    )
+
+
+def _names(estimator: Any) -> Any:
+    return getattr(estimator, "feature_names_in_", None)
+
+
+@kernel
+def sum_of_squares(values):  # type: ignore[no-untyped-def]
+    """Σ x² is finite only if every x is, so one vectorised pass tells."""
+    s = values.dtype.type(0)
+    for i in range(values.shape[0]):  # an index, not an iterator: only this form vectorises
+        s += values[i] * values[i]
+    return s
+
+
+def _from_arrow(X: Any) -> Any:
+    """Arrow tables keep their names through `to_pandas`; the rest is scikit-learn's."""
+    if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    return X
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Sample weights as float64, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise DataError(f"sample_weight must be numbers, one per row: {problem}.") from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise DataError(
+            f"sample_weight has shape {weights.shape}; X has {n_rows} rows, so give {n_rows} "
+            "weights (Sample weights must be 1D array or scalar)."
+        )
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        i = int(bad.argmax())
+        raise DataError(
+            f"sample_weight is {weights[i]} at row {i}; weights must be finite and not negative."
+        )
+    if not weights.any():
+        raise DataError("sample_weight is zero for every row; at least one row must count.")
+    return weights

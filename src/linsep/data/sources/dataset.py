@@ -1,0 +1,388 @@
+"""`Chunks`: the rows and labels of files, to be walked in blocks or gathered for a fit."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.blocks.blocks import BLOCK
+from linsep.data.blocks.page_release import trim
+from linsep.data.blocks.store import (
+    Gathered,
+    Store,
+    blocks,
+    pointers,
+    read_manifest,
+    write_manifest,
+    writing,
+)
+from linsep.data.files.bad_rows import BadRows
+from linsep.data.files.compression import Identity
+from linsep.data.sources.cutting import in_blocks
+from linsep.data.sources.tables import Source
+from linsep.data.table.column_statistics import Coded, Judged, Labels, LabelStudy
+from linsep.data.table.encoding import Encoding
+from linsep.errors import DataError, ParameterError
+
+Array = npt.NDArray[Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Chunks:
+    """Rows and labels of files of any size; what `linsep.read` gives back.
+
+    Iterate to get `(X, y)` in blocks; `load()` for all rows in memory; or hand it to `fit`. How
+    columns become features (`encoding`) and which classes there are is settled by a pass over all
+    rows, made when first needed.
+
+    Attributes
+    ----------
+    notes : list of str
+        What was found: the format, its details, filled gaps, rows left out.
+    skipped : int
+        Rows that could not be read, after a pass with bad_rows='skip'; `bad_rows.first` tells some.
+    left_out : int
+        Rows whose class was not asked for.
+    judged : Judged or None
+        What a single pass has counted, where it kept no row.
+    """
+
+    def __init__(
+        self, source: Source, asked: dict[str, Any], encoding: Encoding | None, keep: Any,
+        bad_rows: str | os.PathLike[str], memory: int, cache: Any,
+    ) -> None:  # fmt: skip
+        self.source = source
+        self.asked = asked
+        self.bad_rows = BadRows(bad_rows)
+        self.memory = memory
+        self.cache = None if cache is None else Path(cache)
+        self._keep = keep
+        self._known = encoding
+        self._given = encoding is not None
+        self._labels: Labels | None = None
+        self._study: LabelStudy | None = None
+        self._n: int | None = None
+        self._gathered: Gathered | None = None
+        self.judged: Judged | None = None
+
+    @property
+    def untouched(self) -> bool:
+        """Whether all rows are wanted as they are, and none has been read."""
+        begun = self._known, self._labels, self._gathered, self.cache, self._keep
+        return all(one is None for one in begun)
+
+    @property
+    def encoding(self) -> Encoding:
+        """How columns become features; settled over all rows."""
+        if self._known is None:
+            self._look()
+        assert self._known is not None
+        return self._known
+
+    @property
+    def classes(self) -> Array | None:
+        """The classes, sorted; None where labels are numbers to predict, or absent."""
+        if self._labels is None:
+            self._look()
+        assert self._labels is not None
+        return self._labels.classes
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, without those skipped or left out."""
+        if self._n is None:
+            self._look()
+        assert self._n is not None
+        return self._n
+
+    @property
+    def n_features(self) -> int:
+        """How many features each row has."""
+        return self.encoding.n_features
+
+    @property
+    def skipped(self) -> int:
+        """Rows that could not be read."""
+        return self.bad_rows.count
+
+    @property
+    def left_out(self) -> int:
+        """Rows whose class was not asked for."""
+        return 0 if self._study is None else self._study.left_out
+
+    @property
+    def notes(self) -> list[str]:
+        """What was found in the files, in sentences."""
+        notes = [self.source.told] if self.source.told else []
+        gaps = {name: n for name, n in self.source.missing.items() if n}
+        if gaps:
+            some = ", ".join(f"{name} {n}" for name, n in list(gaps.items())[:10])
+            notes.append(f"Missing values filled in: {some}.")
+        if self.source.rounded:
+            names = sorted(self.source.rounded)
+            notes.append(
+                "Whole numbers beyond 2^53 were rounded to the nearest float64: "
+                f"{', '.join(names[:10])}. Pass columns={{{names[0]!r}: 'drop'}} if it only names "
+                "rows."
+            )
+        if self.skipped:
+            notes.append(f"{self.skipped} rows could not be read; first: {self.bad_rows.first[0]}")
+        if self.left_out:
+            notes.append(f"{self.left_out} rows of other classes were left out.")
+        return notes
+
+    def _look(self) -> None:
+        """A pass over all rows that settles the encoding and the classes."""
+        source, study = self.source, LabelStudy(self.source.target, self._keep)
+        source.begin()
+        n = 0
+        for piece, cells in source.raw(self.bad_rows):
+            source.note(piece)
+            stored, keep = self._labelled(study, piece, cells)
+            n += len(stored) if keep is None else int(keep.sum())
+        self.settle(study, n)
+
+    def settle(self, study: LabelStudy, n: int, looked: bool = False) -> None:
+        """All rows have been seen: n of them, with these labels."""
+        if n == 0:
+            raise DataError(
+                f"{self.source.paths[0]} gave no row"
+                + (f" of the classes {self._keep!r}" if self._keep is not None else "")
+                + (f"; {self.skipped} could not be read" if self.skipped else "")
+                + ". Rows are wanted."
+            )
+        if not (self._given or looked):
+            self._known = self.source.settled()
+        self._study, self._labels, self._n = study, study.finish(), n
+
+    @staticmethod
+    def _labelled(study: LabelStudy, piece: Any, cells: Any) -> tuple[Array, Array | None]:
+        if cells is None:
+            n = _length(piece)
+            return np.zeros(n), None
+        if getattr(cells, "dtype", np.dtype(float)).kind in "UO":
+            from linsep.data.table.table_part import from_texts
+
+            cells = from_texts([str(one) for one in cells.tolist()])
+        return study.add(cells)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return self.blocks()
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Any, Any]]:
+        """(X, y) with `size` rows each, the last with what is left; y is None without labels."""
+        if size < 1:
+            raise ParameterError(f"size is {size!r}; a block has at least one row.")
+        if self._gathered is not None:
+            yield from self._gathered.blocks(size)
+            return
+        yield from in_blocks(self._pieces(self.encoding), size)
+
+    def _pieces(self, encoding: Encoding) -> Iterator[tuple[Any, Any]]:
+        """(X, y) as they are read."""
+        source, study = self.source, LabelStudy(self.source.target, self._keep)
+        source.encode(encoding)
+        for piece, cells in source.raw(self.bad_rows):
+            stored, keep = self._labelled(study, piece, cells)
+            X = source.rows(piece, encoding)
+            y = None if cells is None else _decoded(stored, study, self._labels)
+            yield X if keep is None else X[keep], y
+        self._study = study
+
+    def load(self) -> tuple[Any, Any]:
+        """All rows and labels in memory, as `X` and `y`; y is None without labels."""
+        found = self._gather(Store(memory=1 << 62))
+        return found.X, found.labels()
+
+    def gather(self) -> Gathered:
+        """All rows as arrays: in memory up to `memory` bytes, else a binary copy on disk."""
+        if self._gathered is None:
+            self._gathered = self._from_cache() or self._gather(Store(self._room(), self.cache))
+        return self._gathered
+
+    def _room(self) -> int:
+        """Bytes of rows to keep in memory: none where the files say that they are too many."""
+        return self.memory if self.source.size() <= self.memory else 0
+
+    def _gather(self, store: Store) -> Gathered:
+        source = self.source
+        studied = self._known is not None
+        looked = not (studied or source.direct)
+        if looked:
+            self._look()
+            studied = True
+        study = LabelStudy(source.target, self._keep)
+        if not looked:
+            source.begin()
+        if self._known is not None:
+            source.encode(self._known)
+        try:
+            with writing(store.folder):
+                for piece, cells in source.raw(self.bad_rows):
+                    if not looked:
+                        source.note(piece)
+                    stored, keep = self._labelled(study, piece, cells)
+                    source.put(store, piece, stored, keep, self._known if studied else None)
+            arrays = store.finish()
+        except BaseException:
+            store.close()
+            raise
+        self.settle(study, store.n, looked)
+        found = self._finished(arrays, store, studied)
+        if found.on_disk:
+            trim()
+        return found
+
+    def _finished(self, arrays: dict[str, Array], store: Store, studied: bool) -> Gathered:
+        """Close gaps, count from zero, number the labels; then the arrays are ready."""
+        encoding, labels = self.encoding, self._labels
+        assert labels is not None
+        if not studied:
+            self.source.finish(arrays, store.n, encoding)
+        if labels.classes is not None:
+            arrays["codes"] = _numbered(arrays.pop("labels"), labels, store)
+        if store.folder is not None:
+            write_manifest(store.folder, self._about(), self._found(), arrays)
+        return self._arranged(arrays, store.spilled)
+
+    def _arranged(self, arrays: dict[str, Array], on_disk: bool) -> Gathered:
+        encoding, labels, n = self.encoding, self._labels, self._n
+        assert labels is not None and n is not None
+        codes, y = arrays.get("codes"), None if labels.absent else arrays.get("labels")
+        X: Any
+        if "values" in arrays:
+            entries = arrays["values"], arrays["places"], pointers(arrays["counts"])
+            from linsep._scipy import sp  # slow to import; no table to predict needs it
+
+            X = sp.csr_array(entries, shape=(n, encoding.n_features), copy=False)
+        else:
+            X = arrays["rows"].reshape(n, -1)
+        return Gathered(X, codes, y, labels.classes, list(arrays.values()), on_disk)
+
+    def _about(self) -> dict[str, Any]:
+        """What a kept copy must agree with to be used again."""
+        asked = {k: str(v) for k, v in self.asked.items()}
+        files = [[str(p), *self.identity(p)] for p in self.source.paths]
+        like = self._known.to_json() if self._given and self._known else None
+        about = {"files": files, "asked": asked, "keep": str(self._keep), "block": BLOCK}
+        return about | {"like": like}
+
+    @staticmethod
+    def identity(path: Path) -> list[Any]:
+        """What tells one version of a file from another."""
+        return list(Identity.of(path)) if path.is_file() else [str(path)]
+
+    def _from_cache(self) -> Gathered | None:
+        """The binary copy kept by an earlier fit, if it is whole and of these very files."""
+        if self.cache is None or not (self.cache / "manifest.json").exists():
+            return None
+        kept = read_manifest(self.cache, self._about())
+        if kept is None:
+            return None
+        found, arrays = kept
+        self._known = Encoding.from_json(found["encoding"])
+        classes = found["classes"]
+        classes = None if classes is None else np.array(classes)
+        self._labels = Labels(classes, None, found["unlabelled"])
+        self._n = found["n_rows"]
+        return self._arranged(arrays, True)
+
+    def _found(self) -> dict[str, Any]:
+        """What the pass over all rows has settled, as plain values."""
+        classes = self.classes
+        return {
+            "encoding": self.encoding.to_json(),
+            "classes": None if classes is None else classes.tolist(),
+            "n_rows": self.n_rows,
+            "unlabelled": self._labels is not None and self._labels.absent,
+        }
+
+
+@contextmanager
+def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
+    """Rows, labels and encoding to fit on: those of a file, or `X` and `y` as they are."""
+    if not isinstance(X, Chunks):
+        yield X, y, None
+        return
+    if y is not None:
+        raise ParameterError(
+            "y is given, but X comes from linsep.read, which brings its labels; leave y out."
+        )
+    with X.gather() as found:
+        if found.codes is None and found.y is None:
+            raise DataError(
+                f"{X.source.paths[0]} holds no labels, and a fit learns from them; give rows with "
+                "labels."
+            )
+        if found.codes is None or found.classes is None:
+            yield found.X, found.y, X.encoding
+        else:
+            yield found.X, Coded(found.classes, found.codes), X.encoding
+
+
+def by_block(method: F) -> F:
+    """Let `partial_fit` take what `linsep.read` gives: block after block, in order."""
+
+    @wraps(method)
+    def partial_fit(
+        self: Any, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        if not isinstance(X, Chunks):
+            return method(self, X, y, classes, sample_weight)
+        if y is not None or sample_weight is not None:
+            raise ParameterError(
+                "X comes from linsep.read, which brings its labels; leave y and sample_weight out."
+            )
+        if classes is None and not hasattr(self, "classes_"):
+            classes = X.classes
+        for rows, labels in X:
+            method(self, rows, labels, classes, None)
+            classes = None
+        self.encoding_ = X.encoding
+        return self
+
+    return cast(F, partial_fit)
+
+
+def scores_of(X: Chunks, encoding: Encoding | None, scores: Callable[[Any], Array]) -> Array:
+    """Scores of all rows of a file, block by block; they must be encoded as in the fit."""
+    if encoding is not None and X.encoding != encoding:
+        raise ParameterError(
+            "X encodes its columns in another way than the rows this model was fitted on; open "
+            "it by linsep.read(..., like=model)."
+        )
+    return np.concatenate([scores(rows) for rows, _ in X])
+
+
+def _length(piece: Any) -> int:
+    rows = getattr(piece, "rows", piece)  # of a table they are made already
+    return len(piece.labels) if hasattr(piece, "labels") else int(rows.shape[0])
+
+
+def _decoded(stored: Array, study: LabelStudy, labels: Labels | None) -> Array:
+    """Labels as they were written, of one type in all blocks where the classes are known."""
+    if labels is None or labels.classes is None:
+        if study.target is not None and study.target.asks:
+            return stored.astype(bool)
+        if study.texts:
+            return np.array(list(study.texts))[stored.astype(np.int64)]
+        whole = labels is None and np.all(stored == np.floor(stored))
+        return stored.astype(np.int64) if whole else stored
+    return labels.classes[labels.codes(stored)]
+
+
+def _numbered(stored: Array, labels: Labels, store: Store) -> Array:
+    """Labels as class numbers, in the place where they were stored."""
+    from linsep.data.blocks.store import Growing
+
+    codes = Growing("codes", np.int32)
+    if store.spilled:
+        codes.spill(store.folder)
+    for part in blocks(stored):
+        codes.add(labels.codes(np.asarray(stored[part])))
+    return codes.finish()

@@ -1,0 +1,342 @@
+"""Rows of a long svmlight file that pass by once: parsed in blocks where they lie, kept nowhere.
+
+A look at the ends of all lines, at the speed of memory, tells the labels, the number of rows and of
+features, and where each block of rows begins. Then blocks can be had in any order, by several
+threads, and a pass that wants each of them once needs no binary copy. What the look has told is
+checked against what the parser finds: a file with comments, lines that cannot be read or anything
+else that the look does not know is `Unlike`, and is read in the usual way instead.
+"""
+
+import io
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.blocks.blocks import BLOCK
+from linsep.data.check.arrays import frozen, sum_of_squares
+from linsep.data.files.compression import PIECE, open_plain
+from linsep.data.svmlight.parser import (
+    AT,
+    END,
+    ENTRY,
+    FINE,
+    LARGEST,
+    LEAST,
+    MOST,
+    QUERIES,
+    ROW,
+    TOUGH,
+    Part,
+    parse_piece,
+    read_at,
+)  # fmt: skip
+from linsep.data.table.column_statistics import Labels, LabelStudy
+from linsep.data.table.encoding import Encoding
+from linsep.errors import DataError
+from linsep.parallel import in_order, threads
+
+Array = npt.NDArray[Any]
+
+LONG = 1 << 26
+"""Bytes of text from which on a single pass takes rows as they come."""
+WIDE = 1 << 25
+"""Bytes of text in a block, at most."""
+
+_SEGMENT = 1 << 22
+_MARGIN = 512
+_PLACES = 1 << 20  # places of lines that are remembered, at most
+
+
+class Unlike(Exception):  # noqa: N818
+    """The rows are not what the look at the ends of lines has told."""
+
+
+class Found(NamedTuple):
+    """What the look at the ends of all lines tells."""
+
+    n_rows: int
+    least: int
+    most: int
+    study: LabelStudy
+    starts: Array
+    """Where every `stride`-th row begins."""
+    stride: int
+    size: int
+
+
+class Seen(NamedTuple):
+    """Consecutive rows with indices from zero; valid until the next are asked for."""
+
+    number: int
+    values: Array
+    places: Array
+    pointers: Array
+    codes: Array
+
+
+def may_flow(chunks: Any) -> bool:
+    """Whether these rows are one long, plain svmlight file of which nothing was read so far."""
+    from linsep.data.sources.svmlight import SvmlightSource
+
+    source = chunks.source
+    if not isinstance(source, SvmlightSource) or len(source.paths) > 1 or not chunks.untouched:
+        return False
+    path = source.paths[0]
+    if not hasattr(os, "preadv") or not path.is_file() or path.stat().st_size < LONG:
+        return False
+    with open_plain(path) as file:
+        return type(file) is io.BufferedReader and file.read(3) != b"\xef\xbb\xbf"
+
+
+def flow_of(chunks: Any) -> "Flow | None":
+    """The rows of a file that `may_flow`, as told by the ends of its lines; None for other files.
+
+    Two classes are wanted, each a whole number. Nothing is settled in `chunks`: see `Flow.settle`.
+    """
+    if not may_flow(chunks):
+        return None
+    source = chunks.source
+    source.version.check(source.paths[0])
+    found = survey(source.paths[0], source.n_jobs)
+    source.begin()
+    source.least, source.most, source.n = found.least, found.most, found.n_rows
+    try:
+        encoding, labels = source.settled(), found.study.finish()
+    except DataError:  # told in the usual way
+        return None
+    if labels.classes is None or len(labels.classes) != 2 or found.n_rows == 0:
+        return None
+    return Flow(source.paths[0], found, encoding, labels, source.n_jobs)
+
+
+def survey(path: Path, n_jobs: int | None = None) -> Found:
+    """Look at the ends of all lines; raises `Unlike` where they do not tell."""
+    from linsep.data.svmlight.line_ends import LEAST as LEAST_FOUND
+    from linsep.data.svmlight.line_ends import MOST as MOST_FOUND
+    from linsep.data.svmlight.line_ends import ROWS, look
+
+    size = path.stat().st_size
+    own = threading.local()
+
+    def segment(first: int) -> tuple[int, int, Array, Array]:
+        if not hasattr(own, "text"):
+            own.words = np.empty((_SEGMENT + 2 * _MARGIN) // 8 + 8, np.uint64)
+            own.text = own.words.view(np.uint8)
+            own.labels, own.starts = np.empty(_SEGMENT // 2 + 1), np.empty(_SEGMENT // 2 + 1, "i8")
+            own.bits = np.empty(1, np.uint64)
+        text, origin = own.text, first - _MARGIN
+        text[:_MARGIN] = 10
+        room = text[max(0, -origin) : 2 * _MARGIN + _SEGMENT]
+        n = max(0, -origin) + read_at(file.fileno(), room, max(0, origin))
+        text[n : n + 24] = 10
+        end = _MARGIN + min(_SEGMENT, size - first)
+        if origin + n < size and n < end + _MARGIN:
+            raise Unlike("the file became shorter")
+        end += int(end == n and text[n - 1] != 10)  # the last line may lack its newline
+        found = np.array([0, LARGEST + 1, -1])
+        begins = bool(text[_MARGIN - 1] == 10)
+        look(text, own.words, _MARGIN, end, begins, own.labels, own.starts, found, own.bits,
+             own.bits.view(np.float64))  # fmt: skip
+        n_rows = int(found[ROWS])
+        if n_rows < 0:
+            raise Unlike("a line is not plainly a label and pairs")
+        labels = np.unique(own.labels[:n_rows])
+        starts = own.starts[:n_rows] + origin
+        return int(found[LEAST_FOUND]), int(found[MOST_FOUND]), labels, starts
+
+    study, least, most, n_rows = LabelStudy(), LARGEST + 1, -1, 0
+    kept, held, stride = [], 0, 1
+    with path.open("rb", buffering=0) as file:
+        for low, high, labels, starts in in_order(segment, range(0, size, _SEGMENT), n_jobs):
+            study.add(labels)
+            least, most = min(least, low), max(most, high)
+            kept.append(starts[-n_rows % stride :: stride])
+            n_rows += len(starts)
+            held += len(kept[-1])
+            if held > _PLACES:
+                kept = [np.concatenate(kept)[::2].copy()]
+                held, stride = len(kept[0]), 2 * stride
+    return Found(n_rows, least, most, study, np.concatenate(kept), stride, size)
+
+
+def _last_newline(text: Array, n: int) -> int:
+    """The place of the last newline in text[:n], or −1."""
+    for first in (max(0, n - (1 << 14)), 0):
+        place = text[first:n].tobytes().rfind(b"\n")
+        if place >= 0:
+            return first + place
+    return -1
+
+
+class _Room:
+    """Memory that blocks are parsed into, one after the other."""
+
+    def __init__(self, text: int) -> None:
+        rows = BLOCK + PIECE // 2  # more than told are noticed after a piece
+        self.words = np.empty(PIECE // 8 + 8, np.uint64)
+        self.text = self.words.view(np.uint8)
+        self.labels, self.pointers = np.empty(rows + 1), np.empty(rows + 2, np.int64)
+        self.places, self.values = np.empty(text // 4 + 2, np.int32), np.empty(text // 4 + 2)
+        self.tough = np.empty((PIECE // 2 + 1, 3), np.int64)
+        self.bits = np.empty(1, np.uint64)
+
+    def arrays(self, state: Array) -> tuple[Array, ...]:
+        """What the kernel `parse` takes."""
+        return (self.text, self.words, state, self.labels, self.pointers[1:], self.places,
+                self.values, self.tough, self.bits, self.bits.view(np.float64))  # fmt: skip
+
+
+class Flow:
+    """The rows of one file, to be had block by block in any order.
+
+    Attributes
+    ----------
+    n_rows, n_features, classes : as told by the look at the ends of lines
+    n_entries, counts : how many entries the blocks had so far, and rows of each class
+    """
+
+    def __init__(
+        self, path: Path, found: Found, encoding: Encoding, labels: Labels, n_jobs: int | None
+    ) -> None:
+        assert labels.classes is not None
+        self.path, self.found = path, found
+        self.base = encoding.base or 0
+        self.n_rows, self.n_features = found.n_rows, encoding.n_features
+        self.classes, self._labels = labels.classes, labels
+        self.n_jobs = n_jobs
+        self.n_entries, self.counts = 0, np.zeros(len(labels.classes), np.int64)
+        self.least, self.most, self.squares = LARGEST + 1, -1, 0.0
+        self.seen = 0
+        step = BLOCK // found.stride
+        if BLOCK % found.stride:
+            raise Unlike("blocks begin between the places that are known")
+        self._begins = np.append(found.starts[::step], found.size)
+        self._longest = int(np.diff(self._begins).max())
+        if self._longest > WIDE:
+            raise Unlike("a block of rows is too long")
+
+    def blocks(self, numbers: Iterable[int]) -> Iterator[Seen]:
+        """The blocks of these numbers, in their order; raises `Unlike` where one is not as told."""
+        halt = threading.Event()
+        rooms: SimpleQueue[_Room] = SimpleQueue()
+        for _ in range(threads(self.n_jobs) + 2):
+            rooms.put(_Room(self._longest))
+
+        def parse(number: int) -> tuple[_Room, Seen, Array]:
+            room = self._free(rooms, halt)
+            return room, *self._parsed(file, room, int(number))
+
+        with self.path.open("rb", buffering=0) as file:
+            for room, seen, state in in_order(parse, numbers, self.n_jobs, halt):
+                self._note(seen, state)
+                yield seen
+                rooms.put(room)
+
+    @staticmethod
+    def _free(rooms: "SimpleQueue[_Room]", halt: threading.Event) -> _Room:
+        while not halt.is_set():
+            try:
+                return rooms.get(timeout=0.1)
+            except Empty:
+                continue
+        raise Unlike("given up")
+
+    def _note(self, seen: Seen, state: Array) -> None:
+        self.seen += len(seen.codes)
+        self.n_entries += len(seen.values)
+        self.counts += np.bincount(seen.codes, minlength=len(self.counts))
+        self.least = min(self.least, int(state[LEAST]))
+        self.most = max(self.most, int(state[MOST]))
+
+    def _parsed(self, file: Any, room: _Room, number: int) -> tuple[Seen, Array]:
+        """Parse one block, a piece of text after the other."""
+        place, stop = int(self._begins[number]), int(self._begins[number + 1])
+        n_rows = min(BLOCK, self.n_rows - number * BLOCK)
+        state = np.array([0, 0, 0, 0, 0, LARGEST + 1, -1, 0, 0, 0])
+        room.pointers[0] = 0
+        left = 0  # bytes of a line begun before
+        while place < stop or left:
+            here = room.text[left : min(PIECE, left + stop - place)]
+            n = left + read_at(file.fileno(), here, place)
+            place += n - left
+            end = n
+            if place < stop:
+                end = _last_newline(room.text, n) + 1
+            elif room.text[n - 1] != 10:
+                end = n + 1
+            if end == 0 or (n == left and place < stop):
+                raise Unlike("a line is too long, or the file became shorter")
+            rest = room.text[end:n].copy()
+            room.text[end - 1] = 10
+            room.text[end : end + 24] = 10
+            self._parse(room, state, end, n_rows)
+            left = len(rest)
+            room.text[:left] = rest
+        return self._checked(room, state, number, n_rows), state
+
+    def _parse(self, room: _Room, state: Array, end: int, n_rows: int) -> None:
+        from linsep.data.svmlight.lines import parse
+
+        text = room.text
+        state[AT], state[END], state[TOUGH] = 0, end, 0
+        if parse(*room.arrays(state)) != FINE or state[ROW] > n_rows:
+            raise Unlike("a line cannot be read")
+        for entry, first, last in room.tough[: int(state[TOUGH])].tolist():
+            value = float(text[first:last].tobytes())
+            if entry < 0 or not np.isfinite(value):
+                raise Unlike("a number is out of range")
+            room.values[entry] = value
+
+    def _checked(self, room: _Room, state: Array, number: int, n_rows: int) -> Seen:
+        """A block with the rows, labels, indices and numbers it is to have; or `Unlike`."""
+        n, entries = int(state[ROW]), int(state[ENTRY])
+        labels = room.labels[:n]
+        if n != n_rows or state[QUERIES]:
+            raise Unlike("there are other rows than told")
+        codes = np.minimum(self._labels.codes(labels), len(self.classes) - 1)
+        if np.any(self.classes[codes] != labels):
+            raise Unlike("there are other labels than told")
+        if state[MOST] > self.found.most or state[LEAST] < self.found.least:
+            raise Unlike("there are other features than told")
+        places, values = room.places[:entries], room.values[:entries]
+        if self.base:
+            places -= np.int32(self.base)
+        square = float(sum_of_squares(frozen(values)))
+        limits = np.finfo(np.float64)
+        if not float(limits.tiny) * entries <= square <= float(limits.max) / 1e6:
+            raise Unlike("numbers are near the ends of the range of floats")
+        return Seen(number, values, places.view(np.uint32), room.pointers[: n + 1], codes)
+
+    def require_as_told(self) -> None:
+        """After all blocks: whether rows, features and labels were those of the look before."""
+        told = self.found
+        if (self.seen, self.least, self.most) != (told.n_rows, told.least, told.most):
+            raise Unlike("there are fewer features than told")
+        if not self.counts.all():
+            raise Unlike("there are fewer labels than told")
+
+    def rows(self, numbers: Array) -> Part:
+        """Some rows, read where they lie; indices from zero."""
+        found = self.found
+        lines = []
+        with self.path.open("rb") as file:
+            for row in numbers.tolist():
+                file.seek(int(found.starts[row // found.stride]))
+                line = b""
+                for _ in range(row % found.stride + 1):
+                    line = file.readline()
+                    while not line.strip():  # an empty line is no row
+                        line = file.readline()
+                lines.append(line.rstrip(b"\n") + b"\n")
+        part = parse_piece(b"".join(lines))
+        return part._replace(places=part.places - np.int32(self.base))
+
+    def codes(self, labels: Array) -> Array:
+        """Labels as places among the classes."""
+        return self._labels.codes(labels)

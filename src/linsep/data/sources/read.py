@@ -1,0 +1,309 @@
+"""Data files of any size and format, as rows and labels in blocks."""
+
+import glob
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from linsep.data.blocks.store import MEMORY
+from linsep.data.files.compression import SUFFIXES, open_plain, unpacking
+from linsep.data.sources.dataset import Chunks
+from linsep.data.table.encoding import Encoding
+from linsep.errors import DataError, ParameterError
+
+FORMATS = ("csv", "svmlight", "npy", "npz", "idx", "parquet", "feather")
+
+_SUFFIXES = {
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".data": "csv", ".parquet": "parquet",
+    ".feather": "feather", ".arrow": "feather", ".npy": "npy", ".npz": "npz", ".svm": "svmlight",
+    ".libsvm": "svmlight", ".svmlight": "svmlight",
+}  # fmt: skip
+
+_LAYOUT = ("delimiter", "quote", "decimal", "header", "skip", "encoding", "missing")
+
+
+def read(
+    source: Any,
+    target: Any = None,
+    format: str | None = None,
+    classes: Any = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    fill: str = "mean",
+    bad_rows: str | os.PathLike[str] = "fail",
+    base: int | None = None,
+    n_features: int | None = None,
+    like: Any = None,
+    memory: int = MEMORY,
+    cache: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    **layout: Any,
+) -> Chunks:
+    """Open data of any size: rows and labels, in blocks that fit in memory.
+
+    Learners take what comes back in the place of `X` and `y`: `Perceptron().fit(read("big.csv"))`
+    gives the same bytes as a fit on the same rows in arrays. gzip, bzip2 and zstd are unpacked on
+    the way. The first bytes tell the format:
+
+    =========  =====================================================================================
+    csv        delimiter, quotes, header, decimal sign and kinds of columns are judged from the
+               first 1000 rows (see `notes` of the result)
+    parquet    also Feather; columns of numbers, truth values, times and texts; needs pyarrow
+    svmlight   `label index:value …`, sparse; zero- or one-based is settled over all rows
+    npy        one array of numbers, `target` a column of it, or labels in `NAME_y.npy`
+    npz        arrays `X` and `y`; or a sparse matrix, with its labels in `NAME_y.npy`
+    idx        images (MNIST), labels beside them
+    =========  =====================================================================================
+
+    Numbers become float64. Whole numbers beyond 2^53 are rounded to the nearest; `notes` names the
+    columns in which that was done (of csv, those in which the first 1000 rows show it).
+
+    Parameters
+    ----------
+    source : path, list of paths, folder, pattern such as 'part-*.csv', or '-' for standard input
+        Files of a folder are read in the order of their names. Standard input goes to a temporary
+        file first.
+    target : str or int, optional
+        The column of labels, by name or position; or a question such as `delay > 15`, whose
+        labels are False and True. Default: the last column, or that of `like`. A number is a
+        position, unless there is a header that holds it as a name.
+    format : str, optional
+        One of the names above, where the first bytes should not decide.
+    classes : list, optional
+        Labels to keep; rows of other classes are left out, and counted in `left_out`.
+    columns : dict of name to kind, optional
+        'number'; 'text' (one feature per text); 'hash' or 'hash:64' (a fixed number of features
+        shared by the texts); 'drop'.
+    fill : {'mean', 'fail'}
+        What becomes of a missing number: the mean of its column, or a bad row. A missing text has
+        no feature of its own.
+    bad_rows : 'fail', 'skip', or a path
+        Rows that cannot be read: an error that names file, line and column; or left out and
+        counted in `skipped`; or that, and listed in a CSV file at this path.
+    base : {0, 1}, optional
+        The index of the first svmlight feature.
+    n_features : int, optional
+        The number of svmlight features, where the files do not hold them all.
+    like : Encoding, or a learner fitted on a file
+        Encode as it was done there; then labels need not be there. A csv file has a header if
+        that one had, and columns go by its names; otherwise by position.
+    memory : int
+        Bytes of rows that a fit keeps in memory; more goes to a binary copy on disk.
+    cache : path, optional
+        A folder that keeps the binary copy for later fits, checked against the files. Otherwise
+        it is temporary.
+    n_jobs : int, optional
+        Threads; never changes what is read.
+    delimiter, quote, decimal, header, skip, encoding, missing
+        For csv, where it should not be judged: signs, whether there is a header, lines to leave
+        out before it, the encoding of the text, and words that stand for a missing number.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "points.csv"
+    ...     _ = path.write_text("height,sex,ok\\n1.5,f,yes\\n2,m,no\\n,f,yes\\n")
+    ...     chunks = read(path, target="ok")
+    ...     X, y = chunks.load()
+    >>> X.tolist(), y.tolist()
+    ([[1.5, 1.0, 0.0], [2.0, 0.0, 1.0], [1.75, 1.0, 0.0]], ['yes', 'no', 'yes'])
+    >>> chunks.encoding.feature_names
+    ['height', 'sex=f', 'sex=m']
+    """
+    _check(format, fill, base, layout)
+    encoding = like if isinstance(like, Encoding) or like is None else _encoding_of(like)
+    paths, spool = _paths(source)
+    kind = _format(paths, format, encoding)
+    asked: dict[str, Any] = {
+        "format": kind,
+        "target": target,
+        "columns": dict(columns or {}),
+        "fill": fill,
+        "layout": {name: layout.get(name) for name in _LAYOUT if layout.get(name) is not None},
+        "base": base,
+        "n_features": n_features,
+    }
+    opened = _open(paths, asked, encoding, n_jobs)
+    chunks = Chunks(opened, asked, encoding, classes, bad_rows, memory, cache)
+    if spool is not None:
+        weakref.finalize(chunks, shutil.rmtree, spool, True)
+    return chunks
+
+
+def _check(format: str | None, fill: str, base: Any, layout: dict[str, Any]) -> None:
+    if format is not None and format not in FORMATS:
+        raise ParameterError(f"format is {format!r}; choose one of {', '.join(FORMATS)}.")
+    if fill not in ("mean", "fail"):
+        raise ParameterError(f"fill is {fill!r}; choose 'mean' or 'fail'.")
+    if base not in (None, 0, 1):
+        raise ParameterError(f"base is {base!r}; features count from 0 or from 1.")
+    unknown = [name for name in layout if name not in _LAYOUT]
+    if unknown:
+        raise TypeError(f"read() got an unexpected keyword argument {unknown[0]!r}")
+    for name, value in layout.items():
+        wanted = _unlike(name, value)
+        if value is not None and wanted:
+            raise ParameterError(f"{name} is {value!r}; give {wanted}.")
+
+
+def _unlike(name: str, value: Any) -> str:
+    """What was wanted, where a part of the layout is not that; otherwise nothing."""
+    if name in ("delimiter", "quote", "decimal"):
+        return "" if isinstance(value, str) and len(value) == 1 else "one character"
+    if name == "skip":
+        whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return "" if whole else "a whole number >= 0"
+    if name == "header":
+        return "" if isinstance(value, bool) else "True or False"
+    if name == "encoding":
+        return "" if isinstance(value, str) else "the name of an encoding, such as 'latin-1'"
+    words = isinstance(value, (list, tuple, set)) and all(isinstance(one, str) for one in value)
+    return "" if words or isinstance(value, str) else "a word, or a list of words"
+
+
+def _encoding_of(learner: Any) -> Encoding:
+    found = getattr(learner, "encoding_", None)
+    if not isinstance(found, Encoding):
+        raise ParameterError(
+            f"like is a {type(learner).__name__} that was not fitted on a file, so it knows no "
+            "columns; give one fitted by fit(read(...)), or an Encoding."
+        )
+    return found
+
+
+def _open(
+    paths: list[Path], asked: dict[str, Any], encoding: Encoding | None, n_jobs: int | None
+) -> Any:
+    """The source of rows for this format."""
+    kind, target = asked["format"], asked["target"]
+    if kind in ("csv", "parquet", "feather"):
+        from linsep.data.sources.tables import TableSource
+
+        if encoding is not None and not encoding.columns:
+            raise DataError(
+                f"{paths[0]} is a table, but the model was fitted on rows of numbers without names."
+            )
+        return TableSource(paths, asked, encoding, n_jobs)
+    if encoding is not None and encoding.columns:
+        raise DataError(f"{paths[0]} is {kind}, but the model was fitted on a table with columns.")
+    if target is not None and kind in ("svmlight", "npz", "idx"):
+        raise ParameterError(
+            f"target is {target!r}, but {paths[0]} is {kind}, whose labels have a fixed place; "
+            "leave target out."
+        )
+    if kind == "svmlight":
+        from linsep.data.sources.svmlight import SvmlightSource
+
+        return SvmlightSource(paths, asked["base"], asked["n_features"], n_jobs)
+    from linsep.data.sources.arrays import ArraySource
+
+    labelled = encoding is None or target is not None
+    return ArraySource(paths, kind, target, labelled)
+
+
+def _paths(source: Any) -> tuple[list[Path], str | None]:
+    """The files meant, in order; and a folder to remove, where standard input went to a file."""
+    if isinstance(source, (str, os.PathLike)):
+        if str(source) == "-":
+            return _spooled()
+        return _files(Path(source)), None
+    if not isinstance(source, Iterable):
+        raise ParameterError(f"source is {source!r}; give a path, a list of paths, or '-'.")
+    found = [path for one in source for path in _files(Path(one))]
+    if not found:
+        raise ParameterError("source is an empty list; give at least one path.")
+    real = [path.resolve() for path in found]
+    for k, path in enumerate(real):
+        if path in real[:k]:
+            raise ParameterError(f"source names {found[k]} twice; its rows would count twice.")
+    return found, None
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        if list(path.glob("*images*idx*")):
+            return [path]
+        found = sorted(
+            p for p in path.rglob("*")
+            if p.is_file() and not any(s.startswith((".", "_")) for s in p.relative_to(path).parts)
+        )  # fmt: skip
+        if not found:
+            raise DataError(f"the folder {path} holds no file; give one that does.")
+        return found
+    if not path.exists() and glob.has_magic(str(path)):
+        found = sorted(Path(one) for one in glob.glob(str(path)))  # noqa: PTH207
+        if not found:
+            raise DataError(f"no file matches {path}; check the pattern.")
+        return found
+    return [path]
+
+
+def _spooled() -> tuple[list[Path], str]:
+    """Standard input in a file, so that it can be read more than once."""
+    folder = tempfile.mkdtemp(prefix="linsep-")
+    path = Path(folder, "stdin")
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    return [path], folder
+
+
+def _format(paths: list[Path], format: str | None, encoding: Encoding | None) -> str:
+    if format is not None:
+        return format
+    text = None  # what a text is, where the fit knows
+    if encoding is not None:
+        text = "csv" if encoding.columns else None if encoding.base is None else "svmlight"
+    kinds = [recognise(path, text) for path in paths]
+    for path, kind in zip(paths, kinds, strict=True):
+        if kind != kinds[0]:
+            raise DataError(
+                f"{paths[0]} is {kinds[0]} and {path} is {kind}; give files of one format."
+            )
+    return kinds[0]
+
+
+def recognise(path: Path, text: str | None = None) -> str:
+    """The format a file's first bytes announce; a text is `text`, or where that is None svmlight
+    if it has index:value pairs."""
+    if path.is_dir():
+        return "idx"
+    with unpacking(path), open_plain(path) as stream:
+        start = bytes(stream.read(1 << 16))
+    if not start:
+        raise DataError(f"{path} is empty; rows are wanted.")
+    for magic, kind in (
+        (b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz"), (b"PAR1", "parquet"), (b"PARE", "parquet"),
+        (b"ARROW1", "feather"),
+    ):  # fmt: skip
+        if start.startswith(magic):
+            return kind
+    if start[:2] == b"\0\0":
+        return "idx"
+    return "csv" if text == "csv" else _text_format(path, start, text)
+
+
+def _text_format(path: Path, start: bytes, otherwise: str | None) -> str:
+    name = path.name
+    for suffix in SUFFIXES:
+        name = name.removesuffix(suffix)
+    named = _SUFFIXES.get(Path(name).suffix, "csv")
+    if named == "svmlight":
+        return named  # lines that are none are told of as such, not taken for words of a table
+    for line in start.removeprefix(b"\xef\xbb\xbf").splitlines()[:20]:
+        words = line.partition(b"#")[0].split()
+        if words and all(w.partition(b":")[0] == b"qid" or _pair(w) for w in words[1:]):
+            if len(words) > 1:
+                return "svmlight"
+        elif words:
+            return "csv"
+    return otherwise or named
+
+
+def _pair(word: bytes) -> bool:
+    index, colon, _ = word.partition(b":")
+    return bool(colon) and index.isdigit()

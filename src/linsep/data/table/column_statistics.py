@@ -1,0 +1,267 @@
+"""What a pass over all rows settles: categories, means, and the classes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.blocks.blocks import BLOCK
+from linsep.data.blocks.page_release import release, room_for
+from linsep.data.blocks.store import blocks
+from linsep.data.table.dialect import number
+from linsep.data.table.encoding import Column, Texts
+from linsep.data.table.target import Target
+from linsep.errors import DataError
+
+Array = npt.NDArray[Any]
+
+MOST_TEXTS = 1000  # texts of a column that may become features
+MOST_CLASSES = 1 << 16
+FEW = 10  # classes that are looked for one by one
+_ENOUGH = 1 << 20  # texts after which it is no use to go on counting
+
+
+class Means:
+    """Means of columns of numbers with gaps: sums over fixed blocks of rows, so that the way the
+    rows come in does not change a digit."""
+
+    def __init__(self, width: int) -> None:
+        self._waiting: list[Array] = []
+        self._held = 0
+        self._sum = np.zeros(width)
+        self._count = np.zeros(width, np.int64)
+        self.n = 0
+
+    def add(self, numbers: Array) -> None:
+        """Take in some rows."""
+        self.n += len(numbers)
+        if self._held:
+            short = BLOCK - self._held  # rows that complete the block begun before
+            self._waiting.append(numbers[:short].copy())
+            self._held += len(self._waiting[-1])
+            if self._held < BLOCK:
+                return
+            self._block(np.concatenate(self._waiting))
+            numbers = numbers[short:]
+        rows = numbers
+        full = len(rows) // BLOCK * BLOCK
+        for first in range(0, full, BLOCK):
+            self._block(rows[first : first + BLOCK])
+        rest = rows[full:]
+        self._waiting, self._held = ([rest.copy()] if len(rest) else []), len(rest)
+
+    def _block(self, rows: Array) -> None:
+        from linsep.data.table.column_sums import (
+            add_up,  # compiled code, and rows to predict need none
+        )
+
+        total = np.zeros_like(self._sum)
+        add_up(np.ascontiguousarray(rows), total, self._count)
+        self._sum += total
+
+    def finish(self) -> tuple[Array, Array]:
+        """The means, zero for a column without any number, and how many numbers were missing."""
+        if self._held:
+            self._block(np.concatenate(self._waiting))
+            self._waiting, self._held = [], 0
+        means = np.divide(self._sum, self._count, out=np.zeros_like(self._sum),
+                          where=self._count > 0)  # fmt: skip
+        return means, self.n - self._count
+
+
+class TableStudy:
+    """Categories and means of the columns of a table."""
+
+    def __init__(self, kinds: dict[str, str]) -> None:
+        self.kinds = kinds
+        self._numbers = [name for name, kind in kinds.items() if kind == "number"]
+        self._means = Means(len(self._numbers))
+        self._texts: dict[str, set[str]] = {n: set() for n, k in kinds.items() if k == "text"}
+        self._last: dict[str, list[str]] = {}
+        self.missing: dict[str, int] = {name: 0 for name in kinds if name not in self._numbers}
+
+    def add(self, columns: dict[str, Any], rows: Array | None = None) -> None:
+        """Take in some rows: texts, and the columns of numbers side by side where means count."""
+        if rows is not None:
+            self._means.add(rows)
+        for name in self.missing:
+            self.missing[name] += int(np.count_nonzero(columns[name].codes < 0))
+        for name, seen in self._texts.items():
+            texts = columns[name].texts
+            if self._last.get(name) is texts:  # the same dictionary as before
+                continue
+            self._last[name] = texts
+            seen.update(texts)
+            if len(seen) > _ENOUGH:
+                self._too_many(name, len(seen))
+
+    def finish(self) -> list[Column]:
+        """The columns as they are to be encoded."""
+        means, gaps = self._means.finish()
+        found = dict(zip(self._numbers, means.tolist(), strict=True))
+        self.missing |= dict(zip(self._numbers, gaps.tolist(), strict=True))
+        columns = []
+        for name, kind in self.kinds.items():
+            if kind == "number":
+                columns.append(Column(name, mean=found[name]))
+            elif kind == "text":
+                if len(self._texts[name]) > MOST_TEXTS:
+                    self._too_many(name, len(self._texts[name]))
+                columns.append(Column(name, "text", categories=tuple(sorted(self._texts[name]))))
+            else:
+                columns.append(Column(name, "hash", bins=int(kind.partition(":")[2])))
+        return columns
+
+    @staticmethod
+    def _too_many(name: str, count: int) -> None:
+        raise DataError(
+            f"column {name!r} holds {count} different texts; at most {MOST_TEXTS} become columns "
+            f"of zeros and ones. Pass columns={{{name!r}: 'hash'}} to share 1024 columns among "
+            "them, or 'drop'."
+        )
+
+
+class Coded(NamedTuple):
+    """Labels that were numbered while a file was read: codes[i] is row i's place in `classes`."""
+
+    classes: Array
+    codes: Array
+
+    def labels(self) -> Array:
+        """One label for each row, in a file where the codes lie in one."""
+        found = room_for(np.broadcast_to(self.classes[:1], self.codes.shape), self.codes)
+        for part in blocks(self.codes):
+            found[part] = self.classes[self.codes[part]]
+            release(found)
+        return np.asarray(found)
+
+
+class Judged(NamedTuple):
+    """Rows that a fit took as they came and did not keep, each judged before it was learnt from."""
+
+    rows: int
+    mistakes: int
+    class_counts: list[int]
+
+
+class Labels(NamedTuple):
+    """What the labels turned out to be: `classes`, or None where they are numbers to predict.
+
+    `codes` gives the place of a stored label among the classes; `absent` is whether no row had one.
+    """
+
+    classes: Array | None
+    places: Array | None
+    absent: bool = False
+
+    def codes(self, stored: Array) -> Array:
+        """Stored labels as places among the classes."""
+        assert self.classes is not None
+        if self.places is not None:
+            return self.places[stored.astype(np.int64)].astype(np.int32)
+        values = self.classes.astype(np.float64)
+        return np.searchsorted(values, stored).astype(np.int32)
+
+
+class LabelStudy:
+    """Labels as they come in: numbers as they are, texts by the order of their first coming.
+
+    Parameters
+    ----------
+    target : a question makes the labels False and True
+    keep : labels to keep; rows of others are left out and counted
+    """
+
+    def __init__(self, target: Target | None = None, keep: Any = None) -> None:
+        self.target = target
+        self._keep = None if keep is None else list(np.asarray(keep).tolist())
+        self._keep_texts = None if self._keep is None else {str(one) for one in self._keep}
+        self.texts: dict[str, int] = {}
+        self._numbers: set[float] | None = set()
+        self._whole = True
+        self.left_out = 0
+        self._kinds: set[str] = set()
+
+    def add(self, cells: Any) -> tuple[Array, Array | None]:
+        """Labels to store for some rows, and which of the rows to keep (None: all)."""
+        if self.target is not None and self.target.asks:
+            stored = self._answers(cells)
+        elif isinstance(cells, Texts):
+            self._kinds.add("text")
+            own = [self.texts.setdefault(text, len(self.texts)) for text in cells.texts]
+            stored = np.array([*own, -1], np.float64)[cells.codes]
+        else:
+            self._kinds.add("number")
+            stored = np.asarray(cells, np.float64)
+        if self._keep is None:
+            self._note(stored)
+            return stored, None
+        keep = self._kept(stored)
+        self.left_out += int(len(keep) - keep.sum())
+        stored = stored[keep]
+        self._note(stored)
+        return stored, keep
+
+    def _answers(self, cells: Any) -> Array:
+        assert self.target is not None
+        self._kinds.add("answer")
+        if isinstance(cells, Texts):
+            answers = self.target.answer(np.array(cells.texts, dtype=object).astype(str))
+            return np.append(answers, False)[cells.codes].astype(np.float64)
+        return self.target.answer(np.asarray(cells)).astype(np.float64)
+
+    def _kept(self, stored: Array) -> Array:
+        assert self._keep is not None and self._keep_texts is not None
+        if "text" in self._kinds:
+            wanted = [place for text, place in self.texts.items() if text in self._keep_texts]
+        elif "answer" in self._kinds:
+            wanted = [k for k in (0, 1) if str(bool(k)) in self._keep_texts]
+        else:
+            wanted = [v for v in map(number, self._keep_texts) if v is not None]  # type: ignore[misc]
+        return np.isin(stored, wanted)
+
+    def _note(self, stored: Array) -> None:
+        if self._numbers is None or self._kinds & {"text", "answer"}:
+            return
+        if len(self._numbers) <= FEW:  # most often there is nothing new
+            for value in self._numbers:
+                stored = stored[stored != value]
+            if not len(stored):
+                return
+        found = np.unique(stored)
+        if not np.all(found == np.floor(found)) or np.any(np.abs(found) > 2**53):
+            self._whole = False
+        self._numbers.update(found.tolist())
+        if len(self._numbers) > MOST_CLASSES:
+            self._numbers = None
+
+    def finish(self) -> Labels:
+        """The classes, sorted, and how stored labels are numbered by them."""
+        if len(self._kinds) > 1:
+            raise DataError(
+                "the labels are numbers in one file and texts in another; make them agree."
+            )
+        if not self._kinds:
+            return Labels(None, None, absent=True)
+        if "answer" in self._kinds:
+            return Labels(np.array([False, True]), None)
+        if "text" in self._kinds:
+            return self._from_texts()
+        if self._numbers is None or not self._whole:
+            return Labels(None, None)
+        return Labels(np.array(sorted(self._numbers)).astype(np.int64), None)
+
+    def _from_texts(self) -> Labels:
+        kept = self._keep_texts
+        texts = [text for text in self.texts if kept is None or text in kept]
+        numbers = [number(text) for text in texts]
+        ordered: list[Any] = sorted(texts)
+        classes = np.array(ordered)
+        whole = all(v is not None and v == int(v) and abs(v) < 2**53 for v in numbers)
+        if texts and whole and len(set(numbers)) == len(texts):
+            ordered = sorted(texts, key=float)
+            classes = np.array([int(float(text)) for text in ordered])
+        places = np.zeros(len(self.texts), np.int64)
+        for place, text in enumerate(ordered):
+            places[self.texts[text]] = place
+        return Labels(classes, places)

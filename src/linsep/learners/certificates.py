@@ -1,0 +1,83 @@
+"""What a convex fit says of itself, counted a second time before it is believed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.proofs.gap.certificate import Question, Recount
+from linsep.proofs.gap.penalty import Penalty
+from linsep.status import Status
+from linsep.train.problem import Problem
+
+Array = npt.NDArray[Any]
+
+ALIKE = 1.05  # solvers that count otherwise may come to a gap this much smaller
+NOISE = 1e-12  # of the objective: two counts in floats differ by this
+ROUNDED = 8  # units in the last place of the stored weights that their rounding may cost
+
+
+def question(learner: Any, problem: Problem, penalty: Penalty, factor: float = 1.0) -> Question:
+    """The problem of a fit and the weights it stored; losses times `factor`."""
+    C = factor * float(learner.C)
+    if np.isposinf(C):
+        C, penalty = 1.0, Penalty(0.0, 0.0)
+    return Question(
+        problem.X, problem.codes, C * problem.weights if problem.weights.size else C,
+        learner.coef_, learner.intercept_, learner.fit_intercept, penalty, problem.n_jobs,
+        float(learner.tol),
+    )  # fmt: skip
+
+
+def believed(learner: Any, found: Recount, status: Status, claimed: float) -> Status:
+    """Set `objective_` and `gap_` as counted again; the status that this count bears out.
+
+    `claimed` is the relative gap that the solver came to.
+    """
+    learner.objective_, learner.gap_ = float(found.primal), float(found.gap)
+    if learner.gap_ <= learner.tol:
+        return (
+            Status.converged
+            if status in (Status.budget, Status.gap_left, Status.diverged)
+            else status
+        )
+    if status is not Status.converged:
+        return status
+    noise = max(NOISE, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
+    within = found.shown <= ALIKE * max(claimed, learner.tol) + noise
+    return Status.converged if within else Status.unproved
+
+
+def counted(learner: Any, found: Recount, status: Status) -> Status:
+    """The same without a penalty, where there is no dual: only the objective is counted again."""
+    claimed, learner.objective_ = learner.objective_, float(found.primal)
+    noise = max(1e-9, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
+    over = found.primal - found.doubt - claimed * (1.0 + noise)
+    if status is not Status.converged or not over > learner.tol * claimed:
+        return status
+    learner.gap_ = max(learner.gap_, float(over / found.primal))
+    return Status.unproved
+
+
+def told(learner: Any, status: Status, large: Callable[[], str]) -> str | None:
+    """A sentence where the second count says less than the first, or None.
+
+    Parameters
+    ----------
+    large : says which column has the largest entries, and how large they are
+    """
+    if status is Status.unproved:
+        return (
+            f"The solver took its weights to be within tol={learner.tol:g} of the optimum; counted "
+            f"again from the data, only a gap of {learner.gap_:.1e} is certain. Bring the features "
+            "to one scale (linsep.Scaled does), or raise tol."
+        )
+    if status is Status.converged and np.isfinite(learner.C) and learner.gap_ > learner.tol:
+        return (
+            f"The solver reached tol={learner.tol:g} by its own count, which moves and scales the "
+            f"columns; counted again in the units of the data, where {large()}, rounding lets no "
+            f"less than a gap of {learner.gap_:.1e} be proved. The weights may be as good as asked "
+            "for: bring the features to one scale (linsep.Scaled does) to have it proved."
+        )
+    return None

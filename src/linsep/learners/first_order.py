@@ -1,0 +1,140 @@
+"""Learners that step: what gradient, minibatch and sgd share, whatever the loss."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep.learners.base import one_of, positive
+from linsep.parallel import Pool
+from linsep.status import Status
+from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.solution import Solution
+from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
+from linsep.train.convex.steps.score_descent import ScoreDescent
+from linsep.train.convex.steps.score_losses import ScoreLoss
+from linsep.train.convex.steps.score_walks import Steps, descend
+from linsep.train.online.schedules import SCHEDULES
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
+from linsep.train.run.loop import Listener, Pass, tell
+
+Array = npt.NDArray[Any]
+
+
+def check_steps(learner: Any) -> None:
+    """Refuse parameters of steps that no descent could honour."""
+    one_of("schedule", learner.schedule, ("auto", *SCHEDULES))
+    if not (isinstance(learner.eta0, str) and learner.eta0 == "auto"):
+        positive("eta0", learner.eta0)
+    positive("batch_size", learner.batch_size, whole=True)
+
+
+def counted(problem: Problem) -> Problem:
+    """The problem without the rows of no weight."""
+    if not problem.weights.size or problem.weights.all():
+        return problem
+    used = problem.weights > 0
+    X = problem.X[used]
+    if not sp.issparse(X):
+        X = np.ascontiguousarray(X)
+    part = Problem(X, problem.codes[used], problem.weights[used], problem.n_classes, problem.n_jobs)
+    part.halt = problem.halt
+    return part
+
+
+def descend_scores(
+    learner: Any,
+    problem: Problem,
+    listeners: list[Listener],
+    loss: ScoreLoss,
+    penalty: Elastic,
+    start: tuple[Array, Array] | None,
+) -> Solution:
+    """Fit by the steps that the learner's parameters ask for, showing weights as they come."""
+    size = {"minibatch": learner.batch_size, "sgd": 1}.get(learner.solver)
+    steps = Steps(
+        size,
+        None if isinstance(learner.eta0, str) else float(learner.eta0),
+        SCHEDULES.get(learner.schedule),
+        seed_of(learner.random_state),
+        learner.shuffle,
+    )
+
+    def publish(W: Array, b: Array) -> None:
+        learner.coef_ = W.astype(problem.X.dtype)
+        learner.intercept_ = b.astype(problem.X.dtype)
+
+    asked = (steps, float(learner.tol), learner.max_iter)
+    with Pool(1), np.errstate(over="ignore", invalid="ignore"):
+        descent = _descent(learner, problem, loss, penalty, start, learner.scale)
+        newton = learner.solver not in ("gradient", "minibatch", "sgd") and suits(descent)
+        walk = ProximalNewton(descent) if newton else None
+        journal = learner._journal
+        tell = journal.telling(listeners)
+        told = [] if tell is None else [tell]
+        found = descend(descent, *asked, told, learner._recorder, publish, walk, journal)
+    if found.alpha is None or len(found.alpha) == problem.n_rows:
+        return found
+    alpha = np.zeros((problem.n_rows, found.alpha.shape[1]))
+    alpha[problem.weights > 0] = found.alpha
+    return replace(found, alpha=alpha)
+
+
+def _descent(
+    learner: Any,
+    problem: Problem,
+    loss: ScoreLoss,
+    penalty: Elastic,
+    start: tuple[Array, Array] | None,
+    scale: bool,
+) -> ScoreDescent:
+    planes = 1 if problem.binary else problem.n_classes
+    return ScoreDescent(
+        counted(problem), loss, planes, penalty, float(learner.C),
+        free=learner.fit_intercept, scale=scale, start=start,
+    )  # fmt: skip
+
+
+def take_in(learner: Any, problem: Problem, loss: ScoreLoss, penalty: Elastic) -> None:
+    """Go through rows that came in part, once, in their order, in the units of the data.
+
+    The penalty is shared out among all rows so far.
+    """
+    planes = 1 if problem.binary else problem.n_classes
+    shape = (planes, problem.n_features)
+    first = getattr(learner, "_rows_seen", 0) == 0
+    start = None
+    if hasattr(learner, "coef_") and learner.coef_.shape == shape:
+        start = learner.coef_, learner.intercept_
+    descent = _descent(learner, problem, loss, penalty, start, False)
+    size = learner.batch_size if learner.solver == "minibatch" else 1
+    if first:
+        by_hand = not isinstance(learner.eta0, str)
+        learner._step = float(learner.eta0) if by_hand else descent.view.step_size(size, loss.bend)
+        learner._rows_seen, learner.n_iter_ = 0, 0
+    learner._rows_seen += problem.n_rows
+    if descent.lam:
+        descent.lam *= problem.n_rows / learner._rows_seen
+    learner.n_iter_ += 1
+    eta = learner._step
+    if learner.schedule in SCHEDULES:
+        eta = SCHEDULES[learner.schedule](eta, learner.n_iter_)
+    before = loss.losses(descent.scores(descent.a) + descent.b, descent.problem.codes)
+    wrong = loss.mistakes(descent.scores(descent.a) + descent.b, descent.problem.codes)
+    with learner._listening(None, False, problem) as listeners:
+        if learner._recorder is not None:
+            learner._recorder.begin(*descent.outside(descent.a, descent.b))
+        made = descent.fold_pass(eta, size, 0, 0, False, learner._recorder)
+        W, b = descent.outside(descent.a, descent.b)
+        learner.coef_ = W.astype(problem.X.dtype)
+        learner.intercept_ = b.astype(problem.X.dtype)
+        problem.require_in_range(learner.coef_, learner.intercept_)
+        learner.diagnosis_ = None  # an older one spoke of other weights, as did the numbers below
+        tell(listeners, Pass(0, wrong, made, float(descent.c @ before), eta))
+        learner._end(Status.streaming)
+    for name in ("objective_", "gap_", "proof_"):
+        if hasattr(learner, name):
+            delattr(learner, name)

@@ -1,0 +1,372 @@
+"""The books of a convex fit kept a second time: primal, dual and rounding, in one pass over X.
+
+A solver ends on bounds of its own. Here they are computed anew from data, stored weights and a
+dual point that the solver proposes, by code it has no part in. The proposal is made feasible, never
+trusted. With concave dual terms E(α), E(0) = 0, and 0 ≤ r ≤ 1,
+
+    E(rα) ≥ r E(α),
+
+so that a class that weighs too much is shrunk by the exact ratio of two sums, and a point that
+reaches too far by the best factor, without another look at the rows. Bounds on all rounding errors
+are added up on the way (Higham, *Accuracy and Stability of Numerical Algorithms*, ch. 3), with
+lengths of rows in place of sums of absolute values: that costs one product for each block.
+"""
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.blocks.page_release import Behind
+from linsep.parallel import sum_over
+from linsep.proofs.gap.penalty import RIDGE, Penalty
+from linsep.proofs.gap.products import UNIT, Products
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+class Recount(NamedTuple):
+    """Bounds on an objective, as a second count gives them.
+
+    Attributes
+    ----------
+    primal : the objective of the stored weights
+    dual : no weights have a smaller objective than about this
+    doubt : by how much rounding can have made primal − dual too small
+    favour : and by how much too large
+    """
+
+    primal: float
+    dual: float
+    doubt: float
+    favour: float
+
+    @property
+    def gap(self) -> float:
+        """How far above the optimum the weights can be at most, relative to the objective."""
+        return self._share(self.primal - self.dual + self.doubt)
+
+    @property
+    def shown(self) -> float:
+        """How far above the dual point they are at least, whatever rounding has done."""
+        return self._share(self.primal - self.dual - self.favour)
+
+    def _share(self, apart: float) -> float:
+        if not self.primal > 0:
+            return 0.0
+        return min(1.0, max(0.0, apart) / self.primal) if not math.isnan(apart) else 1.0  # P ≥ 0
+
+    def times(self, factor: float) -> "Recount":
+        """The same of the objective times a number."""
+        return Recount(*(factor * one for one in self))
+
+
+def gamma(terms: float) -> float:
+    """The relative error of a sum of so many products, in any order."""
+    share = terms * UNIT
+    return share / (1.0 - share) if share < 1.0 else math.inf
+
+
+class Question(NamedTuple):
+    """What a fit minimised, and the weights it stored.
+
+    Attributes
+    ----------
+    X : checked array or CSR matrix
+    codes : class number of each row
+    C : Cᵢ of each row, or one number for all
+    W, b : the weights (K, d) and intercepts (K,) that are stored
+    free : whether intercepts are free; otherwise there are none
+    penalty : Ω; zeros stand for none, and then only the objective can be counted
+    n_jobs : threads; they change no byte
+    wanted : a relative gap below which no better proposal need be looked for
+    """
+
+    X: Any
+    codes: Array
+    C: Any
+    W: Floats
+    b: Floats
+    free: bool
+    penalty: Penalty = RIDGE
+    n_jobs: int | None = None
+    wanted: float = 0.0
+
+    def beside(self, other: "Question") -> tuple[Floats, Floats]:
+        """The stored weights, with those of `other` below where they differ."""
+        W, b = np.asarray(self.W, np.float64), np.asarray(self.b, np.float64)
+        V, c = np.asarray(other.W, np.float64), np.asarray(other.b, np.float64)
+        if np.array_equal(V, W) and np.array_equal(c, b):
+            return W, b
+        return np.concatenate([W, V]), np.concatenate([b, c])
+
+    def caps(self, span: tuple[int, int]) -> Floats:
+        """Cᵢ of some rows."""
+        if np.ndim(self.C) == 0:
+            return np.full(span[1] - span[0], float(self.C))
+        return np.asarray(self.C[slice(*span)], np.float64)
+
+    def judge(
+        self, sums: Any, bound: "Bound", products: Products, again: Callable[[float], float]
+    ) -> Recount:
+        """P and D from sums over rows, and what rounding may have done to both."""
+        W = np.asarray(self.W, np.float64)
+        l1, l2 = self.penalty
+        primal = sums.loss + 0.5 * l2 * float(np.vdot(W, W))
+        if l1 > 0:
+            primal += l1 * float(np.abs(W).sum())
+        scores = gamma(products.terms + 8)
+        long = max(map(length, W))
+        off = scores * (long * sums.slope + float(np.abs(self.b).max()) * sums.tilt)
+        doubt = off + gamma(W.size + products.added + 8) * (primal + sums.terms)
+        doubt += 32 * UNIT * sums.fuzz
+        if not scores * (long * sums.reach + float(np.abs(self.b).max()) * (sums.reach > 0)) < 1.0:
+            doubt = math.inf
+        if not any(self.penalty):  # no bound from below but zero
+            return Recount(primal, 0.0, doubt, doubt)
+        size = np.abs(bound.v) if l1 > 0 else bound.v
+        most = float(size.max(initial=0.0)) if l2 == 0 else 0.0
+        over = np.maximum(0.0, size - l1) if l1 > 0 else size
+        far = length(over.ravel(order="K"))  # as it lies in memory
+        low, dual, high = (
+            self._highest(bound, sign, most, far, again) for sign in (-1.0, 0.0, 1.0)
+        )
+        return Recount(primal, dual, doubt + dual - low, doubt + high - dual)
+
+    def _highest(
+        self, bound: "Bound", sign: float, most: float, far: float, again: Callable[[float], float]
+    ) -> float:
+        """D at tα, t between 0 and 1 as good as can be known from E(tα) ≥ tE(α).
+
+        With errors as they are seen, or with all of them against us (−1) or for us (1); `most` is
+        max |v|, and `far` the length of what is beyond l1.
+        """
+        l1, l2 = self.penalty
+        E, error = bound.E * (1.0 + sign * bound.slip), sign * bound.error
+        if l2 == 0:  # Ω* is 0 where |v| ≤ l1 everywhere, and infinite elsewhere
+            value = again(l1 / (most - error)) if most - error > l1 else E
+        else:
+            over = max(0.0, far - error)
+            conjugate = 0.5 * over * over / l2 * (1 - sign * gamma(bound.v.size + 8))
+            t = min(1.0, max(0.0, E) / (2 * conjugate)) if conjugate > 0 else 1.0
+            value = t * E - t * t * conjugate
+        return max(0.0, value) if math.isfinite(value) else 0.0  # P ≥ 0 anyway
+
+
+class Bound(NamedTuple):
+    """What bounds from below: dual terms E, rows combined to v, errors of ‖v‖ and (relative) E."""
+
+    E: float
+    v: Floats
+    error: float
+    slip: float = 0.0
+
+
+class Sides(NamedTuple):
+    """Sums over rows for one hyperplane; pairs hold the rows of sign −1 and of sign +1.
+
+    Attributes
+    ----------
+    loss : Σ Cφ(z)
+    slope, tilt : bounds on Σ Cφ'‖x‖ and Σ Cφ', for errors of scores
+    reach : a bound on ‖x‖ where slopes are those for errors of scores below one
+    terms : Σ of sizes that are added up
+    fuzz : Σ of sizes that functions of single numbers round
+    dual : Σ E(α), a pair
+    weight : Σ α, a pair
+    bend : Σ Cφ''(z), for a step of the intercept
+    pull : a bound on Σ α‖x‖
+    v : Σ αyx, a pair of rows where b is free
+    """
+
+    loss: float
+    slope: float
+    tilt: float
+    reach: float
+    terms: float
+    fuzz: float
+    dual: Floats
+    weight: Floats
+    bend: float
+    pull: float
+    v: Floats
+
+
+def plus(a: Any, b: Any) -> Any:
+    """The sum of two tuples of sums, field by field, or of two numbers."""
+    if isinstance(a, float):
+        return a + b
+    return type(a)(*(one + other for one, other in zip(a, b, strict=True)))
+
+
+def planes(loss: str, asked: Question, alpha: Any = None, dual: Any = None) -> Recount:
+    """Count again for hyperplanes of two classes each: the second class, or each, against the rest.
+
+    Parameters
+    ----------
+    loss : 'hinge', 'squared_hinge' or 'logistic'
+    asked : the problem and the stored weights
+    alpha : K times n multipliers to be proposed; negative ones, and those above Cᵢ, are cut
+    dual : (W, b) whose slopes are proposed instead; the stored ones where None
+
+    Examples
+    --------
+    >>> X, codes = np.array([[1.0], [-1.0]]), np.array([1, 0])
+    >>> asked = Question(X, codes, 1.0, np.ones((1, 1)), np.zeros(1), True)
+    >>> found = planes("hinge", asked, np.array([[0.5, 0.5]]))
+    >>> found.primal, found.dual, found.gap < 1e-11
+    (0.5, 0.5, True)
+    """
+    found = []
+    for k in range(len(asked.W)):
+        given = None if alpha is None else np.asarray(alpha[k], np.float64)
+        own = asked._replace(W=asked.W[k : k + 1], b=asked.b[k : k + 1])
+        other = own if dual is None else own._replace(W=dual[0][k : k + 1], b=dual[1][k : k + 1])
+        found.append(_Plane(loss, own, 1 if len(asked.W) == 1 else k, given, other).count())
+    return reduce(plus, found)
+
+
+class _Plane:
+    """One hyperplane between class `k` and the rest."""
+
+    def __init__(
+        self, loss: str, asked: Question, k: int, alpha: Floats | None, other: Question
+    ) -> None:
+        self.loss, self.asked, self.k, self.alpha = loss, asked, k, alpha
+        self.products = Products(asked.X, 1)
+        self._behind = Behind(asked.X, alpha, self.products.pointers)
+        self.W, self.b = asked.beside(other if alpha is None else asked)
+        self.shift = 0.0
+
+    def count(self) -> Recount:
+        """One pass; more where another intercept would have made a far better proposal."""
+        with np.errstate(all="ignore"):
+            found, sums = self._look()
+            for _ in range(3):
+                off = float(sums.weight[1] - sums.weight[0])
+                fixed = self.alpha is not None or not self.asked.free or self.loss == "hinge"
+                fixed |= not any(self.asked.penalty)
+                if fixed or off == 0.0 or found.gap <= self.asked.wanted or not sums.bend > 0:
+                    break
+                self.shift += off / sums.bend  # Σ αy falls as b rises
+                better, sums = self._look()
+                if not better.dual > found.dual:
+                    break
+                found = better
+            return found
+
+    def _look(self) -> tuple[Recount, Sides]:
+        sums = self._sum()
+        heavy, part = int(sums.weight[1] > sums.weight[0]), np.ones(2)
+        if self.asked.free and sums.weight[heavy] > 0:
+            part[heavy] = sums.weight[1 - heavy] / sums.weight[heavy]
+        error = 3 * gamma(self.products.added + 16) * sums.pull
+        v = part @ sums.v if self.asked.free else sums.v[0]
+        bound = Bound(float(part @ sums.dual), v, error)
+        found = self.asked.judge(
+            sums, bound, self.products, lambda t: float(part @ self._sum(t).dual)
+        )
+        return found, sums
+
+    def _sum(self, shrink: float | None = None) -> Sides:
+        # Products of dense rows share out their own work; threads would wait for each other here.
+        n_jobs = self.asked.n_jobs if self.products.sparse else 1
+        found: Sides = sum_over(
+            lambda span: self._part(span, shrink), self.products.spans, plus, n_jobs
+        )
+        return found
+
+    def _part(self, span: tuple[int, int], shrink: float | None) -> Sides:
+        """The sums of one block, or with `shrink` those that E(shrink · α) needs."""
+        loss, alpha, C = self.loss, self.alpha, self.asked.caps(span)
+        rows = self.products.part(span)
+        second = (self.asked.codes[slice(*span)] == self.k).astype(np.float64)
+        y = 2.0 * second - 1.0
+        S = rows.scores(self.W)
+        S += self.b[:, None]
+        S *= y
+        phi, u = _values(loss, S[0])
+        tilt = C if loss != "squared_hinge" else C * (u + 1.0)
+        charged = float(C @ phi)
+        if alpha is None:
+            if len(S) > 1 or self.shift:
+                z = S[-1] + self.shift * y
+                phi, u = _values(loss, z)
+            else:
+                z = S[0]
+            a, E, size = _proposed(loss, z, phi, u, C)
+        else:
+            a = np.clip(alpha[slice(*span)], 0.0, math.inf if loss == "squared_hinge" else C)
+            E, size = _terms(loss, a, C)
+        if shrink is not None:
+            E, size = _terms(loss, shrink * a, C)
+        self._behind.took(len(C))
+        sides = np.stack([1.0 - second, second])
+        bend = 2.0 * float(C @ (a > 0)) if loss != "logistic" else float(np.sum(a - a * (a / C)))
+        pairs = sides * (a * y) if self.asked.free else (a * y)[None]
+        return Sides(
+            charged,
+            rows.size * length(tilt),
+            float(tilt.sum()),
+            rows.size if loss == "squared_hinge" else 0.0,
+            charged + float(np.abs(E).sum()),
+            charged + size,
+            sides @ E,
+            sides @ a,
+            bend,
+            rows.size * length(a),
+            rows.total(pairs) if shrink is None else np.zeros((len(pairs), 0)),
+        )
+
+
+def length(values: Floats) -> float:
+    """‖values‖"""
+    return math.sqrt(float(values @ values))
+
+
+def entropies(p: Floats) -> Floats:
+    """−p log p"""
+    return -p * np.log(np.where(p > 0.0, p, 1.0))
+
+
+def _logistic(z: Floats) -> tuple[Floats, Floats]:
+    """log(1 + e⁻ᶻ) and σ(−z)"""
+    e = np.exp(-np.abs(z))
+    return np.maximum(0.0, -z) + np.log1p(e), np.where(z > 0, e, 1.0) / (1.0 + e)
+
+
+def _values(loss: str, z: Floats) -> tuple[Floats, Floats]:
+    """φ(z) and −φ'(z)"""
+    if loss == "logistic":
+        return _logistic(z)
+    inside = np.maximum(0.0, 1.0 - z)
+    if loss == "hinge":
+        return inside, (z < 1.0).astype(np.float64)
+    return inside * inside, 2.0 * inside
+
+
+def _proposed(
+    loss: str, z: Floats, phi: Floats, u: Floats, C: Floats
+) -> tuple[Floats, Floats, float]:
+    """α = −Cφ'(z), E(α), and the size of what rounding may change in it."""
+    if loss != "logistic":
+        return C * u, *_terms(loss, C * u, C)
+    tail = z * u
+    return C * u, C * (phi + tail), float(C @ phi) + float(C @ np.abs(tail))  # H = φ + zu
+
+
+def _terms(loss: str, alpha: Floats, C: Floats) -> tuple[Floats, float]:
+    """E(α) and the size of what rounding may change in it."""
+    total = float(alpha.sum())
+    if loss == "hinge":
+        return alpha, total
+    C = np.maximum(C, 1e-300)  # where it is zero, so is α
+    if loss == "squared_hinge":
+        return alpha - alpha * alpha / (4.0 * C), 2.0 * total
+    u = np.minimum(1.0, alpha / C)
+    entropy = C * (entropies(u) - np.where(u < 1.0, (1.0 - u) * np.log1p(-u), 0.0))
+    return entropy, float(entropy.sum()) + 40.0 * total  # where u is rounded, |H'| is below 40

@@ -1,0 +1,184 @@
+"""How far a fitted model is from the best there is: primal, dual and gap, from model and data.
+
+Nothing the solver said is trusted. The dual value is a lower bound on the objective of *every*
+model of the kind, so the gap bounds how much better any could be.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.check.arrays import check_rows, check_weights
+from linsep.data.check.labels import encode
+from linsep.errors import DataError, ParameterError
+from linsep.proofs.gap.crammer_singer import joint_hinge
+from linsep.proofs.gap.duality import HINGE, LOGISTIC, SQUARED_HINGE, many_class, two_class
+from linsep.proofs.gap.penalty import Penalty
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Certified bounds on an objective.
+
+    Attributes
+    ----------
+    primal : float
+        The objective of the model, rounded up.
+    dual : float
+        No model of the kind has a smaller objective than this, rounded down.
+    gap : float
+        primal - dual: the model is within this of the best.
+    relative : float
+        gap / |primal|.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    relative: float
+
+
+Objective = Callable[[Any, Any, Array, Array, Array], tuple[float, float]]
+"""(model, X, codes, C for each row, its number) -> primal rounded up, dual rounded down."""
+
+OBJECTIVES: dict[str, Objective] = {}
+"""The convex learners, by class name: adding a learner with a gap is adding an entry."""
+
+
+def objective(name: str) -> Callable[[Objective], Objective]:
+    """Register the objective of the learner class called `name`."""
+
+    def register(function: Objective) -> Objective:
+        OBJECTIVES[name] = function
+        return function
+
+    return register
+
+
+def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
+    """Bound how far a fitted model is from the optimum of its own objective.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        A learner that minimises a convex objective: LogisticRegression or LinearSVC.
+    X, y, sample_weight
+        The data it was fitted to.
+
+    Raises
+    ------
+    ParameterError
+        For learners without a convex objective; the message says what to ask instead.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from linsep.data.toys import overlapping
+    >>> X, y = overlapping(n=100)
+    >>> found = gap(LogisticRegression(tol=1e-10).fit(X, y), X, y)
+    >>> 0 <= found.relative < 1e-9
+    True
+    """
+    name = type(model).__name__
+    if name not in OBJECTIVES:
+        known = " and ".join(sorted(OBJECTIVES))
+        raise ParameterError(
+            f"model is a {name}, which minimises no convex objective, so it has no duality gap; "
+            f"{known} have one. For a perceptron ask linsep.separability(X, y) whether a "
+            "separator exists, and linsep.mistake_bound(X, y) how many mistakes it can make."
+        )
+    if not hasattr(model, "coef_"):
+        raise ParameterError(f"model is a {name} that has not been fitted; call fit first.")
+    X = check_rows(X)
+    classes, codes = encode(y, X.shape[0], classes=model.classes_)
+    if X.shape[1] != np.shape(model.coef_)[1]:
+        raise DataError(
+            f"X has {X.shape[1]} columns and the model {np.shape(model.coef_)[1]}; pass the data "
+            "it was fitted to."
+        )
+    C = _penalties(model, classes, codes, check_weights(sample_weight, X.shape[0]))
+    rows = np.flatnonzero(C > 0)
+    if len(rows) < len(C):
+        X, codes, C = X[rows], codes[rows], C[rows]
+    primal, dual = OBJECTIVES[name](model, X, codes, C, rows)
+    distance = primal - dual
+    return Gap(primal, dual, distance, distance / abs(primal) if primal else 0.0)
+
+
+def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) -> Array:
+    """Cᵢ = C · class weight · sample weight"""
+    strength = float(model.C)
+    if not 0 < strength < math.inf:
+        raise ParameterError(
+            f"model has C={model.C!r}; a gap needs a finite penalty. Whether a finite optimum "
+            "exists without one is what linsep.separability(X, y) tells."
+        )
+    C = np.full(len(codes), strength)
+    asked = getattr(model, "class_weight", None)
+    if isinstance(asked, dict):
+        C *= np.array([float(asked.get(label, 1.0)) for label in classes.tolist()])[codes]
+    elif asked is not None:  # balanced: every class weighs the same in all
+        counts = np.bincount(codes, weights, minlength=len(classes))
+        C *= counts.sum() / (len(classes) * np.maximum(counts, np.finfo(float).tiny)[codes])
+    return C if weights is None else C * weights
+
+
+def _plane(model: Any, k: int) -> tuple[Array, float]:
+    bias = np.atleast_1d(np.asarray(model.intercept_, np.float64))
+    return np.asarray(model.coef_[k], np.float64), float(bias[k % len(bias)])
+
+
+@objective("LogisticRegression")
+def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> tuple[float, float]:
+    ratio = float(getattr(model, "l1_ratio", None) or 0.0)
+    free, penalty = model.fit_intercept, Penalty(ratio, 1.0 - ratio)
+    if len(model.coef_) == 1:
+        w, b = _plane(model, 0)
+        return two_class(LOGISTIC, X, 2 * codes - 1, w, b, C, free, penalty=penalty)
+    biases = np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(model.coef_),))
+    return many_class(X, codes, np.asarray(model.coef_), biases, C, free, penalty)
+
+
+@objective("LinearSVC")
+def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> tuple[float, float]:
+    """One plane for two classes, one plane for each class against the rest for more."""
+    if type(model).__module__.startswith("sklearn."):
+        raise ParameterError(
+            "model is scikit-learn's LinearSVC, which penalises its intercept; the gap is that of "
+            "a free intercept. Use linsep.LinearSVC."
+        )
+    joint = getattr(model, "multiclass", "ovr") == "crammer-singer"
+    if joint and len(model.coef_) > 1:
+        W, biases = np.asarray(model.coef_), np.asarray(model.intercept_, np.float64)
+        return joint_hinge(X, codes, W, biases, C, model.fit_intercept, _hint(model, rows))
+    hint = _hint(model, rows)
+    if joint:  # ¼‖w‖² + Σ Cᵢ φ is half of ½‖w‖² + Σ 2Cᵢ φ
+        signs = 2 * codes - 1
+        alpha = None if hint is None else np.maximum(0.0, hint[:, 0] * signs)
+        w, b = _plane(model, 0)
+        bounds = two_class(HINGE, X, signs, w, b, 2 * C, model.fit_intercept, alpha)
+        return 0.5 * bounds[0], 0.5 * bounds[1]
+    loss = HINGE if model.loss == "hinge" else SQUARED_HINGE
+    primal = dual = 0.0
+    for k in range(len(model.coef_)):
+        signs = np.where(codes == (1 if len(model.coef_) == 1 else k), 1, -1)
+        alpha = None if hint is None else np.maximum(0.0, hint[:, k] * signs)
+        w, b = _plane(model, k)
+        bounds = two_class(loss, X, signs, w, b, C, model.fit_intercept, alpha)
+        primal, dual = primal + bounds[0], dual + bounds[1]
+    return primal, dual
+
+
+def _hint(model: Any, rows: Array) -> Array | None:
+    """The multipliers that a model still has of these rows; a proof takes them as a proposal."""
+    if not hasattr(model, "dual_coef_") or np.shape(model.dual_coef_)[0] != len(model.coef_):
+        return None
+    hint = np.zeros((max(rows.max(), model.support_.max(initial=0)) + 1, len(model.coef_)))
+    hint[model.support_] = np.asarray(model.dual_coef_).T
+    return np.asarray(hint[rows])

@@ -1,0 +1,241 @@
+"""The second count of fits whose classes share one loss: softmax, and Crammer and Singer's.
+
+    softmax          E = Σ CᵢH(pᵢ),   v = Σ Cᵢ(e_yᵢ − pᵢ)xᵢᵀ,   Σ Cᵢ(e_yᵢ − pᵢ) = 0 where b is free
+    Crammer, Singer  E = Σ Lᵢₖ,       v = Σ (Σₖ Lᵢₖ e_yᵢ − Lᵢ)xᵢᵀ, every class gives what it gets
+
+Biases are moved until the probabilities add up to what the classes weigh, which takes scores but
+no rows. What rounding leaves of the difference is mended by mixing: with Tₖ = Σ Cᵢpᵢₖ, and class k
+of weight wₖ, p′ = (1 − ε)p + εq with q the same for every row,
+
+    ε = maxₖ (1 − wₖ/Tₖ),   εqₖ ΣC = wₖ − (1 − ε)Tₖ ≥ 0,   H(p′) ≥ (1 − ε)H(p),
+
+and v moves by no more than 2ε ΣCᵢ‖xᵢ‖. Flows that do not balance are mixed in the same way.
+"""
+
+import math
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.blocks.page_release import Behind, room_for
+from linsep.parallel import sum_over
+from linsep.proofs.gap.certificate import Bound, Question, Recount, entropies, gamma, length, plus
+from linsep.proofs.gap.products import UNIT, Products
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+class Shares(NamedTuple):
+    """Sums over rows for all classes; the first fields as of `linsep.proofs.gap.certificate.Sides`.
+
+    Attributes
+    ----------
+    dual : E
+    given, taken : what each class weighs, and Tₖ; or what flows out of each class, and into it
+    mass : Σ Cᵢ by class
+    pull : a bound on Σ Cᵢ‖xᵢ‖
+    v : the combination of rows
+    """
+
+    loss: float
+    slope: float
+    tilt: float
+    reach: float
+    terms: float
+    fuzz: float
+    dual: float
+    given: Array
+    taken: Array
+    mass: Array
+    pull: float
+    v: Floats
+
+
+def softmax(asked: Question, A: Any = None) -> Recount:
+    """Count again for multinomial logistic regression.
+
+    Multipliers A, (n, K), are C(e_y − p) of probabilities to be proposed; those of the weights are
+    where None.
+
+    Examples
+    --------
+    >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])
+    >>> found = softmax(Question(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True))
+    >>> round(found.primal, 6), found.dual < found.primal  # 3 log 3
+    (3.295837, True)
+    """
+    (W, b), K = asked.beside(asked), len(asked.W)
+    products = Products(asked.X, 2)
+    behind = Behind(asked.X, products.pointers)
+    S = room_for(np.broadcast_to(np.float64(0), (K, asked.X.shape[0])), asked.X)
+
+    def own_of(span: tuple[int, int]) -> Any:
+        return asked.codes[slice(*span)], np.arange(span[1] - span[0])
+
+    def score(span: tuple[int, int]) -> int:
+        np.add(products.part(span).scores(W), b[:, None], out=S[:, slice(*span)])
+        behind.took(span[1] - span[0])
+        return 0
+
+    def lost(span: tuple[int, int]) -> float:
+        found = _softmax(S[:, slice(*span)])
+        return float(asked.caps(span) @ (found.spread - found.T[own_of(span)]))
+
+    def of(span: tuple[int, int]) -> Shares:
+        rows, C, own = products.part(span), asked.caps(span), own_of(span)
+        found = _softmax(S[:, slice(*span)] + shift[:, None])
+        P, H = found.P, found.spread - np.einsum("ki,ki->i", found.P, found.T)
+        if A is not None:
+            P = _allowed(A[slice(*span)].T, C, own)
+            H = entropies(P).sum(axis=0)
+        taken = P @ C
+        moves = P * -C
+        moves[own] += C
+        mass = np.bincount(own[0], C, minlength=K)
+        far, dual = rows.size * length(C), float(C @ H)
+        fuzz = K * (2 * dual + 40 * float(C.sum()) - float(C @ found.T[own]))
+        behind.took(len(C))
+        return Shares(
+            0.0, 2 * far, 2 * float(C.sum()), 0.0, dual, fuzz, dual, mass, taken, mass, far,
+            rows.total(moves),
+        )  # fmt: skip
+
+    def entropy(span: tuple[int, int], shrink: float) -> float:
+        C, own = asked.caps(span), own_of(span)
+        P = _softmax(S[:, slice(*span)] + shift[:, None]).P * shrink
+        P[own] += 1.0 - shrink
+        return float(C @ entropies(P).sum(axis=0)) - 64 * K * UNIT * float(C.sum())
+
+    def again(t: float) -> float:
+        parts = partial(entropy, shrink=t)
+        return left * float(sum_over(parts, products.spans, plus, asked.n_jobs))
+
+    with np.errstate(all="ignore"):
+        sum_over(score, products.spans, max, asked.n_jobs)
+        shift = _rebalanced(asked, S, products) if A is None else np.zeros(K)
+        charged = sum_over(lost, products.spans, plus, asked.n_jobs)
+        sums = sum_over(of, products.spans, plus, asked.n_jobs)
+        sums = sums._replace(loss=charged, terms=sums.terms + charged, fuzz=sums.fuzz + K * charged)
+        slip = 4 * gamma(products.added + K)
+        left, error = 1.0, (8 * gamma(products.added + 16) + 2 * slip) * sums.pull
+        if asked.free:
+            lacking = float((1.0 - sums.mass / sums.taken).max())
+            left = 1.0 - min(1.0, max(0.0, lacking))
+            error += 2 * (1.0 - left) * sums.pull
+        bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
+        return asked.judge(sums, bound, products, again)
+
+
+def _allowed(A: Floats, C: Floats, own: Any) -> Floats:
+    """The probabilities that multipliers stand for, whatever they are."""
+    P = np.maximum(0.0, -A) / np.maximum(C, 1e-300)
+    P[own] = 0.0
+    P /= np.maximum(1.0, P.sum(axis=0))
+    P[own] = np.maximum(0.0, 1.0 - P.sum(axis=0))
+    return P
+
+
+class _Softmax(NamedTuple):
+    """Scores less their largest, (K, m), probabilities, and the logarithms of their sums."""
+
+    T: Floats
+    P: Floats
+    spread: Floats
+
+
+def _softmax(S: Floats) -> _Softmax:
+    T = S - S.max(axis=0)
+    P = np.exp(T)
+    total = P.sum(axis=0)
+    P /= total
+    return _Softmax(T, P, np.log(total))
+
+
+def _rebalanced(asked: Question, S: Floats, products: Products) -> Floats:
+    """The change of the biases at which every class keeps its weight, by Newton's method."""
+    K = len(S)
+    shift = np.zeros(K)
+    if not (asked.free and any(asked.penalty)):
+        return shift
+
+    def of(span: tuple[int, int]) -> Floats:
+        C, codes = asked.caps(span), asked.codes[slice(*span)]
+        P = _softmax(S[:, slice(*span)] + shift[:, None]).P
+        taken = P @ C
+        g = taken - np.bincount(codes, C, minlength=K)
+        return np.vstack([g, np.diag(taken) - (P * C) @ P.T])
+
+    before, best = math.inf, shift
+    for _ in range(20):
+        g, *H = sum_over(of, products.spans, np.add, asked.n_jobs)
+        off = float(np.abs(g).max())
+        if not off < before:
+            break
+        best, before = shift, off
+        # b + constant is the same model: the pseudo-inverse leaves that direction alone
+        if not np.isfinite(H).all():
+            break
+        step = np.clip(np.linalg.pinv(np.array(H), 1e-14, hermitian=True) @ g, -4.0, 4.0)
+        shift = shift - step
+        if float(np.abs(step).max()) <= 1e-7:  # the next one would be rounding
+            return shift
+    return best
+
+
+def crammer_singer(asked: Question, A: Floats) -> Recount:
+    """Count again for Crammer and Singer's machine, from multipliers A, (n, K).
+
+    An entry is negative where its row leaves for that class.
+
+    Examples
+    --------
+    >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])
+    >>> asked = Question(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True)
+    >>> crammer_singer(asked, np.zeros((3, 3))).gap
+    1.0
+    """
+    K = len(asked.W)
+    W, b = asked.beside(asked)
+    products = Products(asked.X, 2)
+    behind = Behind(asked.X, products.pointers)
+
+    def of(span: tuple[int, int]) -> Shares:
+        rows, C = products.part(span), asked.caps(span)
+        codes = asked.codes[slice(*span)]
+        own = codes, np.arange(len(C))
+        S = rows.scores(W) + b[:, None]
+        mine = S[own]
+        S += 1.0
+        S[own] = mine
+        losses = S.max(axis=0) - mine
+        L = np.maximum(0.0, -A[slice(*span)].T)
+        L[own] = 0.0
+        out = L.sum(axis=0)
+        part = np.minimum(1.0, np.divide(C, out, out=np.ones(len(C)), where=out > 0))
+        L *= part * (1 - gamma(4 * K))  # a hair less: no rounding lets more than C leave a row
+        out = L.sum(axis=0)
+        moves = -L
+        moves[own] = out
+        far, charged = rows.size * length(C), float(C @ losses)
+        behind.took(len(C))
+        return Shares(
+            charged, 2 * far, 2 * float(C.sum()), 0.0, charged + float(out.sum()), charged,
+            float(out.sum()), np.bincount(codes, out, minlength=K), L.sum(axis=1),
+            np.bincount(codes, C, minlength=K), far, rows.total(moves),
+        )  # fmt: skip
+
+    with np.errstate(all="ignore"):
+        sums = sum_over(of, products.spans, plus, asked.n_jobs)
+        error, part, slip = 8 * gamma(products.added + 16 + K) * sums.pull, 0.0, 0.0
+        if asked.free:
+            rounded = 4 * gamma(products.added + 2 * K) * float(sums.dual)
+            lacking = float(np.abs(sums.given - sums.taken).sum())
+            least = float(sums.mass[sums.mass > 0].min(initial=math.inf))
+            part, slip = min(1.0, lacking / least), rounded / least
+            error += 1.5 * (part + slip) * sums.pull
+        left = 1.0 - part
+        bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
+        return asked.judge(sums, bound, products, lambda t: 0.0)

@@ -1,0 +1,205 @@
+"""The two products with X that a recount needs, block by block, in float64.
+
+Dense rows are widened a few at a time and multiplied by the system's own matrix products; sparse
+rows are walked entry by entry.
+"""
+
+import math
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep._compile import kernel, weighted_add
+from linsep.data.blocks.blocks import BLOCK, spans
+from linsep.data.check.arrays import frozen, sum_of_squares
+from linsep.rows.rows import LANES, Rows, add, aligned, as_rows, dot, scores
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+WIDE = 1 << 17  # numbers of dense rows that are widened at a time: they stay in the cache
+UNIT = 2.0**-53
+
+
+class Part(Protocol):
+    """A block of rows, ready for products."""
+
+    size: float
+
+    def scores(self, W: Floats) -> Floats:
+        """⟨wₖ, xᵢ⟩ for the rows of the block, (K, m)."""
+
+    def total(self, A: Floats) -> Floats:
+        """Σ aₖᵢ xᵢ over the rows of the block, (K, d)."""
+
+
+class Products:
+    """X in fixed blocks; `terms` and `added` bound how many numbers make up one sum.
+
+    Parameters
+    ----------
+    X : checked array or CSR matrix
+    planes : how many hyperplanes are asked for at once
+    """
+
+    def __init__(self, X: Any, planes: int) -> None:
+        n, d = X.shape
+        self.X, self._alone = X, planes == 1
+        self.sparse = sp.issparse(X)
+        self._lock = Lock()
+        self._last: tuple[Floats, Floats] | None = None
+        rows, self.terms = BLOCK, d
+        self._few = max(64, WIDE // max(1, d))
+        if self.sparse:
+            steps = (np.diff(X.indptr[a : b + 1]).max() for a, b in spans(n))
+            self.terms = int(max(steps, default=0))
+            # A block of sums is as long as a row of weights: it must have more to add than that.
+            enough = int(X.nnz) // ((4 if self._alone else 16) * max(1, d))
+            blocks = max(1, min(-(-n // BLOCK), max(2, enough)))
+            rows = self._few = -(-n // blocks)
+            self._rows = as_rows(X)
+        self.spans = spans(n, rows)
+        longest = min(rows, self._few)
+        self.added = longest + -(-rows // longest) + math.log2(max(1, len(self.spans)))
+
+    @property
+    def pointers(self) -> Array | None:
+        """Where sparse rows begin, as kernels read it: a copy, which may lie in a file too."""
+        return getattr(self._rows, "indptr", None) if self.sparse else None
+
+    def part(self, span: tuple[int, int]) -> Part:
+        """The block of rows start..stop."""
+        if not self.sparse:
+            return _Dense(self.X[slice(*span)], self._few)
+        if self._alone:
+            return _Walked(self._rows, self.X, span)
+        return _Multiplied(self._rows, self.X, span, self._turn)
+
+    def _turn(self, W: Floats) -> Floats:
+        """W with the weights of a feature side by side, made once."""
+        with self._lock:
+            if self._last is None or self._last[0] is not W:
+                self._last = W, _side_by_side(W)
+            return self._last[1]
+
+
+@kernel
+def _scores(rows, n, w, s):  # type: ignore[no-untyped-def]
+    """s ← ⟨w, xᵢ⟩"""
+    for i in range(n):
+        s[i] = dot(rows, i, w)
+
+
+@kernel
+def _totals(rows, n, a, v):  # type: ignore[no-untyped-def]
+    """v ← v + Σ aᵢxᵢ"""
+    for i in range(n):
+        if a[i] != 0.0:
+            add(rows, i, a[i], v)
+
+
+class _Walked:
+    """Sparse rows for one hyperplane, entry by entry."""
+
+    def __init__(self, rows: Rows, X: Any, span: tuple[int, int]) -> None:
+        self._rows, self._n, self._d = rows.part(*span), span[1] - span[0], X.shape[1]
+        self.size = _length(X.data[X.indptr[span[0]] : X.indptr[span[1]]])
+
+    def scores(self, W: Floats) -> Floats:
+        S = np.empty((len(W), self._n))
+        for w, s in zip(W, S, strict=True):
+            _scores(self._rows, self._n, w, s)
+        return S
+
+    def total(self, A: Floats) -> Floats:
+        V = np.zeros((len(A), self._d))
+        for a, v in zip(A, V, strict=True):
+            _totals(self._rows, self._n, a, v)
+        return V
+
+
+@kernel
+def _all_scores(rows, W, S):  # type: ignore[no-untyped-def]
+    """Sᵢ ← Σ x · W[j] over the entries of row i"""
+    for i in range(S.shape[0]):
+        scores(rows, i, W, S[i])
+
+
+@kernel
+def _all_totals(data, indices, indptr, A, V):  # type: ignore[no-untyped-def]
+    """V[j] ← V[j] + x · Aᵢ over the entries of row i"""
+    for i in range(A.shape[0]):
+        k = 0
+        while V.shape[1] - k >= 8:
+            weighted_add(data, indices, indptr[i], indptr[i + 1], V, k, 8, A[i])
+            k += 8
+        if V.shape[1] > k:
+            weighted_add(data, indices, indptr[i], indptr[i + 1], V, k, 4, A[i])
+
+
+class _Multiplied:
+    """Sparse rows for several hyperplanes, all of them at each entry."""
+
+    def __init__(self, rows: Any, X: Any, span: tuple[int, int], turned: Any) -> None:
+        self._rows, self._n, self._d = rows.part(*span), span[1] - span[0], X.shape[1]
+        self.size = _length(X.data[X.indptr[span[0]] : X.indptr[span[1]]])
+        self._turned = turned
+
+    def scores(self, W: Floats) -> Floats:
+        turned = self._turned(W)
+        S = np.empty((self._n, turned.shape[1]))
+        _all_scores(self._rows, turned, S)
+        return S[:, : len(W)].T
+
+    def total(self, A: Floats) -> Floats:
+        rows, V = self._rows, _side_by_side(np.broadcast_to(0.0, (len(A), self._d)))
+        _all_totals(rows.data, rows.indices, rows.indptr, _side_by_side(A), V)
+        return V[:, : len(A)].T
+
+
+def _side_by_side(W: Floats) -> Floats:
+    """W turned, filled up to a multiple of four columns: kernels take so many at a time."""
+    turned = aligned((W.shape[1], -(-len(W) // LANES) * LANES), np.float64)
+    turned[:, : len(W)] = W.T
+    return turned
+
+
+class _Dense:
+    """Dense rows, a few at a time."""
+
+    def __init__(self, X: Array, few: int) -> None:
+        self._X = X
+        self._cuts = [slice(*span) for span in spans(len(X), few)]
+        self.size = _length(X.reshape(-1))
+
+    def scores(self, W: Floats) -> Floats:
+        S = np.empty((len(W), len(self._X)))
+        for cut in self._cuts:
+            np.matmul(W, self._wide(cut).T, out=S[:, cut])
+        return S
+
+    def total(self, A: Floats) -> Floats:
+        V = np.zeros((len(A), self._X.shape[1]))
+        for cut in self._cuts:
+            V += A[:, cut] @ self._wide(cut)
+        return V
+
+    def _wide(self, cut: slice) -> Floats:
+        return self._X[cut].astype(np.float64, copy=False)
+
+
+def _length(entries: Array) -> float:
+    """A bound on √Σx², even where that sum leaves the range of floats."""
+    # Not by the system's product, which leaves a thread spinning on a core that others need.
+    square = float(sum_of_squares(frozen(entries)))
+    square *= 1 + 8 * len(entries) * float(np.finfo(entries.dtype).eps)
+    tiny = 1e-30 if entries.dtype == np.float32 else 1e-280
+    if tiny < square < math.inf:
+        return math.sqrt(square)
+    largest = float(np.abs(entries).max(initial=0.0))
+    if not 0 < largest < math.inf:
+        return largest
+    return largest * math.sqrt(float(np.sum((entries / largest) ** 2, dtype=np.float64))) * 1.001

@@ -1,0 +1,5 @@
+"""How many mistakes: Novikoff's bound for a perceptron, and the fewest any plane can make.
+
+`margin` has margin and mistake bound; `fewest` encloses the smallest number of mistakes between a
+plane found (`local_search`, `cells`) and a lower bound (`hitting_set`).
+"""

@@ -1,0 +1,165 @@
+"""Dense rows in fixed blocks for batch solvers: threads, column shifts and scales, fixed sums.
+
+Every sum over rows is cut into the blocks of `linsep.data.blocks.blocks`; one thread works on a
+block, and the parts are added along a binary tree over block numbers. Matrix products inside a
+block use one thread. So the bytes of a result do not depend on how many threads there are.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel
+from linsep.data.blocks.blocks import BLOCK
+from linsep.data.blocks.page_release import Behind, rows_of
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+LOOKED_AT = 4096
+"""Rows looked at for the centre and spread of the columns of a long array."""
+
+
+class Columns(NamedTuple):
+    """x′ = (x − shift) · scale, column by column; empty arrays stand for no change.
+
+    Scales are powers of two, so that they cost no digit.
+    """
+
+    shift: Array
+    scale: Array
+
+    def inside(self, w: Floats, b: Any) -> tuple[Floats, Any]:
+        """Weights of the data as weights of x′."""
+        if not self.scale.size:
+            return w, b
+        shift = self.shift.astype(np.float64) if self.shift.size else 0.0
+        return w / self.scale, b + (w * shift).sum(axis=-1)
+
+    def outside(self, u: Floats, b: Any) -> tuple[Floats, Any]:
+        """Weights of x′ as weights of the data."""
+        if not self.scale.size:
+            return u, b
+        w = u * self.scale.astype(np.float64)
+        shift = self.shift.astype(np.float64) if self.shift.size else 0.0
+        return w, b - (w * shift).sum(axis=-1)
+
+
+class Spread(NamedTuple):
+    """Centre and spread of each column."""
+
+    mean: Floats
+    deviation: Floats
+
+
+class Blocks:
+    """The rows of a C-contiguous array, block by block, as x′ = (x − shift) · scale.
+
+    Tame columns are handed out as they stand, without a copy.
+    """
+
+    def __init__(self, X: Array, columns: Columns) -> None:
+        self.X = X
+        self.columns = columns
+        self.behind = Behind(X)
+        self.n_rows, self.n_features = X.shape
+
+    def __len__(self) -> int:
+        return -(-self.n_rows // BLOCK)
+
+    @property
+    def plain(self) -> bool:
+        """Whether blocks are views of the data."""
+        return not self.columns.scale.size
+
+    def span(self, k: int) -> tuple[int, int]:
+        """First and last-plus-one row of block k."""
+        return k * BLOCK, min(self.n_rows, (k + 1) * BLOCK)
+
+    def rows(self, which: Any) -> Array:
+        """Some rows of x′: a block's slice, or an array of row numbers."""
+        if isinstance(which, slice):
+            part = self.X[which]
+            self.behind.took(len(part))
+        else:
+            part = rows_of(self.X, which)
+        if self.plain:
+            return part
+        part = part * self.columns.scale  # exact, and safe from overflow in the difference
+        if self.columns.shift.size:
+            part -= self.columns.shift * self.columns.scale
+        return part
+
+
+def spread(X: Array, careful: bool = False) -> Spread:
+    """Centre and spread of the columns, from all rows (`careful`) or from evenly spaced ones."""
+    n = len(X)
+    count = n if careful else min(n, LOOKED_AT)
+    rows = np.arange(count) * n // count
+    step = BLOCK if count == n else 8
+    behind, most = Behind(X), np.zeros(X.shape[1])
+    for some in behind.scattered(count, step):
+        _largest(X, rows[some], most)
+    _, exponent = np.frexp(most)
+    # Sums of huge entries overflow, squares of tiny ones vanish: bring each column near one first.
+    unit = np.ldexp(1.0, np.clip(-exponent, -1000, 1000))
+    first = X[rows[0]] * unit
+    mean, variance = np.zeros_like(unit), np.zeros_like(unit)
+    for some in behind.scattered(count, step):
+        _add_to_mean(X, rows[some], unit, first, mean)
+    mean = first + mean / count
+    for some in behind.scattered(count, step):
+        _add_to_variance(X, rows[some], unit, mean, variance)
+    return Spread(mean / unit, np.sqrt(variance / count) / unit)
+
+
+def prepare(
+    X: Array, about: Spread, fit_intercept: bool, penalty: float, careful: bool = False
+) -> Columns:
+    """The shift and scale that make sums over rows of X safe; none where X is tame.
+
+    Columns far from zero for their spread are centred (a free bias takes up the shift): scores
+    would lose the digits that the offset has. Columns of extreme scale are brought near one.
+    """
+    nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
+    mean, deviation = about
+    size = np.where(deviation > 0, deviation, np.abs(mean))
+    size[size == 0] = 1.0
+    far = fit_intercept & (deviation > 0) & (np.abs(mean) > 32 * deviation)
+    wild = (size > 2.0**20) | (size < 2.0**-20)
+    if not (careful or np.any(far | wild)):
+        return nothing
+    limit = 1000 if X.dtype == np.float64 else 100
+    exponent = -np.round(np.log2(size))
+    if penalty > 0:  # the penalty of a scaled weight is penalty · scale²: keep it finite
+        exponent = np.minimum(exponent, math.floor(330 - math.log2(penalty) / 2))
+    scale = np.ldexp(1.0, np.clip(exponent, -limit, limit).astype(np.int64)).astype(X.dtype)
+    shift = np.where(far, mean, 0.0).astype(X.dtype) if far.any() else np.empty(0, X.dtype)
+    return Columns(shift, scale)
+
+
+@kernel
+def _largest(X, rows, most):  # type: ignore[no-untyped-def]
+    """mostⱼ ← max(mostⱼ, |xⱼ|) over some rows"""
+    for i in rows:
+        for j in range(X.shape[1]):
+            most[j] = max(most[j], abs(X[i, j]))
+
+
+@kernel
+def _add_to_mean(X, rows, unit, first, total):  # type: ignore[no-untyped-def]
+    """Σ x·unit − first, about the first row: a constant column has variance zero exactly"""
+    for i in rows:
+        for j in range(X.shape[1]):
+            total[j] += X[i, j] * unit[j] - first[j]
+
+
+@kernel
+def _add_to_variance(X, rows, unit, mean, total):  # type: ignore[no-untyped-def]
+    """Σ (x·unit − mean)²"""
+    for i in rows:
+        for j in range(X.shape[1]):
+            t = X[i, j] * unit[j] - mean[j]
+            total[j] += t * t

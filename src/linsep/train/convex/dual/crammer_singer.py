@@ -1,0 +1,341 @@
+"""Crammer and Singer's support vector machine for several classes, by descent on its dual.
+
+    minimise over W, b   P = ½Σ‖wₖ‖² + Σᵢ Uᵢ max(0, maxₖ(1 + sᵢₖ − sᵢ,yᵢ)),   sᵢₖ = ⟨wₖ, xᵢ⟩ + bₖ
+    maximise over A      D = Σᵢ Aᵢ,yᵢ − ½Σ‖wₖ‖²,   wₖ = Σ Aᵢₖxᵢ
+    where                Aᵢₖ ≤ 0 for k ≠ yᵢ,   Aᵢ,yᵢ ≤ Uᵢ,   Σₖ Aᵢₖ = 0,   Σᵢ Aᵢₖ = 0 if b is free
+
+The K multipliers of one row are moved to their best place together, which is a projection onto a
+simplex (Crammer and Singer, 2001; Keerthi et al., 2008). A row whose multipliers did not move rests
+for a few passes. A free intercept is found by the method of multipliers: in a pass every change
+pulls at b, and the next pass starts from b + ρ Σᵢ Aᵢ, until Σᵢ Aᵢ = 0. For the bound D the
+multipliers are made to break even first.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep._compile import kernel
+from linsep.data.blocks.blocks import BLOCK
+from linsep.rows.rows import add_to, as_rows, scores
+from linsep.status import Status
+from linsep.train.convex.dual.coordinate_descent import FINEST, Check
+from linsep.train.convex.dual.design import middle
+from linsep.train.convex.dual.state import EPS
+from linsep.train.convex.solution import Solution
+from linsep.train.convex.standardise import Lens
+from linsep.train.convex.steps.delta_rule import seen_through
+from linsep.train.order import row_order
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+PULL = 0.1  # ρ as a part of the typical ‖x‖²
+INNER = 10  # visits to the rows that move, in one pass
+SMALL = 100_000  # products of a pass up to which the last digits are worth their passes
+
+
+@kernel
+def sweep(rows, codes, caps, squares, order, rho, A, W, b, rest, s):  # type: ignore[no-untyped-def]
+    """One pass: move the multipliers of each row that does not rest to their best place.
+
+    With the others fixed, row i minimises ½q‖Aᵢ − old‖² + ⟨sᵢ + 1 − e_y, Aᵢ⟩, q = ‖xᵢ‖² + ρ, so
+    Aᵢₖ = min(capₖ, (β − Bₖ)/q) with the β at which Σₖ Aᵢₖ = 0. Changes A, W, b and `rest`, in
+    whose columns are the passes to sit out and the last such number; returns how many moved.
+    """
+    moved = 0
+    K = len(b)
+    for i in order:
+        if caps[i] <= 0.0:
+            continue
+        if rest[i, 0] > 0:
+            rest[i, 0] -= 1
+            continue
+        y, q = codes[i], squares[i] + rho
+        scores(rows, i, W, s)
+        total, left = 0.0, K
+        for k in range(K):
+            s[k] += b[k] + (0.0 if k == y else 1.0) - q * A[i, k]  # Bₖ
+            total += s[k]
+        edge = q * caps[i]  # q·capₖ of the own class; for all others it is zero
+        beta, again = total / K, True
+        while again:  # Michelot's rounds: leave out the classes that β finds at their cap
+            again, total, left = False, 0.0, 0
+            for k in range(K):
+                d = s[k] + (edge if k == y else 0.0)
+                if d > beta:
+                    total += d
+                    left += 1
+            best = (total - edge) / left if left else beta
+            again = best > beta
+            beta = max(beta, best)
+        change = 0.0
+        for k in range(K):
+            a = min(caps[i] if k == y else 0.0, (beta - s[k]) / q)
+            step = a - A[i, k]
+            A[i, k] = a
+            change = max(change, abs(step))
+            if step != 0.0:
+                add_to(rows, i, step, W, k)  # wₖ ← wₖ + (new − old) xᵢ
+                b[k] += rho * step
+        if change <= 1e-15 * caps[i]:
+            rest[i, 1] = min(8, 2 * rest[i, 1] + 1)
+            rest[i, 0] = rest[i, 1]
+        else:
+            rest[i, 0] = rest[i, 1] = 0
+            moved += 1
+    return moved
+
+
+class Joint:
+    """The problem in rows z = (x − μ)/scale, and where the descent is."""
+
+    def __init__(self, X: Any, codes: Array, caps: Floats, K: int, free: bool) -> None:
+        n, d = X.shape
+        sparse = sp.issparse(X)
+        self.X, self.codes, self.free = X, codes.astype(np.int64), free
+        self.centre = middle(X) if free and not sparse else np.zeros(d)
+        largest = max(float(abs(X).max()) if X.size else 0.0, float(np.abs(self.centre).max()))
+        if not sparse and free:
+            largest = max(float(np.abs(part - self.centre).max()) for _, part in self._raw())
+        self.scale = 2.0 ** float(np.clip(np.ceil(np.log2(largest)), -400, 400)) if largest else 1.0
+        exact = np.full(d, 1.0 / self.scale)
+        self.lens = Lens(exact, self.centre * exact, np.ones(d))
+        self.rows = seen_through(self.lens, as_rows(X))
+        self.caps = caps * self.scale**2  # ½‖w‖² = ½‖v‖²/scale²: for v the caps are larger
+        self.squares = np.concatenate([_squares(Z) for _, Z in self._blocks()])
+        typical = float(np.median(self.squares))
+        typical = typical if typical > 0.0 else float(self.squares.max()) or 1.0
+        self.squares = np.maximum(self.squares, 1e-12 * typical)
+        self.rho = PULL * typical if free else 0.0
+        self.A = np.zeros((n, K))
+        self.W, self.b = np.zeros((K, d)), np.zeros(K)
+        self.rest = np.zeros((n, 2), np.int64)
+
+    def _raw(self) -> Any:
+        for start in range(0, self.X.shape[0], BLOCK):
+            yield slice(start, start + BLOCK), self.X[start : start + BLOCK]
+
+    def _blocks(self) -> Any:
+        for rows, part in self._raw():
+            yield rows, self.lens.of(part)
+
+    def combination(self, A: Floats) -> Floats:
+        """Σᵢ Aᵢ zᵢᵀ, (K, d)."""
+        total = np.zeros_like(self.W)
+        for rows, Z in self._blocks():
+            total += np.asarray(Z.T @ A[rows]).T
+        return total
+
+    def begin(self, A: Floats, b: Floats) -> None:
+        """Start from multipliers and intercepts in the units of the data."""
+        self.A = self._feasible(A * self.scale**2)
+        self.W = self.combination(self.A)
+        self.b = b + self.W @ (self.centre / self.scale) if self.free else self.b
+
+    def _feasible(self, A: Floats) -> Floats:
+        own = np.arange(len(A)), self.codes
+        leave = np.maximum(0.0, -A)
+        leave[own] = 0.0
+        sums = leave.sum(axis=1)
+        leave *= np.divide(self.caps, sums, out=np.ones_like(sums), where=sums > self.caps)[:, None]
+        A = -leave
+        A[own] = leave.sum(axis=1)
+        return A
+
+    def go(self, order: Array) -> int:
+        """One pass, and a few more over the rows that moved; b is pulled on after each."""
+        s, moved = np.zeros(len(self.b)), 0
+        known = (self.rows, self.codes, self.caps, self.squares)
+        for _ in range(INNER):
+            state = (self.A, self.W, self.b, self.rest, s)
+            moved = max(moved, int(sweep(*known, order, self.rho, *state)))
+            if self.free:
+                self.b += self.rho * self.A.sum(axis=0)
+            order = order[self.rest[order, 0] == 0]
+        return moved
+
+    def look(self) -> tuple[float, float, Floats]:
+        """P at (W, b), D at the multipliers that break even, and these."""
+        own = np.arange(len(self.codes)), self.codes
+        A = even(self.A, self.codes) if self.free else self.A
+        self.W = self.combination(self.A)  # without the rounding of many small changes
+        charge, shaken = 0.0, EPS * float(np.linalg.norm(self.centre)) / self.scale
+        for rows, Z in self._blocks():
+            S = np.asarray(Z @ self.W.T) + self.b + 1.0
+            S[np.arange(len(S)), self.codes[rows]] -= 1.0
+            lack = S.max(axis=1) - S[np.arange(len(S)), self.codes[rows]]
+            charge += float(self.caps[rows] @ lack)
+        size = float(np.sum(self.W**2))
+        primal = 0.5 * size + charge + shaken * float(self.caps.sum()) * size**0.5
+        V = self.combination(A) if self.free else self.W
+        return primal, float(A[own].sum()) - 0.5 * float(np.sum(V**2)), A
+
+    def outside(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """Weights and intercepts in the units of the data."""
+        W = W / self.scale
+        return W, b - W @ self.centre
+
+
+def _squares(Z: Any) -> Floats:
+    return np.asarray(
+        Z.multiply(Z).sum(axis=1) if sp.issparse(Z) else np.sum(Z * Z, axis=1)
+    ).ravel()
+
+
+def even(A: Floats, codes: Array) -> Floats:
+    """Multipliers made smaller, so that Σᵢ Aᵢₖ = 0 for each class.
+
+    −Aᵢₖ flows from the class of row i to class k. What does not flow in a circle is a sum of paths
+    from classes that give too much to classes that take too much, and these are taken away.
+    """
+    K = A.shape[1]
+    leave = np.maximum(0.0, -A)
+    flow = np.zeros((K, K))
+    np.add.at(flow, codes, leave)
+    left, least = flow.copy(), 1e-15 * float(flow.sum())
+    for _ in range(2 * K * K):
+        excess = left.sum(axis=1) - left.sum(axis=0)
+        giver = int(excess.argmax())
+        if excess[giver] <= least:
+            break
+        path = _path(left, giver, excess < 0.0)
+        if len(path) < 2:
+            break
+        steps = path[:-1], path[1:]
+        left[steps] -= min(excess[giver], -excess[path[-1]], left[steps].min())
+    part = np.divide(left, flow, out=np.zeros_like(flow), where=flow > 0.0)
+    leave *= np.clip(part, 0.0, 1.0)[codes]
+    found = -leave
+    found[np.arange(len(codes)), codes] = leave.sum(axis=1)
+    return found
+
+
+def _path(flow: Floats, start: int, ends: Array) -> list[int]:
+    """A shortest way along positive flow from `start` to one of the `ends`."""
+    before, front = {start: start}, [start]
+    for here in front:
+        if ends[here]:
+            path = [here]
+            while path[-1] != start:
+                path.append(before[path[-1]])
+            return path[::-1]
+        for there in np.flatnonzero(flow[here] > 0.0).tolist():
+            if there not in before:
+                before[there] = here
+                front.append(there)
+    return []
+
+
+def solve(
+    X: Any,
+    codes: Array,
+    weights: Array | None = None,
+    C: float = 1.0,
+    *,
+    n_classes: int,
+    fit_intercept: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    seed: int = 0,
+    start: tuple[Array, Array] | None = None,
+    listener: Callable[[Check], Any] | None = None,
+) -> tuple[Solution, Floats]:
+    """Fit all classes at once to a certified relative gap.
+
+    Parameters
+    ----------
+    X : checked array or CSR matrix
+    codes : class number of each row
+    weights : cᵢ ≥ 0 of each row, or None where each counts once
+    C : weight of the losses against the penalty
+    n_classes : K
+    fit_intercept : whether intercepts are free, or zero
+    tol : ends when (P − D)/P is at most this
+    max_iter : most passes
+    seed : of the order of the rows
+    start : multipliers (n, K) and intercepts of a neighbouring problem
+    listener : told a `Check` at each look at all rows; returns True to stop
+
+    Returns
+    -------
+    Solution, and the multipliers A, (n, K), so that W = AᵀX
+
+    Examples
+    --------
+    >>> X, codes = np.array([[0.0, 2.0], [2.0, 0.0], [-2.0, -2.0]]), np.array([0, 1, 2])
+    >>> found, A = solve(X, codes, C=10.0, n_classes=3, tol=1e-10)
+    >>> found.status.name, (X @ found.w.T + found.b).argmax(axis=1)
+    ('converged', array([0, 1, 2]))
+    """
+    n = X.shape[0]
+    caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        joint = Joint(X, codes, caps, n_classes, fit_intercept)
+        if start is not None:
+            joint.begin(*start)
+        best = Best(joint)
+        goal = FINEST if X.shape[0] * X.shape[1] * n_classes <= SMALL else max(tol, FINEST)
+        status, n_iter = _descend(joint, best, goal, max_iter, seed, listener)
+        if status is Status.budget and best.gap <= max(tol, FINEST) * best.primal:
+            status = Status.converged
+    W, b = joint.outside(best.W, best.b)
+    unit = joint.scale**2
+    share = best.gap / best.primal if best.primal > 0.0 else 0.0
+    message = f"{n_iter} passes, relative gap {share:.1e}, asked for {tol:.1e}."
+    bounds = (best.primal / unit, best.dual / unit, best.gap / unit)
+    return Solution(W, b, *bounds, n_iter, status, message), best.A / unit
+
+
+class Best:
+    """The lowest P and the highest D met, from W = 0 and A = 0 on."""
+
+    def __init__(self, joint: Joint) -> None:
+        self.W, self.b, self.A = np.zeros_like(joint.W), np.zeros_like(joint.b), joint.A * 0.0
+        self.primal, self.dual = float(joint.caps.sum()), 0.0
+
+    @property
+    def gap(self) -> float:
+        return max(0.0, self.primal - self.dual)
+
+    def look(self, joint: Joint) -> None:
+        """Keep what is better."""
+        primal, dual, A = joint.look()
+        if primal <= self.primal * (1.0 + 1e-14):  # as good: later weights are nearer
+            self.primal, self.W, self.b = primal, joint.W.copy(), joint.b.copy()
+        if dual > self.dual:
+            self.dual, self.A = dual, A.copy()
+
+
+def _descend(
+    joint: Joint,
+    best: Best,
+    tol: float,
+    max_iter: int,
+    seed: int,
+    listener: Callable[[Check], Any] | None,
+) -> tuple[Status, int]:
+    """Passes in a new order each, with a look at all rows after the first few and every fifth."""
+    n_iter = 0
+    try:
+        for n_iter in range(1, max_iter + 1):
+            order = row_order(len(joint.codes), seed, n_iter, 0, True)
+            moved = joint.go(order)
+            if n_iter > 3 and n_iter % 5 and n_iter < max_iter and moved:
+                continue
+            if not moved:
+                joint.rest[:] = 0
+            best.look(joint)
+            seen = Check(n_iter, best.primal, best.dual, best.gap, moved)
+            stop = listener is not None and listener(seen) is True
+            if best.gap <= tol * best.primal:
+                return Status.converged, n_iter
+            if stop:
+                return Status.stopped, n_iter
+    except KeyboardInterrupt:
+        best.look(joint)
+        return Status.interrupted, n_iter
+    return Status.budget, n_iter

@@ -1,0 +1,326 @@
+"""The state of dual coordinate descent: weights, intercept, and what is known of each row."""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import OverflowedError
+from linsep.parallel import Pool
+from linsep.train.convex.dual import kernels as compiled
+from linsep.train.convex.dual.design import SMALL, Ground
+from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
+from linsep.train.convex.dual.kernels import ALPHA, CAP, SIGN, SQUARE, TURN, Lane
+from linsep.train.convex.dual.working_set import Plan, WorkingSet
+
+Array = npt.NDArray[Any]
+
+CALL = 20_000_000  # entries read before an interrupt is looked for
+LAPS = 20  # passes made in one call when there are few entries
+STRETCHED = 4096  # rows by which a start is stretched
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Look(NamedTuple):
+    """P and D as a look at all rows shows them, and where."""
+
+    primal: float
+    dual: float
+    w: Array
+    b: float
+    alpha: Array
+
+
+class DualState:
+    """Weights w = Σ αy(x − μ), multipliers α, and passes that move both.
+
+    Parameters
+    ----------
+    ground : the rows, and what is known of them
+    signs : −1 or +1 for each row
+    caps : U = C c of each row
+    loss : the loss, as the dual sees it
+    free : whether b is free, or zero
+    lanes : how many lanes a long list of sparse rows is walked in
+    seed : the order of visits is a function of it and the number of the pass
+    pool : threads that share the work
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        signs: Array,
+        caps: Array,
+        loss: DualLoss,
+        *,
+        free: bool,
+        lanes: int,
+        seed: int,
+        pool: Pool,
+    ) -> None:
+        n, d = ground.shape
+        self.ground = ground
+        self.loss = loss
+        self.points = _aligned(n)
+        self.points[:, SIGN] = signs
+        self.points[:, CAP] = caps
+        self.points[:, TURN] = -np.inf
+        self.w = np.zeros(d)
+        self.n_iter = 0
+        self.reach = np.inf
+        self._pool = pool
+        self._free = free
+        self._b = 0.0
+        self._level = 0.0
+        self._excess = 0.0
+        self._slow = 0
+        self._scores = np.empty(n)
+        lanes = lanes if len(ground.crowd) and ground.entries >= SMALL else 1
+        self._copies = np.zeros((2, d if lanes > 1 else 0))
+        self._stale = False
+        self._pull = 0.0
+        if free:
+            # Strong enough for all caps together to move the intercept by a few units, and weak
+            # enough not to shorten the steps of single rows.
+            self._pull = 0.02 * ground.typical + (4.0 + 0.005 * n) / max(float(caps.sum()), 1e-300)
+        share = 0.5 if isinstance(loss, Hinge) else 0.0
+        plan = Plan(lanes, share, self._pull, seed)
+        self.working = WorkingSet(ground, self.points, plan, pool)
+        self._refuse_overflow()
+
+    def start_from(self, alpha: Array) -> None:
+        """Begin at these multipliers, brought within their bounds and stretched.
+
+        Those of a smaller C are too short for a larger one: α ← tα, as far as the dual rises.
+        """
+        p = self.points
+        most = np.inf if isinstance(self.loss, SquaredHinge) else p[:, CAP]
+        p[:, ALPHA] = np.where(p[:, CAP] > 0.0, np.clip(alpha, 0.0, most), 0.0)
+        if isinstance(self.loss, Logistic):
+            p[:, ALPHA] = np.clip(p[:, ALPHA], 1e-12 * p[:, CAP], (1.0 - 1e-12) * p[:, CAP])
+            _turn(p, np.flatnonzero(p[:, CAP] > 0.0))
+        self.rebuild()
+        t = self._stretch()
+        p[:, ALPHA] *= t
+        self.w *= t
+        self._level *= t
+        if isinstance(self.loss, Logistic):
+            _turn(p, np.flatnonzero(p[:, CAP] > 0.0))
+        if self._free:
+            self._score()
+            self._b = self._best_intercept()
+
+    def _stretch(self) -> float:
+        """The t that makes D(tα) largest, judged by some of the rows where D is not quadratic."""
+        p = self.points[self.points[:, ALPHA] > 0.0]
+        square = compiled.inner(self.w, self.w)
+        if not len(p) or not square > 0.0:
+            return 1.0
+        most = float((p[:, CAP] / p[:, ALPHA]).min())
+        if not isinstance(self.loss, Logistic):
+            soft = isinstance(self.loss, SquaredHinge)
+            bend = square + (0.5 * (p[:, ALPHA] ** 2 / p[:, CAP]).sum() if soft else 0.0)
+            t = float(p[:, ALPHA].sum() / bend)
+            return max(1.0, t if soft else min(t, most))
+        few = p[:: max(1, len(p) // STRETCHED)]
+        a, U, part = few[:, ALPHA], few[:, CAP], len(p) / len(few)
+        low, high = 0.0, most
+        while high - low > 1e-3 * high:  # D′(t) = −t‖w‖² − Σ α logit(tα/U) falls with t
+            t = 0.5 * (low + high)
+            slope = -t * square - part * float((a * (np.log(t * a) - np.log(U - t * a))).sum())
+            low, high = (t, high) if slope > 0.0 else (low, t)
+        return low if low > 0.0 else 1.0
+
+    def rebuild(self) -> None:
+        """Compute the weights from the multipliers, as after an interrupt amid a pass."""
+        self.w[:] = 0.0
+        listing = np.flatnonzero(self.points[:, ALPHA])
+        self._add(listing, self.points[listing, SIGN] * self.points[listing, ALPHA])
+
+    def one_pass(self, most: int = LAPS) -> float:
+        """Visit every row in play; returns the sum of the slacks as they were met.
+
+        Where there are few entries, several passes are made at once, `most` at most.
+        """
+        at = self.working
+        laps = max(1, min(LAPS, most, SMALL // (4 * max(1, at.entries)))) if at.block == 1 else 1
+        blocks = np.concatenate([at.order(self.n_iter + k) for k in range(1, laps + 1)])
+        self.n_iter += laps
+        if self._free:
+            self._pull_intercept()
+        rounds = max(at.rounds, -(-at.entries // CALL))
+        cuts = [len(blocks) * k // (rounds * at.lanes) for k in range(rounds * at.lanes + 1)]
+        met = drift = visits = 0.0
+        for r in range(rounds):
+            spans = list(pairwise(cuts))[r * at.lanes : (r + 1) * at.lanes]
+            tally = self._round([blocks[start:stop] for start, stop in spans])
+            met, drift, visits = met + tally[0], drift + tally[1], visits + tally[2]
+        self.reach = drift / max(visits, 1.0)
+        return met / laps
+
+    def look(self) -> Look:
+        """Look at all rows: P and D at the multipliers as they are, balanced if b is free."""
+        if not self._free:
+            return self._seen(0.0, self._score())
+        kept = self.w.copy(), self._level, self.points[:, [ALPHA, TURN]]
+        self._balance()
+        spans = self._score()
+        seen = self._seen(self._best_intercept(), spans)
+        # The next pass goes on from the unbalanced ones: how far Σ αy is from zero moves b.
+        self.w, self._level, self.points[:, [ALPHA, TURN]] = kept
+        self._stale = True
+        return seen
+
+    def _score(self) -> list[tuple[int, int]]:
+        """Set the scores ⟨w, x − μ⟩ of all rows; returns the runs of rows they were cut into."""
+        n, entries = self.ground.shape[0], self.ground.entries
+        pieces = 2 * max(1, -(-entries // (2 * CALL))) if entries >= SMALL else 1
+        spans = list(pairwise(n * k // pieces for k in range(pieces + 1)))
+        known = (self.ground.rows, self.w, self._level, self._scores)
+        for k in range(0, pieces, 2):
+            self._pool.run(compiled.score, [(*known, *span) for span in spans[k : k + 2]])
+        return spans
+
+    def _seen(self, b: float, spans: list[tuple[int, int]]) -> Look:
+        """P and D with this intercept, and what rounding may have taken from them."""
+        known = (self.loss, self.points, self._scores, b)
+        parts = self._pool.run(compiled.weigh, [(*known, *span) for span in spans])
+        charged, gap = (sum(column) for column in zip(*parts, strict=True))
+        alpha = self.points[:, ALPHA].copy()
+        size = compiled.inner(self.w, self.w)
+        # Taking μ off costs digits of the sums that make w, giving it back those of the intercept.
+        far = EPS * self.ground.far
+        lost = 8.0 * (far * alpha.sum()) ** 2 if len(self.ground.centre) else 0.0
+        shaken = far * self.points[:, CAP].sum() * size**0.5
+        primal = 0.5 * size + charged
+        b = float(b - self.ground.shift(self.w))
+        return Look(primal + shaken, primal - gap - lost, self.w.copy(), b, alpha)
+
+    def widen(self) -> None:
+        """Bring back into play the rows that, going by the last look, may move."""
+        if not isinstance(self.loss, Logistic):
+            self.working.widen(self.loss, self.reach)
+
+    def narrow(self) -> None:
+        """Leave out of play the rows that the last pass found resting."""
+        if not isinstance(self.loss, Logistic):
+            self.working.narrow()
+
+    def _round(self, blocks: list[Array]) -> tuple[float, ...]:
+        """Each lane visits its blocks; then they are merged."""
+        at = self.working
+        least = np.inf if self.n_iter == 1 else 0.0  # margins are not known before the first visit
+        lane = Lane(self._level, self._b, at.spread, self._pull * at.lanes, least, at.block)
+        if at.lanes > 1 and self._stale:
+            self._copies[:] = self.w
+        copies = self._copies if at.lanes > 1 else self.w[None]
+        rows = (self.loss, at.rows, self.points, at.listing, at.places)
+        calls = [(*rows, part, w, lane) for part, w in zip(blocks, copies, strict=True)]
+        done = self._pool.run(compiled.sweep, calls)
+        total, *tally = (sum(column) for column in zip(*done, strict=True))
+        if at.lanes > 1:
+            compiled.merge(self.w, copies[0], copies[1], at.crowded)
+        self._recentre(total)
+        self._stale = at.lanes == 1 or len(self.ground.centre) > 0
+        self._b += self._pull * total
+        return tuple(tally)
+
+    def _pull_intercept(self) -> None:
+        """b ← b + ρ Σ αy, and more of it once the sum has hardly shrunk for three passes."""
+        excess = compiled.inner(self.points[:, SIGN], self.points[:, ALPHA])
+        slow = excess * self._excess > 0.0 and abs(excess) > 0.5 * abs(self._excess)
+        self._slow = self._slow + 1 if slow else 0
+        self._excess = excess
+        self._b += 2.0 ** max(0, self._slow - 3) * self._pull * excess
+
+    def _recentre(self, total: float) -> None:
+        """w ← w − (Σ yδ) μ"""
+        centre = self.ground.centre
+        if len(centre):
+            self.w -= total * centre
+            self._level = compiled.inner(self.w, centre)
+
+    def _add(self, listing: Array, deltas: Array) -> None:
+        """w ← w + Σ δ(x − μ)"""
+        compiled.add_rows(self.ground.rows, listing.astype(np.uint32), deltas, self.w)
+        self._recentre(float(deltas.sum()))
+        self._stale = True
+
+    def _balance(self) -> None:
+        """Make Σ αy zero by taking a little off some multipliers of the heavier side.
+
+        Only then is D a bound on P. Rows at no bound are preferred: there a small change costs
+        next to nothing.
+        """
+        p = self.points
+        y, a = p[:, SIGN], p[:, ALPHA]
+        excess = compiled.inner(y, a)
+        heavy = np.flatnonzero((y * excess > 0.0) & (a > 0.0))
+        if not len(heavy):
+            return
+        inside = heavy[a[heavy] < p[heavy, CAP]] if isinstance(self.loss, Hinge) else heavy
+        chosen = inside[:: max(1, len(inside) // 512)]
+        for more in (inside, heavy):
+            if a[chosen].sum() < 2.0 * abs(excess):
+                chosen = more
+        part = min(1.0, abs(excess) / a[chosen].sum())
+        deltas = -part * a[chosen]
+        a[chosen] += deltas
+        if isinstance(self.loss, Logistic):
+            _turn(p, chosen)
+        self._add(chosen, y[chosen] * deltas)
+
+    def _best_intercept(self) -> float:
+        """The b that makes P smallest for these weights: where its slope changes sign."""
+        tilt, known = compiled.tilt, (self.loss, self.points, self._scores)
+        b = self._b
+        start = tilt(*known, b)
+        if start == 0.0:
+            return b
+        step = float(-np.copysign(1e-3 * (1.0 + abs(b)), start))
+        far = b + step
+        while tilt(*known, far) * start > 0.0:
+            step *= 4.0
+            b, far = far, far + step
+            if abs(far) > 1e100:  # one class only: P falls for ever, or is flat
+                return self._b
+        low, high = min(b, far), max(b, far)
+        below, above, last = tilt(*known, low), tilt(*known, high), np.inf
+        while high - low > 1e-15 * (abs(low) + abs(high)) and low < 0.5 * (low + high) < high:
+            # By the chord, which is quick where the slope is smooth, and through the middle.
+            width, chord = high - low, low
+            if above > below and not isinstance(self.loss, Hinge):
+                chord = float((low * above - high * below) / (above - below))
+            if low < chord and abs(chord - last) <= 1e-14 * (1.0 + abs(chord)):
+                return chord
+            last = chord
+            for at in (chord, 0.5 * (low + high)):
+                if low < at < high and high - low > 0.25 * width:
+                    here = tilt(*known, at)
+                    if here > 0.0:
+                        high, above = at, here
+                    else:
+                        low, below = at, here
+        return 0.5 * (low + high)
+
+    def _refuse_overflow(self) -> None:
+        finite = np.isfinite(self.points[:, SQUARE])
+        if not finite.all():
+            raise OverflowedError(
+                f"row {int(np.argmin(finite))} of X is so long that its square overflows. Divide X "
+                "by its largest entry; linsep.Scaled does so and gives weights in original units."
+            )
+
+
+def _aligned(n: int) -> Array:
+    """Zeros for n rows of `points`, each within one cache line."""
+    memory = np.zeros(8 * n + 8)
+    start = -memory.ctypes.data % 64 // 8
+    return memory[start : start + 8 * n].reshape(n, 8)
+
+
+def _turn(points: Array, listing: Array) -> None:
+    """Set the logit of α/U."""
+    share = np.clip(points[listing, ALPHA] / points[listing, CAP], 1e-300, 1.0 - 1e-16)
+    points[listing, TURN] = np.log(share) - np.log1p(-share)

@@ -1,0 +1,289 @@
+"""Which rows are still worth a visit, and where in memory they lie.
+
+Rows whose multiplier rests at a bound are left out until a full look at all margins brings them
+back. Once fewer than a third are left they are copied, in random order, into memory of their own: a
+walk over scattered rows takes half as long again as one over neighbours, though they are asked for
+ahead.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel
+from linsep.parallel import Pool
+from linsep.rows.rows import CSR
+from linsep.train.convex.dual.design import SMALL, Ground
+from linsep.train.convex.dual.dual_losses import DualLoss, rest
+from linsep.train.convex.dual.kernels import (
+    ALPHA,
+    CAP,
+    IDLE,
+    MARGIN,
+    SHIFT,
+    SQUARE,
+    Centred,
+    Lane,
+    Stretched,
+    inner,
+    measure,
+)
+from linsep.train.order import block_order
+
+Array = npt.NDArray[Any]
+
+BLOCK = 4  # neighbouring rows visited in one go
+ROUNDS = 2  # times the lanes are merged in a pass
+NOWHERE = 0xFFFFFFFF
+
+
+@kernel
+def drop_idle(points, listing, places):  # type: ignore[no-untyped-def]
+    """Take the rows marked idle off the list; returns how many stay."""
+    count = 0
+    for k in range(listing.shape[0]):
+        if points[listing[k], IDLE] == 0.0:
+            listing[count] = listing[k]
+            places[count] = places[k]
+            count += 1
+    return count
+
+
+@kernel
+def list_busy(loss, points, reach, owners, homes, listing, places):  # type: ignore[no-untyped-def]
+    """List the rows whose multiplier may move: those with a home in its order, then the others.
+
+    Returns how many there are, and how many of them have a home.
+    """
+    count = 0
+    for place in range(owners.shape[0]):
+        i = owners[place]
+        if rest(loss, points[i, ALPHA], points[i, MARGIN], points[i, CAP]) <= reach:
+            listing[count] = i
+            places[count] = place
+            count += 1
+    housed = count
+    for i in range(points.shape[0]):
+        U = points[i, CAP]
+        homeless = U > 0.0 and (homes.shape[0] == 0 or homes[i] == NOWHERE)
+        if homeless and rest(loss, points[i, ALPHA], points[i, MARGIN], U) <= reach:
+            listing[count] = i
+            places[count] = i
+            count += 1
+    return count, housed
+
+
+@kernel
+def copy_rows(rows, listing, indptr, data, indices, start, stop):  # type: ignore[no-untyped-def]
+    """Copy listed rows to where `indptr` says."""
+    for k in range(start, stop):
+        to = indptr[k]
+        for e in range(rows.indptr[listing[k]], rows.indptr[listing[k] + 1]):
+            data[to] = rows.data[e]
+            indices[to] = rows.indices[e]
+            to += 1
+
+
+class Packed:
+    """Copies of some sparse rows in consecutive memory, with room for a few more."""
+
+    def __init__(self, rows: CSR, listing: Array, n_rows: int, pool: Pool) -> None:
+        self._source = rows
+        self._pool = pool
+        room = int(1.25 * self._lengths(listing).sum()) + 1024
+        self._data = np.empty(room, rows.data.dtype)
+        self._indices = np.empty(room, np.uint32)
+        self._indptr = np.zeros(int(1.25 * len(listing)) + 1024, np.int64)
+        self._owners = np.empty(len(self._indptr) - 1, np.uint32)
+        self._used = 0
+        self.homes = np.full(n_rows, NOWHERE, np.uint32)
+        self.append(listing)
+
+    @property
+    def rows(self) -> CSR:
+        return CSR(self._data, self._indices, self._indptr.view(np.uint64))
+
+    @property
+    def owners(self) -> Array:
+        """The number each copied row has among all rows."""
+        return self._owners[: self._used]
+
+    def append(self, listing: Array) -> bool:
+        """Copy more rows; False when there is no room for them."""
+        stop = self._used + len(listing)
+        ends = self._indptr[self._used] + np.cumsum(self._lengths(listing))
+        if stop > len(self._owners) or ends[-1] > len(self._data):
+            return False
+        self._indptr[self._used + 1 : stop + 1] = ends
+        self._owners[self._used : stop] = listing
+        self.homes[listing] = np.arange(self._used, stop, dtype=np.uint32)
+        to = self._indptr[self._used : stop + 1]
+        share(
+            self._pool,
+            len(listing),
+            copy_rows,
+            lambda a, e: (self._source, listing, to, self._data, self._indices, a, e),
+        )
+        self._used = stop
+        return True
+
+    def _lengths(self, listing: Array) -> Array:
+        starts = self._source.indptr.view(np.int64)
+        at = listing.astype(np.int64)
+        return starts[at + 1] - starts[at]
+
+
+def share(pool: Pool, n: int, kernel: Callable[..., Any], call: Callable[[int, int], Any]) -> None:
+    """Run `kernel(*call(start, stop))` over both halves of range(n)."""
+    cuts = [0, n // 2, n] if n > 1000 else [0, n]
+    pool.run(kernel, [call(a, e) for a, e in pairwise(cuts)])
+
+
+class Plan(NamedTuple):
+    """How the rows are to be walked.
+
+    Attributes
+    ----------
+    lanes : how many lanes a long list is worth
+    share : the share of all rows below which one lane is enough
+    pull : how hard a multiplier pulls at the intercept; zero without one
+    seed : the order of visits is a function of it and the number of the pass
+    """
+
+    lanes: int
+    share: float
+    pull: float
+    seed: int
+
+
+class WorkingSet:
+    """The rows to be visited, as the kernels of `linsep.train.convex.dual.kernels` want them.
+
+    Attributes
+    ----------
+    listing, places : number of each row among all rows, and in `rows`
+    rows : where they lie: all rows, or copies of the listed ones
+    lanes : how many lanes walk them
+    crowded : how many features, the first ones, a lane counts twice
+    spread : ⟨μ, μ⟩, as a lane counts it
+    """
+
+    def __init__(self, ground: Ground, points: Array, plan: Plan, pool: Pool) -> None:
+        self._ground = ground
+        self._points = points
+        self._plan = plan
+        self._pool = pool
+        self._packed: Packed | None = None
+        self._measured: tuple[int, int] | None = None  # lanes and crowd all rows are measured for
+        self._copies = isinstance(ground.rows, CSR) and ground.entries >= SMALL
+        self.block = BLOCK if ground.entries >= SMALL else 1
+        self.cautious = False
+        self.rows: CSR | Centred | Stretched = ground.rows
+        self.listing: Array = np.flatnonzero(points[:, CAP] > 0.0).astype(np.uint32)
+        self.places: Array = self.listing
+        self._spread_out()
+
+    @property
+    def entries(self) -> int:
+        """How many numbers a pass over the list reads, about."""
+        return self._ground.entries * len(self.listing) // max(1, len(self._points))
+
+    @property
+    def rounds(self) -> int:
+        """How many times the lanes are merged in a pass."""
+        return ROUNDS if self.lanes > 1 else 1
+
+    def order(self, epoch: int) -> Array:
+        """The blocks of the list in the order of this pass."""
+        n_blocks = -(-len(self.listing) // self.block)
+        return block_order(n_blocks, self._plan.seed, epoch, True).astype(np.uint32)
+
+    def narrow(self) -> None:
+        """Leave out the rows that the last sweep marked idle."""
+        left = drop_idle(self._points, self.listing, self.places)
+        self.listing, self.places = self.listing[:left], self.places[:left]
+        if self._copies and self._packed is None and 0 < left <= len(self._points) // 3:
+            self._pack()
+
+    def widen(self, loss: DualLoss, reach: float) -> None:
+        """List anew all rows that may move, going by margins that were just looked at."""
+        listing = np.empty(len(self._points), np.uint32)
+        places = np.empty(len(self._points), np.uint32)
+        none = np.empty(0, np.uint32)
+        packed = self._packed
+        owners, homes = (packed.owners, packed.homes) if packed else (none, none)
+        count, housed = list_busy(loss, self._points, reach, owners, homes, listing, places)
+        self.listing, self.places = listing[:count], places[:count]
+        if packed is None or count == housed:
+            return
+        if packed.append(self.listing[housed:]):
+            self.places[housed:] = packed.homes[self.listing[housed:]]
+            if self._measured != (self.lanes, self.crowded):
+                self._measure(housed)
+        elif count <= len(self._points) // 2:
+            self._pack()
+        else:
+            self._spread_out()
+
+    def be_cautious(self) -> None:
+        """Count every feature twice from now on: slower, but the dual can only rise."""
+        self.cautious = True
+        self._lay_out()
+
+    def _spread_out(self) -> None:
+        """Visit the rows where they are, all of them measured."""
+        self._packed = None
+        listed = self.listing
+        self.listing = self.places = np.flatnonzero(self._points[:, CAP] > 0.0).astype(np.uint32)
+        self._lay_out()
+        self._measured = (self.lanes, self.crowded)
+        self.listing, self.places = listed, listed.copy()
+
+    def _pack(self) -> None:
+        """Copy the listed rows into memory of their own."""
+        order = block_order(len(self.listing), self._plan.seed, -1, True)
+        self.listing = self.listing[order]
+        rows: Any = self._ground.rows
+        self._packed = Packed(rows, self.listing, len(self._points), self._pool)
+        self.places = np.arange(len(self.listing), dtype=np.uint32)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Decide on lanes for the list as it is, and measure its rows."""
+        ground, listed = self._ground, len(self.listing)
+        rows: Any = self._packed.rows if self._packed else ground.rows
+        wide = listed > self._plan.share * len(self._points) and self.entries >= SMALL
+        self.lanes = self._plan.lanes if wide else 1
+        self.crowded = 0
+        self._centre = ground.centre
+        if self.lanes > 1:
+            met = ground.crowd * (listed / (2 * ROUNDS))
+            self.crowded = len(met) if self.cautious else int((met > ground.square).sum())
+            rows = Stretched(rows.data, rows.indices, rows.indptr, self.crowded)
+            if len(ground.centre):
+                self._centre = ground.centre.copy()
+                self._centre[: self.crowded] *= 2.0
+        self.rows = rows
+        self.spread = inner(self._centre, ground.centre)
+        if self._measured != (self.lanes, self.crowded):
+            self._measured = None
+            self._measure(0)
+
+    def _measure(self, first: int) -> None:
+        """Set the curvature of the listed rows from `first` on."""
+        points, listing, places, centre = self._points, self.listing, self.places, self._centre
+        if self.lanes == self._plan.lanes == 1:
+            known = self._ground.lengths[listing[first:]]
+            points[listing[first:], SQUARE] = known[:, 0] + self._plan.pull
+            points[listing[first:], SHIFT] = known[:, 1]
+            return
+        lane = Lane(0.0, 0.0, self.spread, self._plan.pull * self.lanes, 0.0, 1)
+        share(
+            self._pool,
+            len(listing) - first,
+            measure,
+            lambda a, e: (self.rows, points, listing, places, centre, lane, first + a, first + e),
+        )

@@ -1,0 +1,205 @@
+"""The objective of two-class logistic regression in safe coordinates, over all rows or a sample.
+
+    F(u, b) = ½ Σ lⱼuⱼ² + Σ cᵢ log(1 + e^{−zᵢ}) = P(w, b) / (C Σcᵢ),   Σ cᵢ = 1
+
+With αᵢ = cᵢσ(−zᵢ), made feasible by shrinking the heavier class by ε so that Σ αᵢyᵢ = 0, weak
+duality bounds F − min F by
+
+    ½‖g‖² + ε(loss of that class + ⟨g, v⟩) + ½ε²‖v‖²,   v = Σ αᵢyᵢxᵢ over that class,
+
+all products weighted by 1/lⱼ (concavity of the entropy gives the factor 1 − ε for its sum).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.blocks.store import blocks
+from linsep.errors import DataError, OverflowedError
+from linsep.parallel import Pool
+from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
+from linsep.train.convex.curvature import Curvature
+from linsep.train.convex.lbfgs import Memory
+from linsep.train.convex.newton.logistic_sums import LogisticSums, Sums
+from linsep.train.run.replay_log import Journal
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+class Point(NamedTuple):
+    """A point all rows were seen from."""
+
+    u: Floats
+    value: float
+    gradient: Floats
+    gap: float
+    sums: Sums
+
+
+def duality_gap(ridge: Floats, gradient: Floats, s: Sums, fit_intercept: bool) -> float:
+    """The bound on F − min F above, from the gradient of F and the sums of one pass."""
+    ridge, g = ridge[:-1], gradient[:-1]
+    free = ridge == 0
+    if g[free].any() or s.v[:, free].any():
+        return math.inf
+    ridge = np.where(free, 1.0, ridge)
+    gap = 0.5 * float(g @ (g / ridge))
+    if fit_intercept:
+        heavy = 0 if s.weight[0] > s.weight[1] else 1
+        epsilon = 1 - s.weight[1 - heavy] / s.weight[heavy]
+        v = s.v[heavy]
+        gap += epsilon * (s.loss[heavy] + float(g @ (v / ridge)))
+        gap += 0.5 * epsilon * epsilon * float(v @ (v / ridge))
+    return math.inf if math.isnan(gap) else max(0.0, gap)
+
+
+class Problem:
+    """F = P / (C Σcᵢ) in prepared coordinates u: x′ = (x − shift)·scale, penalties lⱼ."""
+
+    sampled = True
+    """Whether a sample of many rows is to be solved first."""
+
+    def __init__(
+        self,
+        X: Array,
+        signs: Array,
+        weights: Floats | None,
+        C: float,
+        fit_intercept: bool,
+        pool: Pool,
+        careful: bool,
+    ) -> None:
+        n, d = X.shape
+        total = float(n if weights is None else weights.sum())
+        self.unit = C * total if math.isfinite(C) else total
+        penalty = 1 / self.unit if math.isfinite(C) else 0.0
+        self.fit_intercept = fit_intercept
+        self.columns = self._prepared(X, penalty, careful)
+        scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
+        self.ridge = np.append(penalty * scale * scale, 0.0)
+        c = np.array([1 / n]) if weights is None else weights / total
+        self.journal = Journal()
+        self.sums: Any = self._summed(X, signs.astype(np.int8, copy=False), c, pool)
+        self.odds = self._log_odds()
+
+    def _prepared(self, X: Any, penalty: float, careful: bool) -> Columns:
+        self.about = spread(X, careful)
+        return prepare(X, self.about, self.fit_intercept, penalty, careful)
+
+    def _summed(self, X: Any, signs: Array, c: Floats, pool: Pool) -> Any:
+        return LogisticSums(Blocks(X, self.columns), signs, c, pool)
+
+    def _log_odds(self) -> float:
+        signs, c = self.sums.signs, self.sums.c
+        if len(c) == 1:
+            share = float(c[0]) * sum(int(np.sum(signs[part] > 0)) for part in blocks(signs))
+        else:
+            share = float(c[signs > 0].sum())
+        if not 0 < share < 1:
+            raise DataError(
+                f"all weight lies on one class ({share:.0%} on +1); a separator needs rows of "
+                "both. Look at sample_weight and at the labels."
+            )
+        return math.log(share) - math.log1p(-share)
+
+    def point(self, u: Floats, curved: bool = False) -> Point:
+        """One pass over all rows."""
+        if not np.isfinite(u).all():
+            raise OverflowedError(_TOO_LARGE)
+        how = np.float64 if curved else None
+        s = self.journal.look(u, float(curved), lambda: self.sums.at(u, how))
+        value = 0.5 * float(self.ridge @ (u * u)) + float(s.loss.sum())
+        gradient = self.ridge * u + self.masked(s.gradient)
+        if not (math.isfinite(value) and np.isfinite(gradient).all()):
+            raise OverflowedError(_TOO_LARGE)
+        return Point(
+            u, value, gradient, duality_gap(self.ridge, gradient, s, self.fit_intercept), s
+        )
+
+    def masked(self, gradient: Floats) -> Floats:
+        """Without an intercept nothing moves along it."""
+        if not self.fit_intercept:
+            gradient[-1] = 0.0
+        return gradient
+
+    def curvature(self, s: Sums, real: Any = np.float64) -> Curvature:
+        """The Hessian of F, its sums carried in the type `real`."""
+        assert s.hessian is not None
+        H = s.hessian + np.diag(self.ridge)
+        if not np.isfinite(H).all():
+            raise OverflowedError(_TOO_LARGE)
+        if not self.fit_intercept:
+            H[-1] = H[:, -1] = 0.0
+        return Curvature(H, 4 * float(np.finfo(real).eps))
+
+
+_TOO_LARGE = (
+    "X has entries so large that sums over its rows overflow, even after scaling its columns. "
+    "Divide it by a constant."
+)
+
+
+class Sample:
+    """F over chosen rows, its Hessian computed anew only where the old one stops serving."""
+
+    def __init__(self, problem: Problem, rows: Array, signs: Array, c: Floats) -> None:
+        nothing = Columns(np.empty(0, rows.dtype), np.empty(0, rows.dtype))
+        self.sums = LogisticSums(Blocks(rows, nothing), signs, c, problem.sums.pool)
+        self.problem = problem
+        self.curvature: Curvature | None = None
+        # A penalty keeps the Hessian away from singular; without one every digit is needed.
+        self._real = rows.dtype if problem.ridge.any() else np.dtype(np.float64)
+
+    def _at(self, u: Floats, curved: bool) -> tuple[float, Floats]:
+        s = self.sums.at(u, self._real if curved else None)
+        if curved:
+            self.curvature = self.problem.curvature(s, self._real)
+        ridge = self.problem.ridge
+        value = 0.5 * float(ridge @ (u * u)) + float(s.loss.sum())
+        return value, ridge * u + self.problem.masked(s.gradient)
+
+    def solve(self, u: Floats, gradient: Floats | None, stop: float) -> Floats:
+        """Minimise F_sample(u) − ⟨shift, u⟩, the shift such that the slope at u is `gradient`.
+
+        Ends when Newton's decrement (squared) is below `stop`, or with `gradient` a ten-thousandth
+        of what it was: the sample knows no better.
+        """
+        value, g = self._at(u, True)
+        shift = np.zeros_like(u) if gradient is None else g - gradient
+        value, g, before = value - float(shift @ u), g - shift, math.inf
+        for _ in range(40):
+            assert self.curvature is not None
+            step = self.curvature.solve(g)
+            decrement2, t = float(g @ step), 1.0
+            if before == math.inf and gradient is not None:
+                stop = max(stop, 1e-4 * decrement2)
+            if not decrement2 > stop:
+                return u - step
+            curved = decrement2 > 0.2 * before
+            while True:
+                trial, slope = self._at(u - t * step, curved)
+                trial -= float(shift @ (u - t * step))
+                if trial <= value - 1e-4 * t * decrement2 + 1e-13 * abs(value):
+                    break
+                t, curved = t / 2, True
+                if t < 1e-6:
+                    return u
+            u, value, g, before = u - t * step, trial, slope - shift, decrement2
+        return u
+
+    def follow(self, p: Point, last: Point | None, memory: Memory) -> Floats:
+        """Where the sample, corrected by the gradient at p and by past passes, has its minimum."""
+        if self.curvature is None or self._far(p):
+            return self.solve(p.u, p.gradient, 1e-16 * p.value)
+        # F is as good as quadratic here: one step, and what passes told of the Hessian holds.
+        if last is not None and not self._far(last):
+            memory.add(p.u - last.u, p.gradient - last.gradient)
+        self._at(p.u, True)
+        return p.u - memory.apply(p.gradient, self.curvature.solve)
+
+    def _far(self, p: Point) -> bool:
+        assert self.curvature is not None
+        return float(p.gradient @ self.curvature.solve(p.gradient)) > 2e-5 * p.value

@@ -1,0 +1,93 @@
+"""The rows near the corner of the hinge, held in memory, the others by their sums.
+
+A row far below the corner costs 1 − z, which is linear in the weights, and one far above costs
+nothing; both stay so while the weights move little. So the machine of all rows is, near a point,
+one of the rows about the corner and a linear term:
+
+    P(u) = ½uᵀRu + Σ_low cᵢ(1 − zᵢ) + Σ_band cᵢℓ(zᵢ)
+
+Steps on the band cost next to nothing. Where they lead is looked at with all rows, and a new band
+taken there: rows that crossed the corner unseen only cost another round.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.train.convex.newton.smoothed_hinge import SparseTallRows, TallRows, TallSums
+
+Floats = npt.NDArray[np.float64]
+Tall = TallRows | SparseTallRows
+
+ROOM = 1 << 24  # bytes of rows in a band
+
+
+class Band:
+    """`TallRows` that speak for all rows, as long as those outside do not cross the corner.
+
+    Parameters
+    ----------
+    inside : the rows of the band
+    below : the sums of rows below it
+    """
+
+    def __init__(self, inside: Tall, below: TallSums) -> None:
+        self.inside, self.below = inside, below
+
+    def at(self, u: Floats, h: float) -> TallSums:
+        """The sums at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
+        s, below = self.inside.at(u, h), self.below
+        scores = below.v @ u[:-1] + float(u[-1]) * below.weight * np.array([1.0, -1.0])
+        loss = below.weight - scores  # Σ c(1 − z)
+        return s._replace(
+            v=s.v + below.v,
+            loss=s.loss + loss,
+            weight=s.weight + below.weight,
+            rounded=s.rounded + float(loss.sum()),
+            active=s.active + below.active,
+        )
+
+
+def band_of(rows: Tall, u: Floats, h: float, sums: TallSums, entries: float) -> Band | None:
+    """The rows nearest to the corner at (u, b), of width `h`, where `sums` were found.
+
+    None where the rows within the corner are too many for memory; a row has so many `entries`.
+    """
+    pieces, reach = _nearest(rows, u, max(2, int(ROOM / (12 * (entries + 4)))))
+    if not pieces or not reach > h:
+        return None
+    inside = rows.joined(pieces)
+    near = inside.at(u, h)
+    below = sums._replace(
+        v=sums.v - near.v, weight=sums.weight - near.weight, active=sums.active - near.active
+    )
+    return Band(inside, below)
+
+
+def _nearest(rows: Tall, u: Floats, most: int) -> tuple[list[Any], float]:
+    """At most so many rows, and how far from the corner all others are at least."""
+    far: list[Floats] = []
+    pieces: list[Any] = []
+    reach = math.inf
+
+    def distances(k: int) -> Floats:
+        return np.abs(1.0 - rows.signed_scores(k, u))
+
+    for k, mine in enumerate(rows.pool.in_order(distances, range(len(rows)))):
+        near = mine < reach
+        if not near.any():
+            continue
+        far.append(mine[near])
+        pieces.append(rows.piece(k, near))
+        if sum(map(len, far)) > most:
+            reach = float(np.partition(np.concatenate(far), most // 2)[most // 2])
+            kept = [one < reach for one in far]
+            pieces = [
+                tuple(part[some] for part in piece)
+                for piece, some in zip(pieces, kept, strict=True)
+                if some.any()
+            ]
+            far = [one[some] for one, some in zip(far, kept, strict=True) if some.any()]
+    return pieces, reach

@@ -1,0 +1,282 @@
+"""Losses of a support vector machine summed over blocks of rows, with no number kept for a row.
+
+    zᵢ = yᵢ(⟨u, xᵢ⟩ + b),   tᵢ = 1 − zᵢ,   αᵢ = cᵢ φ′(tᵢ),   vₛ = Σ_{i in class s} αᵢ yᵢ xᵢ
+
+For the hinge max(0, t), φ rounds the corner: it is (t + h)²/4h where |t| < h. The squared hinge
+max(0, t)² is its own φ. The two classes are summed apart because the certificate needs both.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep._compile import kernel
+from linsep.data.blocks.page_release import Behind
+from linsep.parallel import Pool, add_up
+from linsep.train.convex.coordinates import Blocks, Columns
+from linsep.train.convex.losses import Hinge, SquaredHinge
+from linsep.train.convex.newton.sparse_sums import SparseRows
+from linsep.train.run.state import record
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+SQUARED = 0.0
+"""The width h that stands for the squared hinge, which has no corner."""
+_REST = 8
+
+
+@record
+class TallSums(NamedTuple):
+    """What one pass found, class by class (+1 first) where there are two numbers.
+
+    Attributes
+    ----------
+    v : (2, d), Σ αᵢyᵢxᵢ
+    loss : (2,), Σ cᵢℓ(zᵢ) with the loss as it is
+    weight : (2,), Σ αᵢ
+    square : (2,), Σ αᵢ²/4cᵢ for the squared hinge, else zero
+    rounded : Σ cᵢφ(tᵢ)
+    active : rows with αᵢ > 0
+    hessian : Σ cᵢφ″(tᵢ) x̃ᵢx̃ᵢᵀ with x̃ = (x, 1)
+    """
+
+    v: Floats
+    loss: Floats
+    weight: Floats
+    square: Floats
+    rounded: float
+    active: int
+    hessian: Floats
+
+    @property
+    def gradient(self) -> Floats:
+        """The gradient of Σ cᵢφ(tᵢ) in (u, b)."""
+        return np.append(-self.v.sum(axis=0), self.weight[1] - self.weight[0])
+
+
+class TallRows:
+    """Labelled rows, read block by block.
+
+    Parameters
+    ----------
+    blocks : the rows
+    signs : int8 array of −1 and +1
+    c : weight of each row, or one weight for all in an array of length one
+    pool : threads that share the blocks
+    """
+
+    def __init__(self, blocks: Blocks, signs: Array, c: Floats, pool: Pool) -> None:
+        self.blocks, self.signs, self.c, self.pool = blocks, signs, c, pool
+        blocks.behind = Behind(blocks.X, signs)
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def part(self, k: int) -> tuple[Array, Array, Floats]:
+        """Rows, signs and weights of block k."""
+        start, stop = self.blocks.span(k)
+        c = self.c if len(self.c) == 1 else self.c[start:stop]
+        return self.blocks.rows(slice(start, stop)), self.signs[start:stop], c
+
+    def at(self, u: Floats, h: float) -> TallSums:
+        """One pass at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
+        d, count = self.blocks.n_features, len(self.blocks)
+        w, b = np.ascontiguousarray(u[:d]), float(u[d])
+        parts = np.empty((count, 2 * d + _REST))
+
+        def one(k: int) -> Floats:
+            X, signs, c = self.part(k)
+            D = np.empty(len(X))
+            bent = _sum_up(X, signs, c, w, b, h, D, parts[k])
+            B = np.empty((bent, d + 1))
+            _weigh(X, D, B)
+            return np.asarray(B.T @ B)
+
+        hessian = self.pool.sum(one, range(count))
+        total = add_up(parts)
+        rest = total[2 * d :]
+        return TallSums(
+            total[: 2 * d].reshape(2, d), rest[0:2], rest[2:4], rest[4:6],
+            float(rest[6]), int(rest[7]), hessian,
+        )  # fmt: skip
+
+    def signed_scores(self, k: int, u: Floats) -> Floats:
+        """zᵢ of the rows of block k."""
+        X, signs, _ = self.part(k)
+        return np.asarray(signs * (X.astype(np.float64, copy=False) @ u[:-1] + float(u[-1])))
+
+    def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
+        """Some rows of block k, their signs and weights."""
+        X, signs, c = self.part(k)
+        return X[some], signs[some], np.broadcast_to(c, signs.shape)[some]
+
+    def joined(self, pieces: list[tuple[Any, Array, Floats]]) -> "TallRows":
+        """Pieces as rows of their own."""
+        X, signs, c = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        plain = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
+        return TallRows(Blocks(X, plain), signs, c, self.pool)
+
+    def multipliers(self, u: Floats, h: float, shrink: tuple[float, float], out: Array) -> None:
+        """Fill in αᵢ of all rows, those of each class times its number in `shrink`."""
+        w, b, behind = np.ascontiguousarray(u[:-1]), float(u[-1]), Behind(out)
+
+        def one(k: int) -> None:
+            start, stop = self.blocks.span(k)
+            _multipliers(*self.part(k), w, b, h, *shrink, out[start:stop])
+            behind.took(stop - start)
+
+        self.pool.map(one, range(len(self.blocks)))
+
+
+class RoundedHinge(NamedTuple):
+    """max(0, 1 − z), and (1 − z + h)²/4h where |1 − z| < h.
+
+    >>> [RoundedHinge(0.5).value(z) for z in (0.0, 0.5, 1.0, 1.5)]
+    [1.0, 0.5, 0.125, 0.0]
+    """
+
+    h: float
+
+    def value(self, z):  # type: ignore[no-untyped-def]
+        t = 1.0 - z
+        return (t + self.h) * (t + self.h) / (4.0 * self.h) if abs(t) < self.h else max(0.0, t)
+
+    def slope(self, z):  # type: ignore[no-untyped-def]
+        return -min(1.0, max(0.0, (1.0 - z + self.h) / (2.0 * self.h)))
+
+    def curvature(self, z):  # type: ignore[no-untyped-def]
+        return 1.0 / (2.0 * self.h) if abs(1.0 - z) < self.h else 0.0
+
+
+class SparseTallRows:
+    """`TallRows` of a CSR matrix."""
+
+    def __init__(self, rows: SparseRows) -> None:
+        self.rows, self.signs, self.c, self.pool = rows, rows.signs, rows.c, rows.pool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at(self, u: Floats, h: float) -> TallSums:
+        """One pass at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
+        squared = SquaredHinge()
+        if h == SQUARED:
+            s = self.rows.at(u, squared, squared, True)
+        else:
+            s = self.rows.at(u, RoundedHinge(h), Hinge(), True)
+        square = s.square if h == SQUARED else np.zeros(2)
+        assert s.hessian is not None
+        return TallSums(s.v, s.real, s.weight, square, s.loss, s.active, s.hessian)
+
+    def signed_scores(self, k: int, u: Floats) -> Floats:
+        """zᵢ of the rows of block k."""
+        return np.asarray(self.rows.part(k)[1] * self.rows.scores(k, u))
+
+    def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
+        """Some rows of block k, their signs and weights."""
+        _, signs, c = self.rows.part(k)
+        X = self.rows.X[slice(*self.rows.span(k))]
+        return X[some], signs[some], np.broadcast_to(c, signs.shape)[some]
+
+    def joined(self, pieces: list[tuple[Any, Array, Floats]]) -> "SparseTallRows":
+        """Pieces as rows of their own."""
+        X = sp.vstack([one[0] for one in pieces], format="csr")
+        signs, c = (np.concatenate([one[k] for one in pieces]) for k in (1, 2))
+        return SparseTallRows(SparseRows(X, self.rows.columns, signs, c, self.pool))
+
+    def multipliers(self, u: Floats, h: float, shrink: tuple[float, float], out: Array) -> None:
+        """Fill in αᵢ of all rows, those of each class times its number in `shrink`."""
+        behind = Behind(out)
+
+        def one(k: int) -> None:
+            start, stop = self.rows.span(k)
+            _, signs, c = self.rows.part(k)
+            t = 1.0 - signs * self.rows.scores(k, u)
+            over = 2.0 * np.maximum(0.0, t)
+            slopes = over if h == SQUARED else np.clip((t + h) / (2.0 * h), 0.0, 1.0)
+            out[start:stop] = c * slopes * np.where(signs > 0, *shrink)
+            behind.took(stop - start)
+
+        self.rows.pool.map(one, range(len(self.rows)))
+
+
+@kernel
+def _sum_up(X, signs, c, w, b, h, D, out):  # type: ignore[no-untyped-def]
+    """One block: its sums into `out`, curvatures into D; returns how many are not zero."""
+    n, d = X.shape
+    out[:] = 0.0
+    rest = out[2 * d :]
+    bent = 0
+    for i in range(n):
+        weight = c[0 if c.shape[0] == 1 else i]
+        s = b
+        for j in range(d):
+            s += X[i, j] * w[j]
+        y = 1.0 if signs[i] > 0 else -1.0
+        k = 0 if signs[i] > 0 else 1
+        t = 1.0 - y * s
+        over = max(0.0, t)
+        D[i] = 0.0
+        if h == 0.0:  # the squared hinge
+            loss = rounded = over * over
+            slope = 2.0 * over
+            curvature = 2.0 if t > 0.0 else 0.0
+        else:
+            loss = rounded = over
+            slope = 1.0 if t > 0.0 else 0.0
+            curvature = 0.0
+            if abs(t) < h:
+                slope = (t + h) / (2.0 * h)
+                rounded = 0.5 * (t + h) * slope
+                curvature = 1.0 / (2.0 * h)
+        if weight * curvature > 0.0:
+            D[i] = weight * curvature
+            bent += 1
+        rest[k] += weight * loss
+        rest[6] += weight * rounded
+        alpha = weight * slope
+        if alpha > 0.0:
+            rest[2 + k] += alpha
+            if h == 0.0:
+                rest[4 + k] += alpha * over * 0.5  # α²/4c with α = 2ct
+            rest[7] += 1.0
+            step = alpha * y
+            for j in range(d):
+                out[k * d + j] += step * X[i, j]
+    return bent
+
+
+@kernel
+def _weigh(X, D, B):  # type: ignore[no-untyped-def]
+    """√Dᵢ (xᵢ, 1) for the rows with Dᵢ > 0, so that BᵀB is the Hessian"""
+    n, d = X.shape
+    k = 0
+    for i in range(n):
+        if D[i] > 0.0:
+            root = np.sqrt(D[i])
+            for j in range(d):
+                B[k, j] = root * X[i, j]
+            B[k, d] = root
+            k += 1
+
+
+@kernel
+def _multipliers(X, signs, c, w, b, h, plus, minus, out):  # type: ignore[no-untyped-def]
+    """cᵢφ′(tᵢ), times `plus` or `minus` by class"""
+    n, d = X.shape
+    for i in range(n):
+        weight = c[0 if c.shape[0] == 1 else i]
+        s = b
+        for j in range(d):
+            s += X[i, j] * w[j]
+        t = 1.0 - (s if signs[i] > 0 else -s)
+        if h == 0.0:
+            slope = 2.0 * max(0.0, t)
+        else:
+            slope = 1.0 if t > 0.0 else 0.0
+            if abs(t) < h:
+                slope = (t + h) / (2.0 * h)
+        out[i] = weight * slope * (plus if signs[i] > 0 else minus)

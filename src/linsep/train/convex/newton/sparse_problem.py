@@ -1,0 +1,74 @@
+"""The objective of two-class logistic regression over many short sparse rows.
+
+What `linsep.train.convex.newton.logistic_problem` is for dense rows, without samples: every pass
+with a Hessian costs little more than one without.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.parallel import Pool
+from linsep.train.convex.coordinates import Columns
+from linsep.train.convex.losses import Logistic
+from linsep.train.convex.newton.logistic_problem import Problem
+from linsep.train.convex.newton.logistic_sums import Sums
+from linsep.train.convex.newton.sparse_sums import SparseRows, columns_of
+from linsep.train.convex.newton.sparse_sums import suits as _suits
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+LONGEST = 32  # entries a row, on average, up to which their products cost less than more passes
+
+
+def suits(X: Any) -> bool:
+    """Whether Newton's method is the way for a CSR matrix."""
+    return _suits(X, LONGEST)
+
+
+class LogisticRows:
+    """The losses of labelled sparse rows as a function of (u, b), as `LogisticSums` gives them."""
+
+    def __init__(self, rows: SparseRows) -> None:
+        self.blocks, self.signs, self.c, self.pool = rows, rows.signs, rows.c, rows.pool
+
+    def at(self, u: Floats, curved: Any = None) -> Sums:
+        """One pass at (u, b), b last in `u`; with the Hessian unless `curved` is None."""
+        loss = Logistic()
+        s = self.blocks.at(u, loss, loss, curved is not None)
+        return Sums(s.v, s.real, s.weight, s.mistakes, s.hessian)
+
+    def extremes(self, u: Floats) -> tuple[float, float]:
+        """The smallest and largest zᵢ among rows that count."""
+
+        def one(k: int) -> tuple[float, float]:
+            _, signs, c = self.blocks.part(k)
+            z = (signs * self.blocks.scores(k, u))[np.broadcast_to(c > 0, signs.shape)]
+            return float(z.min(initial=np.inf)), float(z.max(initial=-np.inf))
+
+        found = self.pool.map(one, range(len(self.blocks)))
+        return min(low for low, _ in found), max(high for _, high in found)
+
+    def widest(self, whiten: Floats) -> float:
+        """maxᵢ ‖x̃ᵢᵀ whiten‖² among rows that count."""
+        M = np.ascontiguousarray(whiten @ whiten.T)
+
+        def one(k: int) -> float:
+            _, _, c = self.blocks.part(k)
+            return float(np.max(np.where(c > 0, self.blocks.lengths(k, M), 0.0)))
+
+        return max(self.pool.map(one, range(len(self.blocks))))
+
+
+class SparseProblem(Problem):
+    """F = P / (C Σcᵢ) over the rows of a CSR matrix in prepared coordinates."""
+
+    sampled = False
+
+    def _prepared(self, X: Any, penalty: float, careful: bool) -> Columns:
+        return columns_of(X, self.fit_intercept, penalty, careful)
+
+    def _summed(self, X: Any, signs: Array, c: Floats, pool: Pool) -> Any:
+        return LogisticRows(SparseRows(X, self.columns, signs, c, pool))

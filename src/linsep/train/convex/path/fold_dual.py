@@ -1,0 +1,220 @@
+"""Two-class logistic regression for all folds at once, on sparse rows, along a path of penalties.
+
+    D(α) = −½‖Σ αᵢyᵢxᵢ‖² − Σ C ℓ*(−αᵢ/C),     0 < αᵢ < C,   Σ αᵢyᵢ = 0 if b is free
+
+The coordinate descent of `linsep.train.convex.dual.coordinate_descent`, with the folds side by side
+in lanes (see `linsep.train.convex.path.fold_kernels`). Two groups of lanes suit two threads; which
+fold is in which group depends on the number of folds alone, so that threads do not change a byte.
+For the next C the multipliers are first stretched, α ← tα, as far as the dual rises: where C has
+grown much, that is worth dozens of passes.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep.parallel import Pool, threads
+from linsep.rows.rows import aligned
+from linsep.train.convex.dual.coordinate_descent import Outlook
+from linsep.train.convex.dual.design import SMALL, Ground
+from linsep.train.convex.dual.dual_losses import Logistic
+from linsep.train.convex.dual.kernels import inner
+from linsep.train.convex.path import fold_kernels as compiled
+from linsep.train.convex.path.fold_kernels import BIAS, LANES, MET, TOTAL
+from linsep.train.convex.path.folds import Folded
+from linsep.train.order import block_order
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+BLOCK = 64  # neighbouring rows visited in one go: their memory is fetched ahead
+CALL = 10_000_000  # entries read before an interrupt is looked for
+PASSES = 500  # at most, for one C
+LOSS = Logistic()
+
+
+def suits(X: Any) -> bool:
+    """Whether X is sparse enough, and large enough, for lanes."""
+    return sp.issparse(X) and X.nnz >= SMALL and 2 * X.nnz <= X.shape[0] * X.shape[1]
+
+
+def fit_folds(
+    X: Any,
+    signs: Array,
+    home: Array,
+    Cs: Floats,
+    *,
+    fit_intercept: bool,
+    tol: float,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    keep: bool = True,
+) -> Folded | None:
+    """Fit every fold at every C, from the smallest to the largest.
+
+    Parameters
+    ----------
+    X : checked CSR matrix
+    signs : array of −1 and +1, both met in every fold's rows
+    home : number of the fold that leaves each row out
+    Cs : ascending and finite
+    tol : the relative gap asked for
+    keep : whether the weights are wanted, or only the scores
+
+    Returns
+    -------
+    Folded, or None where the passes do not get there; then fold by fold is the way.
+    """
+    F, m = int(home.max()) + 1, len(Cs)
+    parts = np.array_split(np.arange(F), max(min(2, F), -(-F // LANES)))
+    with Pool(n_jobs) as pool:
+        ground = Ground(X, fit_intercept, pool)
+        points = np.column_stack([signs, ground.lengths])
+        _ = ground.typical
+    d = X.shape[1] if keep else 0
+    found = Folded(
+        np.empty((F, m, d)), np.empty((F, m)), np.empty((F, m)), np.empty((len(home), m)),
+        np.zeros((len(home), m)), np.empty((0, d + 1)),
+    )  # fmt: skip
+    halt = Event()
+    groups = [_Group(ground, points, home, part, fit_intercept, seed, halt) for part in parts]
+
+    def along(group: _Group) -> bool:
+        return all(group.settle(float(C), tol, found, c) for c, C in enumerate(Cs))
+
+    with ThreadPoolExecutor(min(threads(n_jobs), len(groups))) as executor:
+        waiting = [executor.submit(along, group) for group in groups]
+        try:
+            done = [one.result() for one in waiting]
+        except BaseException:
+            halt.set()
+            raise
+    for group in groups:
+        group.share(found)
+    return found if all(done) else None
+
+
+class _Group:
+    """A few folds in lanes: weights (d, 4), multipliers, and what is known of each fold."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        points: Floats,
+        home: Array,
+        folds: Array,
+        free: bool,
+        seed: int,
+        halt: Event,
+    ) -> None:
+        n, d = ground.shape
+        self.ground, self.points, self.home, self.folds = ground, points, home, folds
+        self.free, self.seed, self.halt = free, seed, halt
+        self.first, count = int(folds[0]), len(folds)
+        self.W = aligned((d, LANES), np.float64)
+        self.alpha = np.zeros((n, count))
+        self.turn = np.full((n, count), -np.inf)
+        self.lanes = np.zeros((count, 4))
+        self.scores = np.empty((n, count))
+        self.spread = inner(ground.centre, ground.centre)
+        self.passes = 0
+        self.quick = False
+        self.kept: list[tuple[int, Floats]] = []
+        self.primals: list[float] = []
+
+    def settle(self, C: float, tol: float, found: Folded, c: int) -> bool:
+        """Bring every fold to its gap at this C, and write down what was found."""
+        n = len(self.points)
+        pull = 0.0
+        if self.free:
+            pull = 0.02 * self.ground.typical + (4.0 + 0.005 * n) / (C * n)
+        before = self.passes
+        for k, f in enumerate(self.folds):
+            known = (self.points, self.home, int(f), self.alpha, self.turn, k, C)
+            compiled.stretch(*known, self.W, self.lanes)
+        outlook = Outlook(tol, self._foretold(C), often=False)
+        done = self.passes > 0 and self.quick and self._look(C, tol, outlook, found, c)
+        while not done and self.passes - before < PASSES:
+            met = self._pass(C, pull)
+            if self.halt.is_set():
+                return False
+            done = outlook.due(met) and self._look(C, tol, outlook, found, c)
+        self.quick = self.passes - before <= 1
+        return bool(done)
+
+    def _foretold(self, C: float) -> float:
+        """About the sum of the folds' P at this C: it grows ever more slowly with C."""
+        if len(self.primals) < 2:
+            return C * len(self.points) * len(self.folds)
+        return 0.85 * self.primals[-1] ** 2 / self.primals[-2]
+
+    def _pass(self, C: float, pull: float) -> float:
+        """Visit every row; returns the slack met."""
+        n = len(self.points)
+        self.passes += 1
+        blocks = block_order(-(-n // BLOCK), self.seed, self.passes, True)
+        self.lanes[:, [TOTAL, MET]] = 0.0
+        if self.free:  # b ← b + ρ Σ αy
+            self.lanes[:, BIAS] += pull * (self.points[:, 0] @ self.alpha)
+        rows = (LOSS, self.ground.rows, self.points, self.home, self.first, self.alpha, self.turn)
+        where = (self.W, self.lanes, C, self.spread, pull)
+        rounds = max(1, -(-self.ground.entries // CALL))
+        for part in np.array_split(blocks, rounds):
+            compiled.sweep(*rows, part, BLOCK, *where)
+            if self.halt.is_set():
+                break
+        self._recentre()
+        return float(self.lanes[:, MET].sum())
+
+    def _recentre(self) -> None:
+        if len(self.ground.centre):
+            for k in range(len(self.folds)):
+                total = self.lanes[k, TOTAL]
+                compiled.recentre(self.W, k, self.ground.centre, total, self.lanes)
+
+    def _look(self, C: float, tol: float, outlook: Outlook, found: Folded, c: int) -> bool:
+        """Look at all rows; whether every fold is within its gap, with what was found kept."""
+        kept = self.W.copy(), self.alpha.copy(), self.turn.copy(), self.lanes.copy()
+        if self.free:
+            for k in range(len(self.folds)):
+                rows = (self.ground.rows, self.points, self.alpha, self.turn, k, C)
+                compiled.balance(*rows, self.W, self.ground.centre, self.lanes)
+        compiled.score(self.ground.rows, self.W, self.lanes, self.scores)
+        if self.free:
+            for k, f in enumerate(self.folds):
+                known = (self.points, self.home, int(f), self.scores, k)
+                self.lanes[k, BIAS] = compiled.best_intercept(*known, self.lanes[k, BIAS])
+        seen = np.empty((len(self.folds), 2))
+        state = (self.home, self.first, self.alpha, self.turn, self.scores)
+        compiled.weigh(LOSS, self.points, *state, self.lanes, C, seen)
+        squares = [inner(self.W[:, k], self.W[:, k]) for k in range(len(self.folds))]
+        primal = 0.5 * np.array(squares) + seen[:, 0]
+        gap = seen[:, 1] / np.maximum(primal, np.finfo(float).tiny)
+        outlook.looked(float(seen[:, 1].sum()), float(primal.sum()))
+        done = bool((gap <= tol).all())
+        if done:
+            self.primals.append(float(primal.sum()))
+            found.gap[self.folds, c] = np.maximum(gap, 0.0)
+            self._keep(found, c)
+        else:
+            self.W, self.alpha, self.turn, self.lanes = kept
+        return done
+
+    def _keep(self, found: Folded, c: int) -> None:
+        for k, f in enumerate(self.folds):
+            w = np.ascontiguousarray(self.W[:, k])
+            left = self.home == f
+            found.scores[left, c] = self.scores[left, k] + self.lanes[k, BIAS]
+            found.b[f, c] = self.lanes[k, BIAS] - self.ground.shift(w)
+            if found.W.shape[2]:
+                found.W[f, c] = self.ground.features(w)
+        self.kept.append((c, self.alpha.sum(axis=1)))
+
+    def share(self, found: Folded) -> None:
+        """Add the multipliers of these folds to the mean over the folds that keep a row."""
+        for c, alpha in self.kept:
+            found.alpha[:, c] += alpha / max(1, found.gap.shape[0] - 1)

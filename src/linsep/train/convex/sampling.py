@@ -1,0 +1,100 @@
+"""Choose rows that stand for all: each with a known chance, weighted by its inverse.
+
+Sums over the chosen rows are then right on average. Rows far from the centre get larger chances:
+they hold what an even sample misses, such as a feature that is zero in all but a few rows. The
+chance draw is a function of the row number alone, so the choice is the same in every run.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel
+from linsep.data.blocks.blocks import BLOCK
+from linsep.parallel import Pool
+from linsep.train.convex.coordinates import Blocks, Spread
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+TOGETHER = 8 * BLOCK  # rows looked at by one thread at a time
+
+
+def pick(
+    blocks: Blocks, about: Spread, c: Floats, wanted: int, pool: Pool
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """About `wanted` rows and the chance that each had.
+
+    A row's chance grows with its weight and its distance from the centre (see `distances`).
+    """
+    n, inverse = blocks.n_rows, _inverse(about)
+    total = 1.0 if len(c) == 1 else float(c.sum())
+
+    def some(start: int) -> tuple[npt.NDArray[np.int64], Floats]:
+        stop = min(n, start + TOGETHER)
+        q = np.empty(stop - start)
+        _distances(blocks.X[start:stop], about.mean, inverse, q)
+        blocks.behind.took(stop - start)
+        share = np.full(1, 1 / n) if len(c) == 1 else c[start:stop] / total
+        chance = np.minimum(1.0, 0.5 * wanted * share * (1 + q))
+        rows = np.flatnonzero(_drawn(chance, start))
+        return rows + start, chance[rows]
+
+    parts = pool.map(some, range(0, n, TOGETHER))
+    return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
+
+
+def distances(blocks: Blocks, about: Spread, pool: Pool) -> Floats:
+    """‖(xᵢ − mean)/deviation‖²/d of every row: the diagonal part of its leverage, on average 1.
+
+    A column that seemed constant makes every row in which it differs infinitely far.
+    """
+    n, inverse = blocks.n_rows, _inverse(about)
+    q = np.empty(n)
+
+    def some(start: int) -> None:
+        stop = min(n, start + TOGETHER)
+        _distances(blocks.X[start:stop], about.mean, inverse, q[start:stop])
+        blocks.behind.took(stop - start)
+
+    pool.map(some, range(0, n, TOGETHER))
+    return q
+
+
+def _inverse(about: Spread) -> Floats:
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.where(about.deviation > 0, 1 / about.deviation, 1e150)
+
+
+def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
+    """Rows drawn with the given chances, the same ones for the same seed.
+
+    >>> draw(np.array([1.0, 0.0, 1.0]), seed=0)
+    array([0, 2])
+    """
+    return np.flatnonzero(_drawn(chance, seed * len(chance)))
+
+
+@kernel
+def _distances(X, mean, inverse, q):  # type: ignore[no-untyped-def]
+    n, d = X.shape
+    for i in range(n):
+        s = 0.0
+        for j in range(d):
+            t = (X[i, j] - mean[j]) * inverse[j]
+            s += t * t
+        q[i] = np.divide(s, d)
+
+
+@kernel
+def _drawn(chance, first):  # type: ignore[no-untyped-def]
+    """Whether row i is drawn: its number in [0, 1), SplitMix64 of first + i, is below its chance"""
+    chosen = np.empty(chance.shape[0], np.bool_)
+    for i in range(chance.shape[0]):
+        h = np.uint64(first + i + 1) * np.uint64(0x9E3779B97F4A7C15)
+        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        h = h ^ (h >> np.uint64(31))
+        chosen[i] = np.float64(h >> np.uint64(11)) * 2.0**-53 < chance[i]
+    return chosen

@@ -1,0 +1,238 @@
+"""Losses of whole score vectors: one plane for each class, or all classes at once.
+
+A kernel asks one row at a time for its `pull`, −∂ℓ/∂s: for the logistic losses the lecture's
+t − σ. The other methods see all rows at once: S is the (n, K) array of scores and R = ∂ℓ/∂S.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import by_type
+from linsep._scipy import special
+from linsep.train.convex.losses import Hinge, Logistic, Loss, SquaredHinge, slope
+
+Array = npt.NDArray[Any]
+
+
+class Curve(NamedTuple):
+    """A loss as a function of arrays of margins: ℓ, −ℓ′, ℓ″, −ℓ*(−u), and the largest ℓ″."""
+
+    value: Callable[[Array], Array]
+    multiplier: Callable[[Array], Array]
+    bend: Callable[[Array], Array]
+    dual: Callable[[Array], Array]
+    most_bend: float
+
+
+CURVES: dict[type, Curve] = {
+    Logistic: Curve(
+        lambda z: np.logaddexp(0.0, -z),
+        lambda z: special.expit(-z),
+        lambda z: special.expit(z) * special.expit(-z),
+        lambda u: -special.xlogy(u, u) - special.xlog1py(1.0 - u, -u),
+        0.25,
+    ),
+    Hinge: Curve(
+        lambda z: np.maximum(0.0, 1.0 - z),
+        lambda z: np.where(z < 1.0, 1.0, 0.0),
+        np.zeros_like,
+        lambda u: u,
+        1.0,  # what a step may count on, although the corner has no bend
+    ),
+    SquaredHinge: Curve(
+        lambda z: np.maximum(0.0, 1.0 - z) ** 2,
+        lambda z: 2.0 * np.maximum(0.0, 1.0 - z),
+        lambda z: np.where(z < 1.0, 2.0, 0.0),
+        lambda u: u - 0.25 * u * u,
+        2.0,
+    ),
+}
+
+
+class Planes(NamedTuple):
+    """Σₖ ℓ(yₖsₖ): one plane for two classes, or one for each class against the rest."""
+
+    loss: Loss
+
+    def pull(self, s, code, out):  # type: ignore[no-untyped-def]
+        for k in range(len(s)):
+            own = k if len(s) > 1 else 1
+            y = 1.0 if code == own else -1.0
+            out[k] = -y * slope(self.loss, y * s[k])  # logistic: t − σ(s)
+
+    @property
+    def curve(self) -> Curve:
+        return CURVES[type(self.loss)]
+
+    @property
+    def bend(self) -> float:
+        """The largest second derivative."""
+        return self.curve.most_bend
+
+    @property
+    def corner(self) -> bool:
+        """Whether the loss has a corner, so that its slope says little about the optimum."""
+        return isinstance(self.loss, Hinge)
+
+    def signs(self, codes: Array, planes: int) -> Array:
+        own = np.arange(planes) if planes > 1 else np.ones(1, int)
+        return np.where(codes[:, None] == own, 1.0, -1.0)
+
+    def losses(self, S: Array, codes: Array) -> Array:
+        """The loss of each row."""
+        return self.curve.value(self.signs(codes, S.shape[1]) * S).sum(axis=1)
+
+    def residual(self, S: Array, codes: Array) -> Array:
+        """∂ℓ/∂S"""
+        y = self.signs(codes, S.shape[1])
+        return -y * self.curve.multiplier(y * S)
+
+    def dual(self, R: Array, codes: Array, s: float) -> Array:
+        """−ℓ*(−s|R|) of each row."""
+        return self.curve.dual(s * np.abs(R)).sum(axis=1)
+
+    def mistakes(self, S: Array, codes: Array) -> int:
+        """Rows that some plane has on the wrong side, or on itself."""
+        return int(((self.signs(codes, S.shape[1]) * S) <= 0).any(axis=1).sum())
+
+    def best_bias(self, S: Array, codes: Array, c: Array, b: Array) -> Array:
+        """The intercepts that make Σ c ℓ smallest for scores S without them."""
+        y = self.signs(codes, S.shape[1])
+        find = _weighted_corner if self.corner else _balance
+        return np.array([find(self.curve, S[:, k], y[:, k], c, b[k]) for k in range(S.shape[1])])
+
+    def balanced(self, R: Array, c: Array) -> Array:
+        """R with the heavier side of each plane made lighter, so that Σ cR = 0."""
+        plus, minus = c @ np.maximum(R, 0.0), c @ np.maximum(-R, 0.0)
+        least = np.minimum(plus, minus)
+        up = np.divide(least, plus, out=np.zeros_like(least), where=plus > 0)
+        down = np.divide(least, minus, out=np.zeros_like(least), where=minus > 0)
+        return np.where(R > 0, R * up, R * down)
+
+
+class Softmax(NamedTuple):
+    """−log softmax of the own class."""
+
+    classes: int
+
+    def pull(self, s, code, out):  # type: ignore[no-untyped-def]
+        top = s[0]
+        for k in range(1, len(s)):
+            top = max(top, s[k])
+        total = 0.0
+        for k in range(len(s)):
+            out[k] = np.exp(s[k] - top)
+            total += out[k]
+        for k in range(len(s)):
+            out[k] = -out[k] / total  # −pₖ
+        out[code] += 1.0  # 1 − p of the own class
+
+    @property
+    def bend(self) -> float:
+        return 0.5
+
+    @property
+    def corner(self) -> bool:
+        return False
+
+    def losses(self, S: Array, codes: Array) -> Array:
+        return -special.log_softmax(S, axis=1)[np.arange(len(codes)), codes]
+
+    def residual(self, S: Array, codes: Array) -> Array:
+        R = special.softmax(S, axis=1)
+        R[np.arange(len(codes)), codes] -= 1.0
+        return R
+
+    def dual(self, R: Array, codes: Array, s: float) -> Array:
+        """The entropy of probabilities of which s of what had left the own class has left."""
+        own = np.arange(len(codes)), codes
+        p = s * R
+        p[own] = 1.0 + p[own]
+        p = np.clip(p, 0.0, 1.0)
+        return -special.xlogy(p, p).sum(axis=1)
+
+    def mistakes(self, S: Array, codes: Array) -> int:
+        own = np.arange(len(codes)), codes
+        rival = S.copy()
+        rival[own] = -np.inf
+        return int((S[own] <= rival.max(axis=1)).sum())
+
+    def best_bias(self, S: Array, codes: Array, c: Array, b: Array) -> Array:
+        """By Newton's method, with steps halved until the loss falls."""
+        share = np.bincount(codes, c, minlength=S.shape[1])
+
+        def value(t: Array) -> float:
+            return float(c @ self.losses(S + t, codes))
+
+        b, now = b - b.mean(), value(b - b.mean())
+        for _ in range(50):
+            p = special.softmax(S + b, axis=1)
+            g = c @ p - share
+            if np.abs(g).max() <= 1e-14 * share.sum():
+                break
+            H = np.diag(c @ p) - (p * c[:, None]).T @ p
+            if not np.isfinite(H).all():  # scores have left the range of floats
+                break
+            step = np.linalg.lstsq(H, g, rcond=1e-13)[0]
+            size = 1.0
+            while size > 1e-4 and not value(b - size * step) <= now:
+                size /= 2
+            if size <= 1e-4:
+                break
+            b, before = b - size * step, now
+            now = value(b)
+            if before - now <= 1e-16 * now and np.abs(g).max() <= 1e-12 * share.sum():
+                break  # rounding is all that is left
+        return b
+
+    def balanced(self, R: Array, c: Array) -> Array:
+        return R
+
+
+ScoreLoss = Planes | Softmax
+
+
+@by_type
+def pull(loss, s, code, out):  # type: ignore[no-untyped-def]
+    """outₖ ← −∂ℓ/∂sₖ"""
+    loss.pull(s, code, out)
+
+
+def _balance(curve: Curve, s: Array, y: Array, c: Array, b: float) -> float:
+    """Where Σ c y (−ℓ′) = 0, by Newton's method between brackets that shrink."""
+
+    def slope_at(b: float) -> float:
+        return -float((c * y) @ curve.multiplier(y * (s + b)))
+
+    low, high = -np.inf, np.inf
+    reach, now = 1.0, slope_at(b)
+    for _ in range(200):
+        if now == 0.0:
+            break
+        low, high = (low, b) if now > 0 else (b, high)
+        bend = float(c @ curve.bend(y * (s + b)))
+        trial = b - now / bend if bend > 0 else np.nan
+        if not low < trial < high:
+            wide = np.isfinite(low) and np.isfinite(high)
+            trial = 0.5 * (low + high) if wide else b - np.copysign(reach, now)
+            reach *= 2
+        if trial in (low, high) or abs(trial) > 1e6 * (1.0 + float(np.abs(s).max())):
+            break  # one side only, or no digit left
+        moved, b = abs(trial - b), trial
+        now = slope_at(b)
+        if moved <= 1e-16 * abs(b):
+            break
+    return b
+
+
+def _weighted_corner(curve: Curve, s: Array, y: Array, c: Array, b: float) -> float:
+    """For the hinge: the corner b = yᵢ − sᵢ at which the slope of Σ c ℓ changes sign."""
+    ends = y - s
+    order = np.argsort(ends, kind="stable")
+    # left of all corners every row with y = +1 is charged: slope −Σ c⁺; each corner adds its c
+    slopes = np.cumsum(c[order]) - float(c[y > 0].sum())
+    k = int(np.searchsorted(slopes, 0.0))
+    return float(ends[order[min(k, len(order) - 1)]])

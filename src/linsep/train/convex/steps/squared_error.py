@@ -1,0 +1,268 @@
+"""Linear regression by descent on ½ mean squared error: whole batches, folds, or single rows.
+
+Columns are seen through a lens (`linsep.train.convex.standardise`), so that one step size suits all
+of them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep._compile import kernel
+from linsep.parallel import Pool
+from linsep.rows.rows import CSR
+from linsep.status import Status
+from linsep.train.closed.least_squares import Line, Targets, targets_of
+from linsep.train.closed.moments import Floats, frame_of
+from linsep.train.convex.standardise import Lens, View, lens_of, raw_lens
+from linsep.train.order import Order
+from linsep.train.problem import Block, Problem
+from linsep.train.run.loop import UNCOUNTED, Listener, Pass, run
+from linsep.train.run.replay_log import Journal
+
+EVERYTHING = 1e4  # a loss this many times the first one has left for good
+NOTHING = 1e-30  # a change of loss, for targets of at most one, that is only rounding
+CALM = 5  # passes in a row that must change little before a random order may end
+
+
+class Descent:
+    """One regression under way: weights `a` (t, d) and level `b` (t,) of the scaled columns."""
+
+    def __init__(
+        self, problem: Problem, Y: Floats, fit_intercept: bool, scale: bool, start: str
+    ) -> None:
+        self.problem = problem
+        self.free = fit_intercept
+        self.frame = frame_of(problem)
+        self.targets: Targets = targets_of(Y, scale and fit_intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.standard = lens_of(problem, self.frame, fit_intercept)
+        d = problem.n_features
+        self.lens = self.standard if scale else raw_lens(d)
+        self.a, self.b = np.zeros((Y.shape[1], d)), np.zeros(Y.shape[1])
+        if start == "two-point":
+            self._through_two_points()
+        self.losses: list[float] = []
+        self.best: tuple[float, Floats, Floats] = (np.inf, self.a.copy(), self.b.copy())
+        self.best_loss = np.inf
+
+    def _through_two_points(self) -> None:
+        """aⱼ = (y₂ − y₁)/(xⱼ₂ − xⱼ₁), shared out among the columns that differ: the plane goes
+        through the first two rows."""
+        rows = np.arange(self.problem.n_rows)
+        if self.problem.weights.size:
+            rows = rows[self.problem.weights > 0]
+        if len(rows) < 2:
+            return
+        first = self.problem.X[rows[:2]]
+        z = self.lens.of(first)
+        z = z.toarray() if sp.issparse(z) else z
+        y = self.targets.at(rows[:2])
+        step = z[1] - z[0]
+        differ = np.abs(step) > 1e-9 * np.abs(z).max(initial=0.0)
+        slope = np.divide(1.0, step, out=np.zeros_like(step), where=differ)
+        self.a = np.outer(y[1] - y[0], slope) / max(1, int(differ.sum()))
+        self.b = y[0] - self.a @ z[0] if self.free else self.b
+
+    def value_and_slope(self) -> tuple[Floats, Floats, Floats]:
+        """½ mean squared error of each target at (a, b), in tame units, and its gradient."""
+
+        def of(block: Block) -> Any:
+            part = self.frame.part(block)
+            Z = self.lens.of(part.X)
+            E = np.asarray(Z @ self.a.T) + self.b - self.targets.of(block)
+            W = E * part.weights[:, None]
+            return np.square(E).T @ part.weights, np.asarray(Z.T @ W).T, W.sum(axis=0)
+
+        def add(p: Any, q: Any) -> Any:
+            return tuple(x + y for x, y in zip(p, q, strict=True))
+
+        with Pool(1), np.errstate(over="ignore", invalid="ignore"):
+            squares, ga, gb = self.problem.sum(of, add)
+        total = self.frame.total
+        return squares / (2 * total), ga / total, gb / total * self.free
+
+    def raw_loss(self, losses: Floats) -> float:
+        """½ mean squared error in the units of y."""
+        with np.errstate(over="ignore"):
+            return float(self.targets.raw(self.targets.raw(losses)).sum())
+
+    def still_to_gain(self, slope: tuple[Floats, Floats]) -> float:
+        """A lower bound on the distance to the least loss: what one standard column would gain.
+
+        Along the weight of a column of mean square one the loss is a parabola of curvature one, so
+        that is ½g², with g the slope there.
+        """
+        g, level = slope
+        if self.lens is not self.standard:  # Σ e(x·2^-e − m)/s from Σ e x
+            exact, shift, rate = self.standard
+            g = (g * exact - np.outer(level, shift)) * rate
+        return float(np.square(np.column_stack([g, level])).max()) / 2
+
+    def step_size(self, batch_size: int | None) -> float:
+        """A safe step for the mean of that many rows; None for all of them."""
+        return View(self.problem, self.frame, self.lens, self.free).step_size(batch_size)
+
+    def step(self, eta: float, slope: tuple[Floats, Floats]) -> None:
+        """(a, b) ← (a, b) − η ∇"""
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.a = self.a - eta * slope[0]
+            self.b = self.b - eta * slope[1]
+
+    def fold_pass(self, eta: float, batch_size: int, seed: int, epoch: int, shuffle: bool) -> int:
+        """One pass in folds of `batch_size` rows, drawn anew; returns the number of steps."""
+        weights = self.problem.weights
+        pace = weights / weights.mean() if weights.size else weights
+        steps = 0
+        for block, order in self.problem.in_order(seed, epoch, shuffle):
+            stop = block.start + len(order)
+            y = self.targets.at(slice(block.start, stop))
+            for t in range(len(self.a)):
+                self.b[t] = _folds(
+                    block.rows, np.ascontiguousarray(y[:, t]), pace[block.start : stop], order,
+                    batch_size, eta, self.lens, self.a[t], self.b[t], float(self.free),
+                )  # fmt: skip
+            steps += -(-len(order) // batch_size)
+        return steps
+
+    def remember(self, losses: Floats) -> None:
+        """Keep the weights if they are the best so far."""
+        loss = float(losses.sum())
+        if loss <= self.best[0]:
+            self.best = (loss, self.a.copy(), self.b.copy())
+            self.best_loss = self.raw_loss(losses)
+
+    def line(self) -> Line:
+        """The best weights met, in the units of the data."""
+        _, a, b = self.best
+        lens, targets = self.lens, self.targets
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = targets.raw(a * lens.rate) * lens.exact
+            centre = lens.shift / lens.exact
+            return Line(weights, targets.raw(b + targets.shift), centre, self.best_loss, a.shape[1])
+
+
+def descend(
+    descent: Descent,
+    batch_size: int | None,
+    eta0: float | None,
+    schedule: Callable[[float, int], float] | None,
+    tol: float,
+    max_iter: int,
+    order: tuple[int, bool],
+    listeners: list[Listener],
+    publish: Callable[[], None],
+    journal: Journal,
+) -> Status:
+    """Make passes until the loss changes by less than `tol` times that of the mean prediction.
+
+    Parameters
+    ----------
+    batch_size : rows in a step; None for all of them
+    eta0 : first step size, or None for one that is safe for the data
+    schedule : step size as a function of the first one and the pass; None for the
+        first one divided by 1 + the number of passes so far that have not lowered the loss
+    order : (seed, shuffle)
+    journal : passes in it are not made again; new ones are added
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        eta = descent.step_size(batch_size) if eta0 is None else float(eta0)
+    losses, *slope = descent.value_and_slope()
+    descent.remember(losses)
+    loss = start = float(losses.sum())
+    middle = descent.targets.mean(lambda y: y)
+    variance = descent.targets.mean(lambda y: np.square(y - middle))
+    enough = tol * float(variance.sum()) / 2 + NOTHING
+    calm = failures = 0
+
+    def make(epoch: int, now: float) -> tuple[Any, ...]:
+        steps = 1
+        if batch_size is None:
+            descent.step(now, (slope[0], slope[1]))
+        else:
+            steps = descent.fold_pass(now, batch_size, order[0], epoch, order[1])
+        return steps, descent.a.copy(), descent.b.copy(), *descent.value_and_slope()
+
+    def one_pass(epoch: int) -> Pass:
+        nonlocal loss, slope, calm, failures
+        now = eta / (1 + failures) if schedule is None else schedule(eta, epoch)
+        state = journal.look(descent.a, now, lambda: make(epoch, now))
+        steps, a, b, losses, *slope = state
+        descent.a, descent.b = a.copy(), b.copy()
+        descent.remember(losses)
+        before, loss = loss, float(losses.sum())
+        calm = calm + 1 if abs(before - loss) <= enough else 0
+        failures += loss >= before
+        descent.losses.append(descent.raw_loss(losses))
+        return Pass(epoch, UNCOUNTED, steps, descent.losses[-1], now)
+
+    def ending(done: Pass) -> Status | None:
+        if not loss <= EVERYTHING * start + NOTHING:
+            return Status.diverged
+        if calm < (1 if batch_size is None else CALM):
+            return None
+        near = descent.still_to_gain((slope[0], slope[1])) <= slope[0].shape[1] * enough
+        return Status.converged if near else None
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        tell = journal.telling(listeners)
+        told = [] if tell is None else [tell]
+        status = run(one_pass, ending, max_iter, told, publish)
+    return Status.unfinished if status is Status.budget else status
+
+
+def _folds(
+    rows: Any, y: Floats, pace: Floats, order: Order, size: int, eta: float, lens: Lens,
+    a: Floats, b: float, free: float,
+) -> float:  # fmt: skip
+    if isinstance(rows, CSR):
+        factor = lens.exact * lens.rate
+        return float(_sparse_folds(rows, y, pace, order, size, eta, factor, a, b, free))
+    exact, shift, rate = lens
+    return float(_dense_folds(rows.X, y, pace, order, size, eta, exact, shift, rate, a, b, free))
+
+
+@kernel
+def _dense_folds(X, y, pace, order, size, eta, exact, shift, rate, a, b, free):  # type: ignore[no-untyped-def]
+    """b and a ← after steps of η (1/B) Σ (yᵢ − ⟨a, zᵢ⟩ − b)(zᵢ, 1) over folds of B rows."""
+    errors = np.empty(size)
+    for start in range(0, len(order), size):
+        stop = min(start + size, len(order))
+        for q in range(start, stop):
+            i = order[q]
+            s = b
+            for j in range(len(a)):
+                s += a[j] * ((X[i, j] * exact[j] - shift[j]) * rate[j])
+            errors[q - start] = (y[i] - s) * (pace[i] if len(pace) else 1.0)
+        for q in range(start, stop):
+            i = order[q]
+            step = eta * errors[q - start] / size  # a last, smaller fold counts for less
+            for j in range(len(a)):
+                a[j] += step * ((X[i, j] * exact[j] - shift[j]) * rate[j])
+            b += step * free
+    return b
+
+
+@kernel
+def _sparse_folds(rows, y, pace, order, size, eta, factor, a, b, free):  # type: ignore[no-untyped-def]
+    """The same for sparse rows, z = x · factor."""
+    errors = np.empty(size)
+    for start in range(0, len(order), size):
+        stop = min(start + size, len(order))
+        for q in range(start, stop):
+            i = order[q]
+            s = b
+            for e in range(rows.indptr[i], rows.indptr[i + 1]):
+                j = rows.indices[e]
+                s += a[j] * (rows.data[e] * factor[j])
+            errors[q - start] = (y[i] - s) * (pace[i] if len(pace) else 1.0)
+        for q in range(start, stop):
+            i = order[q]
+            step = eta * errors[q - start] / size  # a last, smaller fold counts for less
+            for e in range(rows.indptr[i], rows.indptr[i + 1]):
+                j = rows.indices[e]
+                a[j] += step * (rows.data[e] * factor[j])
+            b += step * free
+    return b

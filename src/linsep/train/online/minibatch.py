@@ -1,0 +1,72 @@
+"""Corrections by many rows at once: each sees the same weights, then all are applied."""
+
+from linsep._compile import inner, kernel
+from linsep.rows.rows import add_to, scores
+from linsep.train.online.kernels import AVERAGE, LOSS, MISTAKES, ROW, SEEN, STEPS, UPDATES, correct
+
+
+@inner
+def corrections(rule, rows, codes, weights, order, start, stop, bias, W, b, A, tally, wide):
+    """Aₘ ← what row order[start + m] asks for, all rows seen by the same weights.
+
+    Returns the total weight of the rows.
+    """
+    total = 0.0
+    s = b.copy()
+    for m in range(stop - start):
+        i = order[start + m]
+        scores(rows, i, W, wide)
+        for k in range(b.shape[0]):
+            s[k] = wide[k] + b[k]
+        found, mistakes, charge = correct(rule, rows, i, codes[i], bias, 0.0, s, A[m])
+        c = weights[i] if weights.shape[0] > 0 else 1.0
+        if c != 1.0:
+            for k in range(b.shape[0]):
+                A[m, k] *= c
+        total += c
+        tally[UPDATES] += found if c > 0.0 else 0
+        tally[MISTAKES] += mistakes if c > 0.0 else 0
+        tally[LOSS] += c * charge
+    return total
+
+
+@inner
+def apply(rows, order, start, stop, A, factor, bias, W, b):
+    """wₖ ← wₖ + factor Σₘ Aₘₖ xₘ, and the intercepts likewise."""
+    for m in range(stop - start):
+        i = order[start + m]
+        for k in range(b.shape[0]):
+            if A[m, k] != 0.0:
+                add_to(rows, i, factor * A[m, k], W, k)
+                b[k] += factor * A[m, k] * bias
+
+
+@kernel
+def minibatches(
+    rule, rows, codes, weights, order, start, limit, batch, mean, bias, keep, W, b,
+    U, ub, A, tally, wide,
+):  # fmt: skip
+    """Correct by the sum (or mean) of each `batch` rows of order[start:]; stop after `limit` steps.
+
+    Returns where it stopped.
+    """
+    steps = 0
+    while start < order.shape[0]:
+        stop = min(start + batch, order.shape[0])
+        before = tally[UPDATES]
+        total = corrections(
+            rule, rows, codes, weights, order, start, stop, bias, W, b, A, tally, wide
+        )
+        if tally[UPDATES] > before:
+            factor = 1.0 / total if mean else 1.0
+            apply(rows, order, start, stop, A, factor, bias, W, b)
+            if keep == AVERAGE:
+                apply(rows, order, start, stop, A, factor * tally[SEEN], bias, U, ub)
+            tally[ROW] = -1
+            steps += 1
+        tally[SEEN] += 1.0
+        start = stop
+        if steps == limit:
+            break
+    tally[STEPS] += steps
+    return start
