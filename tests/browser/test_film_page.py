@@ -1,5 +1,6 @@
 """The player in a real browser: keys, links between the pictures, words, and nothing fetched."""
 
+import numpy as np
 import pytest
 
 import linsep
@@ -152,3 +153,34 @@ def test_who_asks_for_less_motion_gets_steps_without_it(start_browser, opened):
     drawn = page.one("line.boundary").get_attribute("x1")
     script = "return new Promise(r => setTimeout(() => r(document.querySelector('line.boundary').getAttribute('x1')), 250))"  # noqa: E501
     assert page.browser.execute_script(script) == drawn
+
+
+def test_ten_classes_differ_in_colour_and_in_mark_and_are_named(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    y = np.repeat(np.arange(10), 3)
+    angle = 2 * np.pi * y / 10
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    page = opened(Perceptron(trace=True), X, [f"kind {k}" for k in y])
+    assert page.browser.get_log("browser") == []
+    legend = page.all(".legend path")
+    assert len({one.get_attribute("d") for one in legend}) == 10
+    assert len({one.get_attribute("fill") for one in legend}) == 10
+    ends = page.all("path.now")
+    assert len({one.get_attribute("fill") for one in ends}) == 10
+    page.press(Keys.END)
+    names = [one.text for one in page.all("text.label")]
+    assert sorted(names) == sorted([f"kind {k}" for k in range(10)] * 2)
+
+
+def test_the_film_of_an_average_ends_on_the_average_and_says_so(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    learner = Perceptron(keep="average", shuffle=False, trace=True)
+    page = opened(learner, *three_points())
+    page.press(Keys.END)
+    assert page.frame == 14
+    assert "The model returned: the average of all weights met." in page.one(".narration").text
+    assert "the model returned: the average of all weights met" in page.one(".state").text
+    page.press(Keys.ARROW_LEFT)
+    assert "correction 13, pass 7" in page.one(".state").text

@@ -15,7 +15,7 @@ def sample_by_class(codes: Array, most: int) -> Array:
     out whole classes.
 
     >>> sample_by_class(np.array([0, 1, 0, 1, 0, 1, 0, 2]), 4).tolist()
-    [0, 1, 4, 7]
+    [0, 1, 3, 7]
     """
     n = len(codes)
     if n <= most:

@@ -65,14 +65,10 @@ def draw_frame(figure: Any, run: Run, flat: Flat, view: WeightView, t: int) -> N
     part = "" if view.exact else " (slice)" if run.binary else " (one path for each class)"
     left.set_title("input space" if flat.exact else "input space (projected)", fontsize=10)
     right.set_title(f"weight space{part}", fontsize=10)
-    for ax in (left, right):
-        ax.legend(
-            fontsize=8,
-            frameon=False,
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.14),
-            ncols=3 if ax is left else 2,
-        )
+    for ax, columns in ((left, 3 if run.binary else 6), (right, 2)):
+        if ax is left or run.binary:  # the paths of several classes bear their names
+            ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14),
+                      ncols=columns, columnspacing=1.0, handletextpad=0.3)  # fmt: skip
 
 
 def draw_rows(ax: Any, run: Run, flat: Flat, t: int, box: Box) -> int:
@@ -80,7 +76,7 @@ def draw_rows(ax: Any, run: Run, flat: Flat, t: int, box: Box) -> int:
     from matplotlib.patches import Polygon
 
     from linsep.views.plots.boundary import points
-    from linsep.views.scene.palette import BLACK, PINK, shades
+    from linsep.views.scene.palette import BLACK, PINK, name_class, shades
 
     planes = flat.planes[t]
     if run.binary:
@@ -94,6 +90,8 @@ def draw_rows(ax: Any, run: Run, flat: Flat, t: int, box: Box) -> int:
                 corners = cut(corners, a * corners[:, 0] + b * corners[:, 1] + c)
         if len(corners):
             ax.add_patch(Polygon(corners, facecolor=pale(k), edgecolor=BLACK, lw=1.2))
+            if not run.binary:
+                name_class(ax, run.labels[k], corners.mean(axis=0))
     wrong = run.lead(t) <= 0
     ax.scatter(*flat.points[wrong].T, s=130, facecolors=PINK, alpha=0.45, edgecolors=BLACK,
                linewidths=0.8, label="wrong")  # fmt: skip

@@ -6,9 +6,12 @@ import re
 from importlib.resources import files
 from typing import Any
 
+from linsep.views.scene.colours import COLOURS, pale
+
 PLAYER = "linsep.views.player"
 PARTS = (
-    "drawing.js", "input_space.js", "weight_space.js", "state_panel.js", "timeline.js", "player.js",
+    "colours.js", "drawing.js", "input_space.js", "weight_space.js", "state_panel.js",
+    "timeline.js", "player.js",
 )  # fmt: skip
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 
@@ -36,7 +39,10 @@ def bundle(names: tuple[str, ...], folder: str = PLAYER) -> str:
 
 
 def part(name: str, folder: str = PLAYER) -> str:
-    """A file of the player, or of a page around it."""
+    """A file of the player, or of a page around it; colours.js is written from the one list."""
+    if name == "colours.js":
+        lists = {"COLOURS": COLOURS, "PALE": [pale(one) for one in COLOURS]}
+        return "".join(f"export const {key} = {json.dumps(one)};\n" for key, one in lists.items())
     return files(folder).joinpath(name).read_text(encoding="utf-8")
 
 

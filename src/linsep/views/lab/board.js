@@ -1,4 +1,4 @@
-import { COLOURS, HEIGHT, WIDTH, canvas, markPath, shape, tag } from "./drawing.js";
+import { HEIGHT, WIDTH, canvas, colourOf, markPath, shape, tag } from "./drawing.js";
 
 const NAMES = { "-1": "A (label −1)", 1: "B (label 1)" };
 const TOOLS = [["-1", "add-A", "add A (−1)"], ["1", "add-B", "add B (1)"], ["move", "move", "move"], ["delete", "delete", "delete"]];
@@ -70,7 +70,7 @@ export function pointBoard(root, most, onChange, say) {
   function paint(mark, k) {
     const [x, y, label] = points[k], code = label > 0 ? 1 : 0, { scale } = picture;
     mark.setAttribute("d", markPath(code, scale.x(x), scale.y(y), 6));
-    mark.setAttribute("fill", COLOURS[code]);
+    mark.setAttribute("fill", colourOf(code));
     mark.setAttribute("aria-label", `Point ${k} at ${x}, ${y}, class ${NAMES[label]}`);
   }
 

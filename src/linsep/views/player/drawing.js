@@ -1,7 +1,8 @@
 // Shapes, scales and elements that every picture uses.
 
-export const COLOURS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
-export const PALE = ["#f9e3d3", "#d3e6f2", "#d3efe7", "#f6e6ef", "#e2f2fb", "#fbf0d9"];
+// colours.js is written by film/page.py from the one list of colours.
+import { COLOURS, PALE } from "./colours.js";
+
 export const WIDTH = 560;
 export const HEIGHT = 420;
 const ROOM = { left: 64, right: 10, top: 10, bottom: 40 };
@@ -47,6 +48,11 @@ export function steps(low, high) {
   return found;
 }
 
+// A label that fits into a picture.
+export function short(label) {
+  return label.length > 12 ? `${label.slice(0, 11)}…` : label;
+}
+
 export function brief(value) {
   const text = Number(value.toPrecision(4)).toString();
   return text.replace("-", "−");
@@ -81,16 +87,34 @@ export function canvas(parent, box, names, label) {
   return { svg, body, scale };
 }
 
-// Each class has a mark of its own: square, circle, triangle, diamond, triangle down, star.
+export function colourOf(code) {
+  return COLOURS[code % COLOURS.length];
+}
+
+export function paleOf(code) {
+  return PALE[code % PALE.length];
+}
+
+// Each class has a mark of its own; colour and mark together repeat after a hundred classes.
+// Square, circle, triangle, diamond, triangle down, star, plus, cross, triangle left, triangle right.
 export function markPath(code, x, y, r) {
   const at = (angle, far) => `${x + far * Math.sin(angle)} ${y - far * Math.cos(angle)}`;
   const ring = (n, first, far) => Array.from({ length: n }, (_, k) => at(first + (2 * Math.PI * k) / n, far));
-  switch (code % 6) {
+  const plus = (far, thick, turned) => {
+    const steps = [[-1, -1], [-1, -far], [1, -far], [1, -1], [far, -1], [far, 1], [1, 1], [1, far], [-1, far], [-1, 1], [-far, 1], [-far, -1]];
+    const cos = Math.cos(turned), sin = Math.sin(turned);
+    return `M${steps.map(([u, v]) => `${x + thick * (u * cos - v * sin)} ${y + thick * (u * sin + v * cos)}`).join("L")}z`;
+  };
+  switch ((code + Math.floor(code / COLOURS.length)) % 10) {
     case 0: return `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`;
     case 1: return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
     case 2: return `M${ring(3, 0, 1.35 * r).join("L")}z`;
     case 3: return `M${ring(4, 0, 1.35 * r).join("L")}z`;
     case 4: return `M${ring(3, Math.PI, 1.35 * r).join("L")}z`;
+    case 6: return plus(3, 0.42 * r, 0);
+    case 7: return plus(3, 0.42 * r, Math.PI / 4);
+    case 8: return `M${ring(3, -Math.PI / 2, 1.35 * r).join("L")}z`;
+    case 9: return `M${ring(3, Math.PI / 2, 1.35 * r).join("L")}z`;
     default: {
       const outer = ring(5, 0, 1.5 * r), inner = ring(5, Math.PI / 5, 0.65 * r);
       return `M${outer.flatMap((one, k) => [one, inner[k]]).join("L")}z`;

@@ -1,11 +1,11 @@
-import { COLOURS, PALE, arrow, bit, bitsOf, canvas, chord, cornersOf, cut, hide, markPath, outline, put, shape } from "./drawing.js";
+import { arrow, bit, bitsOf, canvas, chord, colourOf, cornersOf, cut, hide, markPath, outline, paleOf, put, shape, short } from "./drawing.js";
 
 // Rows, regions, boundary, margin and what is wrong, at one moment of the run.
 export function inputSpace(parent, story, onLight) {
   const picture = canvas(parent, story.box, story.axes, "Input space: the rows and the boundary");
   const { scale, body } = picture;
   const K = story.classes.length, binary = K === 2;
-  const regions = story.classes.map((_, k) => shape("polygon", { fill: PALE[k % 6], class: "region" }, body));
+  const regions = story.classes.map((_, k) => shape("polygon", { fill: paleOf(k), class: "region" }, body));
   const band = shape("polygon", { class: "band" }, body);
   const edges = [-1, 1].map(() => shape("line", { class: "edge" }, body));
   const boundary = shape("line", { class: "boundary" }, body);
@@ -16,11 +16,13 @@ export function inputSpace(parent, story, onLight) {
   const places = story.points.map(([x, y]) => [scale.x(x), scale.y(y)]);
   const rings = places.map(([cx, cy]) => shape("circle", { cx, cy, r: size + 4, class: "halo" }, halos));
   story.codes.forEach((code, k) => {
-    const mark = shape("path", { d: markPath(code, ...places[k], size), fill: COLOURS[code % 6], class: "mark" }, marks);
+    const mark = shape("path", { d: markPath(code, ...places[k], size), fill: colourOf(code), class: "mark" }, marks);
     mark.addEventListener("pointerenter", () => onLight(k));
     mark.addEventListener("pointerleave", () => onLight(-1));
   });
   drawProof(proof, story, places, scale);
+  const names = story.classes.map(() => shape("text", { class: "label", "text-anchor": "middle" }, body));
+  if (!binary) names.forEach((name, k) => { name.textContent = short(story.classes[k]); });
   const lit = shape("circle", { r: size + 8, class: "ring" }, body);
   const current = shape("circle", { r: size + 7, class: "current" }, body);
   const normal = arrow(body, "normal");
@@ -51,6 +53,8 @@ export function inputSpace(parent, story, onLight) {
         }
       }
       region.setAttribute("points", outline(scale, corners));
+      hide(names[k], binary || corners.length === 0);
+      if (corners.length) put(names[k], { x: scale.x(mean(corners, 0)), y: scale.y(mean(corners, 1)) + 4 });
     });
     hide(boundary, true);
     hide(band, true);
@@ -82,6 +86,10 @@ export function inputSpace(parent, story, onLight) {
 
   light(-1);
   return { show, light, picture };
+}
+
+function mean(corners, axis) {
+  return corners.reduce((sum, one) => sum + one[axis], 0) / corners.length;
 }
 
 // The rows that rule every separator out: those of one class, those of the other, where they meet.

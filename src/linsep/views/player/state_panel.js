@@ -1,4 +1,4 @@
-import { COLOURS, markPath, shape, tag } from "./drawing.js";
+import { colourOf, markPath, shape, tag } from "./drawing.js";
 
 // What is so at this moment, why, and what is proved.
 export function statePanel(parent, story) {
@@ -44,7 +44,7 @@ function legend(parent, story) {
   story.classes.forEach((label, code) => {
     const item = tag("li", {}, list);
     const svg = shape("svg", { width: 16, height: 16, "aria-hidden": "true" }, item);
-    shape("path", { d: markPath(code, 8, 8, 5), fill: COLOURS[code % 6] }, svg);
+    shape("path", { d: markPath(code, 8, 8, 5), fill: colourOf(code) }, svg);
     tag("span", {}, item, `class ${label}`);
   });
   const sign = (name, draw) => {

@@ -1,4 +1,4 @@
-import { COLOURS, arrow, canvas, chord, hide, outline, put, shape } from "./drawing.js";
+import { arrow, canvas, chord, colourOf, hide, markPath, outline, put, shape, short } from "./drawing.js";
 
 const TICKED = 40; // so many lines can show their wrong side without hiding each other
 
@@ -15,16 +15,18 @@ export function weightSpace(parent, story, onLight) {
   const ticked = weights.lines.length <= TICKED;
   const lines = weights.lines.map((row, k) => {
     const code = story.codes[row];
-    const line = shape("path", { stroke: COLOURS[code % 6], class: "constraint" }, group);
+    const line = shape("path", { stroke: colourOf(code), class: "constraint" }, group);
     const touch = shape("path", { class: "touch" }, group);
     touch.addEventListener("pointerenter", () => onLight(row));
     touch.addEventListener("pointerleave", () => onLight(-1));
     return { line, touch, k, row };
   });
   const planes = weights.path[0].length / 2;
-  const colour = (k) => (planes === 1 ? "#111" : COLOURS[k % 6]);
+  const colour = (k) => (planes === 1 ? "#111" : colourOf(k));
   const paths = Array.from({ length: planes }, (_, k) => shape("polyline", { class: "path", stroke: colour(k) }, body));
-  const dots = Array.from({ length: planes }, (_, k) => shape("circle", { r: 5, class: "now", fill: colour(k) }, body));
+  const dots = Array.from({ length: planes }, (_, k) => shape("path", { class: "now", fill: colour(k) }, body));
+  const names = Array.from({ length: planes }, () => shape("text", { class: "label" }, body));
+  if (planes > 1) names.forEach((name, k) => { name.textContent = short(story.classes[k]); });
   const step = arrow(body, "step");
   const empty = shape("text", { x: 76, y: 30, class: "empty" }, picture.svg);
   let lit = -1;
@@ -64,7 +66,8 @@ export function weightSpace(parent, story, onLight) {
       for (let s = from; s <= t; s++) points.push(at(s, k).map((value) => value.toFixed(1)).join(","));
       paths[k].setAttribute("points", points.join(" "));
       const [cx, cy] = at(t, k);
-      put(dots[k], { cx, cy });
+      put(dots[k], { d: markPath(planes === 1 ? 1 : k, cx, cy, 5) });
+      put(names[k], { x: cx + 8, y: cy - 5 });
     }
     step(0, 0, 0, 0);
     if (t > 0 && planes === 1) step(...at(t - 1, 0), ...at(t, 0));

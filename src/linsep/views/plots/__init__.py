@@ -1,7 +1,7 @@
 """Pictures of linear models. They read, and never compute a fit.
 
-Colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart;
-classes also differ in their marks. Every function takes `ax=` and returns the figure.
+Colours are those of Okabe and Ito and four more, which people with any kind of colour vision can
+tell apart; classes also differ in their marks. Every function takes `ax=` and returns the figure.
 """
 
 from linsep.views.plots.boundary import boundary, confidence, margin

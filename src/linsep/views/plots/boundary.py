@@ -7,11 +7,19 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from linsep.errors import DataError
-from linsep.views.scene.palette import BLACK, COLOURS, GREY, MARKS, axes_of, shades
+from linsep.views.scene.palette import (
+    BLACK,
+    GREY,
+    axes_of,
+    colour_of,
+    mark_of,
+    shades,
+)
 
 Array = npt.NDArray[Any]
 
 GRID = 400
+THIN = "*PX"  # marks that look small
 
 
 def boundary(model: Any, X: Any, y: Any, ax: Any = None) -> Figure:
@@ -33,7 +41,10 @@ def boundary(model: Any, X: Any, y: Any, ax: Any = None) -> Figure:
     for k in range(K if K > 2 else 1):
         ax.contour(across, up, codes == k, levels=[0.5], colors=BLACK, linewidths=1.2)
     points(X, y, ax, labels)
-    ax.legend(frameon=True, fontsize=8, loc="upper right")
+    if K > 6:  # a long list would hide rows
+        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    else:
+        ax.legend(frameon=True, fontsize=8, loc="upper right")
     return figure
 
 
@@ -97,9 +108,9 @@ def points(X: Any, y: Any, ax: Any, labels: list[Any] | None = None) -> None:
         ax.scatter(
             some[:, 0],
             some[:, 1],
-            c=COLOURS[k % len(COLOURS)],
-            marker=MARKS[k % len(MARKS)],
-            s=26 if len(X) > 40 else 55,
+            c=colour_of(k),
+            marker=mark_of(k),
+            s=(26 if len(X) > 40 else 55) * (1.8 if mark_of(k) in THIN else 1.0),
             edgecolors="white",
             linewidths=0.5,
             zorder=3,

@@ -8,7 +8,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from linsep.errors import DataError
-from linsep.views.scene.palette import BLACK, BLUE, COLOURS, MARKS, ORANGE, axes_of
+from linsep.views.scene.palette import (
+    BLACK,
+    BLUE,
+    ORANGE,
+    axes_of,
+    colour_of,
+    mark_of,
+)
 
 STYLES = ("-", "--", "-.", ":")
 
@@ -76,7 +83,7 @@ def bias_variance(found: Mapping[Any, Any], ax: Any = None, *, label: str = "deg
 
 def _curve(ax: Any, k: int, values: Any, name: str) -> None:
     """One number for each pass; where curves coincide, their dashes let each other be seen."""
-    ax.plot(np.arange(1, len(values) + 1), values, color=COLOURS[k % 6], marker=MARKS[k % 6],
+    ax.plot(np.arange(1, len(values) + 1), values, color=colour_of(k), marker=mark_of(k),
             ms=6 - k % 3, ls=STYLES[k % 4], label=name)  # fmt: skip
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 

@@ -13,7 +13,16 @@ from linsep.errors import DataError, ParameterError
 from linsep.train.run.trace import KeptRows, Trace
 from linsep.views.scene.axes import WeightView, flatten, weight_view
 from linsep.views.scene.geometry import Box, around, region
-from linsep.views.scene.palette import BLACK, COLOURS, GREEN, GREY, MARKS, axes_of
+from linsep.views.scene.palette import (
+    BLACK,
+    COLOURS,
+    GREEN,
+    GREY,
+    axes_of,
+    colour_of,
+    mark_of,
+    name_class,
+)
 from linsep.views.scene.run import Run, open_run
 from linsep.views.scene.words import when
 
@@ -62,7 +71,9 @@ def weight_space(
     view = weight_view(found, flatten(found))
     draw_weights(ax, found, view, t, weight_box(view))
     ax.set_title(_title(found, view, t), fontsize=9)
-    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
+    columns = 2 if view.path.shape[1] <= 4 else 3
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13),
+              ncols=columns)  # fmt: skip
     return figure
 
 
@@ -84,12 +95,15 @@ def draw_weights(ax: Any, run: Run, view: WeightView, t: int, box: Box) -> None:
         else:
             ax.plot([], [], " ", label="no solution in this view")
     for k in range(view.path.shape[1]):
-        colour = BLACK if run.binary else COLOURS[k % len(COLOURS)]
+        colour = BLACK if run.binary else colour_of(k)
         way = view.path[: t + 1, k]
         label = "weights" if run.binary else f"weights of class {run.labels[k]}"
         ax.plot(way[:, 0], way[:, 1], color=colour, lw=1.1, alpha=0.8)
-        mark = "o" if run.binary else MARKS[k % len(MARKS)]
+        mark = "o" if run.binary else mark_of(k)
         ax.plot(*way[-1:].T, mark, color=colour, ms=6, label=label, zorder=4)
+        if not run.binary:
+            above = 0.035 * (box.high - box.low)
+            name_class(ax, run.labels[k], way[-1] + [0, above])
     if run.binary and t > 0:
         ax.annotate("", view.path[t, 0], view.path[t - 1, 0],
                     arrowprops={"arrowstyle": "-|>", "color": BLACK, "lw": 1.6})  # fmt: skip
@@ -128,14 +142,14 @@ def _lines(ax: Any, run: Run, view: WeightView, t: int, box: Box) -> None:
 
 
 def _title(run: Run, view: WeightView, t: int) -> str:
-    name = f"{run.trace.learner}{when(run, t) if len(run.W) > 1 else ''}"
+    title = f"{run.trace.learner}{when(run, t) if len(run.W) > 1 else ''}"
     if not run.binary:
-        return f"{name}\nweights of each class, seen along two axes"
+        return f"{title}\nweights of each class, seen along two axes"
     if view.exact:
-        return f"{name}\nall of the space of weights"
+        return f"{title}\nall of the space of weights"
     if run.rows.X.shape[1] == 2:
-        return f"{name}\nslice of (w₁, w₂, b) at b = {run.b[t, 0]:.4g}"
-    return f"{name}\nslice of {run.rows.X.shape[1]} weights and b through the present ones"
+        return f"{title}\nslice of (w₁, w₂, b) at b = {run.b[t, 0]:.4g}"
+    return f"{title}\nslice of {run.rows.X.shape[1]} weights and b through the present ones"
 
 
 def _run(run: Any, X: Any, y: Any) -> Run:

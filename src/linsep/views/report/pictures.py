@@ -16,6 +16,8 @@ Array = npt.NDArray[Any]
 
 DRAWN = 2000  # rows drawn at most
 BINS = 10
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++")
+BARS = len(HATCHES)
 
 
 def pictures(found: Found) -> Iterator[tuple[str, str]]:
@@ -75,16 +77,20 @@ def _plane(ax: Any, found: Found) -> None:
 
 
 def _leads(ax: Any, found: Found) -> None:
-    from linsep.views.scene.palette import BLACK, COLOURS
+    from linsep.views.scene.palette import BLACK, colour_of
 
     assert found.scores is not None and found.codes is not None
     leads = leads_of(found.scores, found.codes)
     edges = np.histogram_bin_edges(leads[np.isfinite(leads)], 40)
-    hatches = ("", "///", "...", "xxx", "\\\\\\", "+++")
-    for k, label in enumerate(found.model.classes_.tolist()[:6]):
+    labels = found.model.classes_.tolist()
+    for k, label in enumerate(labels[:BARS]):
         mine = leads[found.codes == k]
-        ax.hist(mine, edges, color=COLOURS[k], alpha=0.55, hatch=hatches[k], edgecolor="white",
+        ax.hist(mine, edges, color=colour_of(k), alpha=0.55, hatch=HATCHES[k], edgecolor="white",
                 linewidth=0.4, label=f"class {written(label)}")  # fmt: skip
+    if len(labels) > BARS:  # bars of so many would hide each other
+        rest = leads[found.codes >= BARS]
+        more = f"{len(labels) - BARS} more classes"
+        ax.hist(rest, edges, histtype="step", color=BLACK, label=more)
     ax.axvline(0, color=BLACK, lw=1.2)
     ax.set(xlabel="score of the right class, ahead of the best other", ylabel="rows")
     ax.legend(frameon=False, fontsize=8)

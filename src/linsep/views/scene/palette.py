@@ -1,14 +1,40 @@
-"""Colours and marks that everybody can tell apart, and the axes to use them on."""
+"""The colours of pictures, and the axes to use them on."""
 
 from typing import Any
 
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.patheffects import Normal, Stroke
 
-BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-SKY, YELLOW, GREY, BLACK = "#56B4E9", "#E69F00", "#666666", "#000000"
-COLOURS = (ORANGE, BLUE, GREEN, PINK, SKY, YELLOW)
-MARKS = "so^Dv*"
+from linsep.views.scene.colours import (
+    BLACK,
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    MARKS,
+    ORANGE,
+    PINK,
+    colour_of,
+    mark_of,
+    pale,
+)
+
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "COLOURS",
+    "GREEN",
+    "GREY",
+    "MARKS",
+    "ORANGE",
+    "PINK",
+    "axes_of",
+    "colour_of",
+    "mark_of",
+    "name_class",
+    "shades",
+]
 
 
 def axes_of(ax: Any, size: tuple[float, float] = (4.8, 4.0)) -> tuple[Figure, Any]:
@@ -19,11 +45,15 @@ def axes_of(ax: Any, size: tuple[float, float] = (4.8, 4.0)) -> tuple[Figure, An
     return figure, figure.subplots()
 
 
+def name_class(ax: Any, label: Any, place: Any) -> None:
+    """Write a class where its region or its path is, so that colour is not all that tells it."""
+    text = str(label).replace("$", r"\$")  # no formula
+    text = text if len(text) <= 12 else f"{text[:11]}…"
+    white = [Stroke(linewidth=2.5, foreground="white"), Normal()]
+    ax.annotate(text, place, fontsize=8, fontweight="bold", ha="center", va="center", zorder=5,
+                path_effects=white, annotation_clip=True)  # fmt: skip
+
+
 def shades(count: int) -> ListedColormap:
-    """A pale version of the first colours, for regions behind points."""
-    return ListedColormap([_pale(COLOURS[k % len(COLOURS)]) for k in range(count)])
-
-
-def _pale(colour: str) -> tuple[float, ...]:
-    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    return tuple(0.78 + 0.22 * part for part in parts)
+    """The pale colours of the first classes, for regions behind points."""
+    return ListedColormap([pale(colour_of(k)) for k in range(count)])
