@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -135,3 +137,14 @@ def test_folders_without_mnist_and_unknown_experiments_are_named(tmp_path):
         digits(tmp_path)
     with pytest.raises(ParameterError, match=r"name is 'or'; the experiments are bias-variance"):
         find("or")
+
+
+def test_the_shares_that_kesler_prints_are_counted():
+    from linsep.views.experiments.kesler import _ahead, _shares
+
+    X = np.array([[-1.0, -1.0], [1.0, 1.0]])
+    tied = SimpleNamespace(coef_=np.ones((3, 2)), intercept_=np.zeros(3))
+    assert _shares(tied, X, _ahead) == (1.0, 0.0, 0.0)  # nobody is ahead
+    half = SimpleNamespace(coef_=np.zeros((3, 2)), intercept_=np.zeros(3))
+    half.coef_[0, 0] = 1.0  # ahead where x₁ > 0; the two others tie elsewhere
+    assert _shares(half, X, _ahead) == pytest.approx((0.5, 0.0, 0.5))

@@ -5,7 +5,11 @@ import re
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import linsep
 from linsep import (
@@ -20,7 +24,7 @@ from linsep import (
 from linsep.data.toys import height_weight, overlapping, three_classes, two_groups, xor
 from linsep.errors import DataError, ParameterError
 from linsep.views.cli import group
-from linsep.views.report.pictures import calibration, leads_of, roc
+from linsep.views.report.pictures import calibration, edges_of, leads_of, roc
 
 
 @pytest.fixture
@@ -116,6 +120,49 @@ def test_a_loaded_model_has_a_page_too(page, tmp_path):
     assert "0.00% of 8 rows wrong" in page(linsep.load(tmp_path / "m"), X, y)
 
 
+def rows_of(text):
+    return re.findall(r'<th scope="row">([^<]+)</th><td class="number">', text)
+
+
+def test_weights_of_a_model_from_a_file_are_named_by_its_columns(page, people, model, tmp_path):
+    X, y = linsep.read(people, "income").load()
+    names = {"age", "hours", "city=Rome", "city=Oslo", "city=Lima, Peru"}
+    assert set(rows_of(page(linsep.load(model), X, y))) == names
+    assert (
+        set(rows_of(page(LogisticRegression().fit(linsep.read(people, "income")), X, y))) == names
+    )
+    for scale in ([], ["--scale", "mean"]):
+        out = tmp_path / "fit.html"
+        asked = ["fit", str(people), "--target", "income", "--report", str(out), "-q", *scale]
+        done = CliRunner().invoke(group, asked)
+        assert done.exit_code == 0, done.output
+        assert set(rows_of(out.read_text("utf-8"))) == names
+
+
+def test_a_pipeline_is_reported_by_its_last_step_on_prepared_rows(page):
+    pandas = pytest.importorskip("pandas")
+    X, y = overlapping(n=60)
+    last = LogisticRegression()
+    pipeline = make_pipeline(StandardScaler(), PolynomialFeatures(include_bias=False), last)
+    table = pandas.DataFrame(X, columns=["size", "age"])
+    text = page(pipeline.fit(table, y), table, y)
+    assert f"{1 - pipeline.score(table, y):.2%} of 60 rows wrong" in text
+    assert "StandardScaler(), PolynomialFeatures(include_bias=False)" in text
+    assert set(rows_of(text)) == {"size", "age", "size^2", "size age", "age^2"}
+    plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    assert set(rows_of(page(plain, X, y))) == {"x1", "x2"}
+    search = GridSearchCV(plain, {"logisticregression__C": [1e-3, 1.0]}).fit(X, y)
+    assert f"C={search.best_params_['logisticregression__C']}" in page(search, X, y)
+    assert "rows wrong" in page(make_pipeline(LogisticRegression()).fit(X, y), X, y)
+
+
+def test_scores_that_are_all_but_the_same_have_a_histogram():
+    for leads in ([], [2.0], [1.0, 1.0 + 1e-16, 1.0 - 1e-16], [0.0, 0.0], [1e300, 1e300]):
+        edges = edges_of(np.array(leads))
+        assert (np.diff(edges) > 0).all()
+        assert np.histogram(leads, edges)[0].sum() == len(leads)
+
+
 def test_the_page_is_whole_harmless_and_the_same_each_time(page):
     X, y = two_groups()
     labels = np.where(y > 0, "<script>alert(1)</script>", "$\\frac$ & co")
@@ -135,6 +182,10 @@ def test_what_cannot_be_reported_is_said(tmp_path):
         report(LinearSVC().fit(X, y), X, y, tmp_path / "r.pdf")
     with pytest.raises(DataError, match="not fitted"):
         report(LinearSVC(), X, y, tmp_path / "r.html")
+    with pytest.raises(DataError, match="not fitted"):
+        report(make_pipeline(StandardScaler(), LinearSVC()), X, y, tmp_path / "r.html")
+    with pytest.raises(ParameterError, match="model is a DummyClassifier; a report takes"):
+        report(DummyClassifier().fit(X, y), X, y, tmp_path / "r.html")
     with pytest.raises(DataError, match="fitted on 2"):
         report(LinearSVC().fit(X, y), np.ones((8, 3)), y, tmp_path / "r.html")
 

@@ -58,6 +58,13 @@ class Model:
     version: str = ""
 
     @property
+    def feature_names(self) -> list[str] | None:
+        """What the features are called: by the columns of a frame or of a file, if these were."""
+        if self.feature_names_in_ is not None:
+            return [str(one) for one in self.feature_names_in_]
+        return None if self.encoding_ is None else list(self.encoding_.feature_names)
+
+    @property
     def coef_(self) -> Array:
         """(K, d) weights, where the model consists of hyperplanes."""
         return self._linear("weights")

@@ -20,7 +20,7 @@ def find(data: Path | None = None) -> Findings:
         apart = Perceptron(multiclass="ovr", max_iter=2000).fit(X, y)
     rivals = [separability(X, y == k).separable for k in range(3)]
     kesler = Perceptron(shuffle=False, trace=True).fit(X, y)
-    none, several = _undecided(apart, X)
+    shares = {"one-vs-rest": _shares(apart, X, _above_zero), "Kesler": _shares(kesler, X, _ahead)}
     updates, V = _expanded(X, y, kesler.n_iter_)
     recorded = [
         (event["row"], np.column_stack([event["w"], event["b"]])) for event in kesler.trace_.updates
@@ -37,9 +37,9 @@ def find(data: Path | None = None) -> Findings:
                 "Share of the plane around the points",
                 ["way", "no class", "several classes", "one class", "training errors"],
                 [
-                    ["one-vs-rest", f"{none:.1%}", f"{several:.1%}", f"{1 - none - several:.1%}",
-                     int((apart.predict(X) != y).sum())],
-                    ["Kesler", "0.0%", "0.0%", "100.0%", int((kesler.predict(X) != y).sum())],
+                    [way, *(f"{share:.1%}" for share in shares[way]),
+                     int((model.predict(X) != y).sum())]
+                    for way, model in (("one-vs-rest", apart), ("Kesler", kesler))
                 ],
             ),
             Table(
@@ -55,7 +55,9 @@ def find(data: Path | None = None) -> Findings:
         ],
         [
             Claim("One-vs-rest leaves parts of the plane to no class or to several.",
-                  none + several > 0.01),
+                  shares["one-vs-rest"][2] < 0.99),
+            Claim("Kesler's construct leaves none: everywhere one class is ahead of all others.",
+                  shares["Kesler"] == (0.0, 0.0, 1.0)),
             Claim("Kesler's construct separates the three classes, although one of them cannot be "
                   "separated from the rest by a line.",
                   kesler.status_.name == "separated" and False in rivals),
@@ -65,14 +67,30 @@ def find(data: Path | None = None) -> Findings:
     )  # fmt: skip
 
 
-def _undecided(model: Any, X: Any, side: int = 300) -> tuple[float, float]:
-    """Shares of the rectangle around X that no class, and that several classes, claim."""
+def _shares(model: Any, X: Any, claims: Any, side: int = 300) -> tuple[float, float, float]:
+    """Shares of the rectangle around X that no class, several classes, and one class claim."""
     low, high = X.min(axis=0) - 0.5, X.max(axis=0) + 0.5
     grid = np.stack(
         np.meshgrid(*(np.linspace(low[j], high[j], side) for j in (0, 1))), axis=-1
     ).reshape(-1, 2)
-    claims = (model.decision_function(grid) >= 0).sum(axis=1)
-    return float((claims == 0).mean()), float((claims > 1).mean())
+    count = claims(model, grid).sum(axis=1)
+    return float((count == 0).mean()), float((count > 1).mean()), float((count == 1).mean())
+
+
+def _above_zero(model: Any, rows: Any) -> Any:
+    """(n, K) whether each class claims a row for itself against the rest: a score of at least 0."""
+    return model.decision_function(rows) >= 0
+
+
+def _ahead(model: Any, rows: Any) -> Any:
+    """(n, K) whether each class claims a row as Kesler does: against every rival, one by one."""
+    W, b = model.coef_, model.intercept_
+    claims = np.ones((len(rows), len(W)), bool)
+    for k in range(len(W)):
+        for rival in range(len(W)):
+            if rival != k:
+                claims[:, k] &= rows @ (W[k] - W[rival]) + (b[k] - b[rival]) > 0
+    return claims
 
 
 def _expanded(X: Any, y: Any, passes: int) -> tuple[list[tuple[int, Any]], Any]:

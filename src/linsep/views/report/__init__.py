@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from linsep.data.files.atomic import replace
-from linsep.errors import DataError, ParameterError
+from linsep.errors import ParameterError
 
 __all__ = ["report"]
 
@@ -21,7 +21,8 @@ def report(model: Any, X: Any, y: Any, path: str | Path) -> Path:
 
     Parameters
     ----------
-    model : fitted learner, or what `linsep.load` gives
+    model : fitted learner, pipeline or search that ends in one, or what `linsep.load` gives
+        Of a pipeline the page is about its last step, on rows as the steps before it prepare them.
     X, y : rows and labels
         Those it was trained on, or others; the page cannot know and says which number there were.
     path : str or Path
@@ -48,7 +49,5 @@ def report(model: Any, X: Any, y: Any, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() != ".html":
         raise ParameterError(f"path is {str(path)!r}; a report ends in .html.")
-    if not hasattr(model, "status_"):
-        raise DataError(f"model is {model!r}, which is not fitted; call fit first.")
     replace(path, [report_page(find(model, X, y)).encode()])
     return path

@@ -10,9 +10,11 @@ from linsep.data.check.labels import encode
 from linsep.errors import DataError
 from linsep.model.store import as_model
 from linsep.views.metrics import Confusion, tally_for
+from linsep.views.report.pipelines import prepared
 from linsep.views.scoring import proof_of
 
 Array = npt.NDArray[Any]
+Plane = tuple[str, float, list[tuple[str, float]]]  # name, intercept, (feature, weight) each
 
 ENTRIES = 2_000_000  # numbers in the rows up to which separability is asked for
 SECONDS = 10.0
@@ -41,7 +43,7 @@ class Found(NamedTuple):
     rows: int
     facts: list[tuple[str, str]]
     tally: Any
-    weights: list[tuple[str, float, list[tuple[str, float]]]]
+    weights: list[Plane]
     scores: Array | None
     codes: Array | None
     chances: Array | None
@@ -52,6 +54,7 @@ class Found(NamedTuple):
 
 def find(learner: Any, X: Any, y: Any) -> Found:
     """Predict, count and prove."""
+    learner, X, names, steps = prepared(learner, X)
     model = as_model(learner)
     rows = check_rows(X)
     n, d = rows.shape
@@ -60,11 +63,13 @@ def find(learner: Any, X: Any, y: Any) -> Found:
     said = np.asarray(model.predict(rows))
     tally = tally_for(model.classes_)
     tally.add(np.asarray(y), said)
-    facts = [("How it ended", model.status_.value)]
+    facts = [("Rows prepared by", steps)] if steps else []
+    facts.append(("How it ended", model.status_.value))
     proof = proof_of(learner) if hasattr(learner, "get_params") else None
     if proof:
         facts.append(("Proved of the fit", proof[0].upper() + proof[1:]))
-    shared = {"model": model, "rows": n, "facts": facts, "tally": tally, "weights": _weights(model)}
+    weights = _weights(model, names or model.feature_names)
+    shared = {"model": model, "rows": n, "facts": facts, "tally": tally, "weights": weights}
     if model.classes_ is None:
         truth = np.asarray(y, float)
         return Found(
@@ -72,7 +77,9 @@ def find(learner: Any, X: Any, y: Any) -> Found:
         )
     # what a learner fits to scaled rows through the origin is no plane through theirs
     fit_intercept = model.scaled is not None or bool(model.parameters.get("fit_intercept", True))
-    facts.append(("Separable", _separable(rows, y, fit_intercept)))
+    facts.append(
+        ("Separable, as prepared" if steps else "Separable", _separable(rows, y, fit_intercept))
+    )
     if isinstance(tally, Confusion) and tally.unknown:
         facts.append(("Classes unknown to the model", ", ".join(map(str, tally.unknown))))
     binary = len(model.classes_) == 2
@@ -98,15 +105,14 @@ def _separable(X: Any, y: Any, fit_intercept: bool) -> str:
     return separability(X, y, fit_intercept=fit_intercept, time_limit=SECONDS).verdict
 
 
-def _weights(model: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
+def _weights(model: Any, names: list[str] | None) -> list[Plane]:
     """Each plane with its largest weights; nothing where the model has none."""
     try:
         planes, biases = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     except AttributeError:
         return []
     d = planes.shape[1]
-    names = model.feature_names_in_
-    names = [f"x{k + 1}" for k in range(d)] if names is None else [str(one) for one in names]
+    names = names or [f"x{k + 1}" for k in range(d)]
     classes = [] if model.classes_ is None else [str(one) for one in model.classes_.tolist()]
     if len(classes) == 2:
         called = [f"towards {classes[1]}, away from {classes[0]}"]

@@ -81,7 +81,7 @@ def _leads(ax: Any, found: Found) -> None:
 
     assert found.scores is not None and found.codes is not None
     leads = leads_of(found.scores, found.codes)
-    edges = np.histogram_bin_edges(leads[np.isfinite(leads)], 40)
+    edges = edges_of(leads[np.isfinite(leads)])
     labels = found.model.classes_.tolist()
     for k, label in enumerate(labels[:BARS]):
         mine = leads[found.codes == k]
@@ -94,6 +94,15 @@ def _leads(ax: Any, found: Found) -> None:
     ax.axvline(0, color=BLACK, lw=1.2)
     ax.set(xlabel="score of the right class, ahead of the best other", ylabel="rows")
     ax.legend(frameon=False, fontsize=8)
+
+
+def edges_of(leads: Array, bars: int = 40) -> Array:
+    """The ends of bars of one width around all values, also where these are all but the same."""
+    low, high = (float(leads.min()), float(leads.max())) if len(leads) else (0.0, 1.0)
+    room = 1e-6 * max(abs(low), abs(high)) or 0.5
+    if high - low < room:
+        low, high = low - room, high + room
+    return np.linspace(low, high, bars + 1)
 
 
 def leads_of(scores: Array, codes: Array) -> Array:
