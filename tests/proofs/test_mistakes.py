@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.mistakes.fewest import fewest_mistakes
-from linsep.proofs.mistakes.hitting_set import packing_bound, propose, prove_none_below
+from linsep.proofs.mistakes.hitting_set import packing, propose, prove_none_below
 from linsep.proofs.mistakes.local_search import few_mistakes
 from proofs.partings import SETS, all_partings
 from proofs.rational_lp import kind
@@ -150,7 +150,7 @@ def test_bounds_on_hitting_sets_agree_with_brute_force(problem):
         for chosen in itertools.combinations(range(len(cost)), size)
         if all(w & set(chosen) for w in witnesses)
     )
-    assert packing_bound(witnesses, cost) <= best
+    assert sum(packing(witnesses, cost)) <= best
     assert prove_none_below(witnesses, cost, best, lambda: False)
     assert not prove_none_below(witnesses, cost, best + 1, lambda: False)
     chosen = propose(witnesses, cost, 5.0)

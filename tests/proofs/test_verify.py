@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError
 from linsep.proofs.separability.certificate import Separability
 from linsep.proofs.separability.linear_separability import separability
+from linsep.proofs.verify import mistakes as verify_mistakes
 from linsep.proofs.verify import scores as verify_scores
 from linsep.proofs.verify import separability as verify
 from linsep.proofs.verify.separability import check
@@ -188,10 +189,10 @@ def test_numbers_with_thousands_of_digits_survive_the_file():
     assert Separability.from_json(kept.to_json()).multipliers == (huge, 1 - huge)
 
 
-@pytest.mark.parametrize("module", [verify, verify_scores])
+@pytest.mark.parametrize("module", [verify, verify_scores, verify_mistakes])
 def test_the_verifier_imports_no_code_of_the_search(module):
     allowed = {"linsep.data.check.arrays", "linsep.data.blocks.blocks", "linsep.data.check.labels"}
-    allowed |= {"linsep.proofs.verify.scores"}
+    allowed |= {"linsep.proofs.verify.separability", "linsep.proofs.verify.scores"}
     names = set()
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.ImportFrom):

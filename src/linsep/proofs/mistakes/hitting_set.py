@@ -7,7 +7,6 @@ one of a fractional packing (weights on witnesses that charge no row more than i
 optimum itself, by branching.
 """
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -24,14 +23,17 @@ Array = npt.NDArray[Any]
 Witness = frozenset[int]
 
 
-def quick_witness(points: Array, labels: Array, fit_intercept: bool = True) -> Array | None:
-    """Rows with an exact positive combination to zero, from one linear program; None if it fails.
+def quick_witness(
+    points: Array, labels: Array, fit_intercept: bool = True
+) -> tuple[Array, list[int]] | None:
+    """Rows and their exact positive combination to zero, by a linear program; None if it fails.
 
     Examples
     --------
     >>> square = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1], [5, 5]])
-    >>> quick_witness(square, np.array([-1, 1, 1, -1, -1])).tolist()
-    [0, 1, 2, 3]
+    >>> rows, multipliers = quick_witness(square, np.array([-1, 1, 1, -1, -1]))
+    >>> rows.tolist(), multipliers
+    ([0, 1, 2, 3], [1, 1, 1, 1])
     """
     constant = np.full(len(points), 1.0 if fit_intercept else 0.0)
     Z = np.column_stack([points, constant]) * labels[:, None]
@@ -49,7 +51,7 @@ def quick_witness(points: Array, labels: Array, fit_intercept: bool = True) -> A
         return None
     numbers = [whole(column)[0] for column in Z[rows].T]
     cancels = all(sum(x * v for x, v in zip(a, column, strict=True)) == 0 for column in numbers)
-    return rows if cancels else None
+    return (rows, a) if cancels else None
 
 
 def incidence(witnesses: list[Witness], n: int) -> sp.csr_array:
@@ -77,30 +79,30 @@ def propose(witnesses: list[Witness], cost: Array, seconds: float) -> set[int]:
     return chosen
 
 
-def packing_bound(witnesses: list[Witness], cost: Array) -> int:
-    """A bound from weights on witnesses that charge no row more than it costs, in rationals.
+def packing(witnesses: list[Witness], cost: Array) -> list[Fraction]:
+    """Weights on witnesses that charge no row more than it costs: their sum is a bound.
 
     The weights come from a linear program and are scaled down until they are exactly admissible.
 
     Examples
     --------
     >>> triangle = [frozenset({0, 1}), frozenset({1, 2}), frozenset({0, 2})]
-    >>> packing_bound(triangle, np.ones(3, int))  # 3/2, so two rows
-    2
+    >>> sum(packing(triangle, np.ones(3, int)))  # so two rows
+    Fraction(3, 2)
     """
     if not witnesses:
-        return 0
+        return []
     A = incidence(witnesses, len(cost))
     found = linprog(-np.ones(len(witnesses)), A_ub=A.T, b_ub=cost.astype(float), method="highs")
     if found.x is None:
-        return 0
+        return [Fraction(0)] * len(witnesses)
     shares = [Fraction(max(0.0, v)).limit_denominator(10**6) for v in found.x.tolist()]
     charged: dict[int, Fraction] = {}
     for witness, share in zip(witnesses, shares, strict=True):
         for i in witness:
             charged[i] = charged.get(i, Fraction(0)) + share
     excess = max((charge / int(cost[i]) for i, charge in charged.items()), default=Fraction(1))
-    return math.ceil(sum(shares) / max(Fraction(1), excess))
+    return [share / max(Fraction(1), excess) for share in shares]
 
 
 def prove_none_below(

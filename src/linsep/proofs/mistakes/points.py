@@ -1,6 +1,6 @@
 """Rows as distinct points: how many of either label on each, and which columns tell them apart."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,15 +9,27 @@ import scipy.sparse as sp
 Array = npt.NDArray[Any]
 
 
-def distinct_points(X: Any, signs: Array, fit_intercept: bool = True) -> tuple[Array, Array, int]:
-    """The first row of every distinct point, its net label Σ yᵢ, and the losses nobody avoids.
+class Points(NamedTuple):
+    """A row of every distinct point, its net label Σ yᵢ, and the losses nobody avoids.
 
-    Through the origin a row of zeros is on every plane: a loss, and no point.
+    The row is the first that has the sign of the label. `clashes` are two equal rows of different
+    labels each, with the number of the rarer label.
+    """
+
+    places: Array
+    net: Array
+    clashes: list[tuple[tuple[int, ...], int]]
+
+
+def distinct_points(X: Any, signs: Array, fit_intercept: bool = True) -> Points:
+    """Rows that are equal as one point; where their labels cancel, no point is left.
+
+    Through the origin a row of zeros is on every plane: a loss by itself, and no point.
 
     >>> X, signs = np.array([[1.0], [0.0], [1.0], [0.0], [1.0]]), np.array([1, -1, -1, 1, 1])
-    >>> places, net, losses = distinct_points(X, signs, fit_intercept=False)
-    >>> places.tolist(), net.tolist(), losses
-    ([0], [1], 3)
+    >>> places, net, clashes = distinct_points(X, signs, fit_intercept=False)
+    >>> places.tolist(), net.tolist(), clashes
+    ([0], [1], [((0, 2), 1), ((1,), 1), ((3,), 1)])
     """
     codes: dict[bytes, int] = {}
     places: list[int] = []
@@ -31,11 +43,21 @@ def distinct_points(X: Any, signs: Array, fit_intercept: bool = True) -> tuple[A
     negative = np.bincount(which, signs < 0, len(places)).astype(np.int64)
     kept = positive != negative
     losses = np.minimum(positive, negative)
+    zero = np.zeros(len(places), bool)
     if not fit_intercept:
-        zero = np.asarray(abs(X[places]).sum(axis=1)).ravel() == 0
+        zero = ~np.asarray((X[places] != 0).sum(axis=1), bool).ravel()
         kept &= ~zero
-        losses = np.where(zero, positive + negative, losses)
-    return np.array(places)[kept], (positive - negative)[kept], int(losses.sum())
+    first: dict[tuple[int, bool], int] = {}
+    for i, (point, plus) in enumerate(zip(which.tolist(), (signs > 0).tolist(), strict=True)):
+        first.setdefault((point, plus), i)
+    clashes: list[tuple[tuple[int, ...], int]] = [
+        (tuple(sorted((first[k, False], first[k, True]))), int(losses[k]))
+        for k in np.flatnonzero((losses > 0) & ~zero).tolist()
+    ]
+    clashes += [((i,), 1) for i in np.flatnonzero(zero[which]).tolist()]
+    net = positive - negative
+    own = [first[k, bool(net[k] > 0)] for k in np.flatnonzero(kept).tolist()]
+    return Points(np.array(own, np.int64), net[kept], clashes)
 
 
 def _keys(X: Any) -> Any:

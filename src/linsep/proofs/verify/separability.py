@@ -72,7 +72,7 @@ def check_codes(certificate: Any, X: Any, codes: Array, n_classes: int) -> str:
         return "nothing was proved: the certificate says undecided"
     if certificate.separable:
         return _separates(certificate, data) or _bounded(certificate, data)
-    problem = _annihilates(
+    problem = annihilates(
         data, certificate.rows, certificate.rivals, certificate.multipliers, data.dimension + 1
     )
     if problem:
@@ -137,7 +137,7 @@ def _short(value: Fraction) -> str:
     return f"about {'-' if value < 0 else ''}2^{exponent}"
 
 
-def _annihilates(data: Data, rows: Any, rivals: Any, multipliers: Any, most: int) -> str:
+def annihilates(data: Data, rows: Any, rivals: Any, multipliers: Any, most: int) -> str:
     problem = _constraints(data, rows, rivals, multipliers)
     if problem:
         return problem
@@ -244,7 +244,7 @@ def _spans(certificate: Any, data: Data) -> str:
     span = certificate.span
     if span is None:
         return "the certificate does not show that its rows span all rows"
-    problem = _annihilates(data, span.rows, span.rivals, span.multipliers, 4 * data.dimension + 4)
+    problem = annihilates(data, span.rows, span.rivals, span.multipliers, 4 * data.dimension + 4)
     if problem:
         return f"spanning rows: {problem}"
     if not all(a > 0 for a in span.multipliers):
