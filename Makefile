@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check bench docs lab clean
+.PHONY: help demo test check compat bench docs lab clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
 	@echo "make lab     place points, run learners on them, watch every step"
 	@echo "make test    run all tests"
 	@echo "make check   lint, format, types, import contracts"
+	@echo "make compat  smoke tests on the oldest and the newest versions supported"
 	@echo "make docs    build the pages, every warning an error"
 	@echo "make bench   speed and memory, side by side with peers"
 
@@ -40,6 +41,9 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+compat:
+	@$(PYTHON) tests/compat/environments.py $(VENV)/compat
 
 # The peers live apart: some of them ask for other versions of what linsep uses.
 $(VENV)/peers/.made: benchmarks/peers.txt
