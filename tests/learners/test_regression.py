@@ -10,7 +10,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from linsep import LinearRegression, Perceptron, Status
 from linsep.data.toys import height_weight
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
-from linsep.train.run.checkpoint import Checkpoint
 
 DESCENTS = ["batch", "minibatch", "sgd"]
 
@@ -354,9 +353,10 @@ def test_a_regression_that_died_begins_again_and_ends_the_same(tmp_path, solver)
         LinearRegression(solver, max_iter=20).fit(X, y, checkpoint=path, callback=die)
     again = fit(LinearRegression(solver, max_iter=20), X, y, checkpoint=path)
     assert again.coef_.tobytes() == whole
-    fit(Perceptron(max_iter=2), X, y > 0, checkpoint=Checkpoint(path, every=0))
+    other = tmp_path / "other.ckpt"
+    fit(Perceptron(max_iter=2), X, y > 0, checkpoint=other)
     with pytest.raises(ParameterError, match="belongs to another fit"):
-        LinearRegression(solver).fit(X, y, checkpoint=path)
+        LinearRegression(solver).fit(X, y, checkpoint=other)
 
 
 def test_weights_beyond_the_range_of_floats_are_refused():

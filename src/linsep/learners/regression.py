@@ -20,7 +20,9 @@ from linsep.learners.sklearn_compat import check_regression
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.status import Status
+from linsep.train.closed.conjugate_gradients import sparse_least_squares, suits
 from linsep.train.closed.least_squares import Line, least_squares
+from linsep.train.closed.moments import has_room
 from linsep.train.convex.steps.squared_error import Descent, descend
 from linsep.train.online.schedules import SCHEDULES
 from linsep.train.order import seed_of
@@ -43,8 +45,10 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     solver : {'exact', 'batch', 'minibatch', 'sgd'}
-        The minimum itself, from the triangular factor of [1 X y]; gradient descent with all rows in
-        each step; with folds of `batch_size` rows, drawn anew in each pass; or with single rows.
+        The minimum itself, from the triangular factor of [1 X y], or for large sparse rows by
+        conjugate gradients, which end on a proof that only rounding is left; gradient descent with
+        all rows in each step; with folds of `batch_size` rows, drawn anew in each pass; or with
+        single rows.
     eta0 : 'auto' or float
         The step size, or its start. 'auto' is as long as is safe for the data.
     schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'}
@@ -81,7 +85,8 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
     loss_curve_ : list of float
         ½ mean squared error after each pass.
     rank_ : int
-        With solver='exact', how many directions of the features have spread of their own.
+        With solver='exact', how many directions of the features have spread of their own; not
+        after conjugate gradients, which do not count them.
     status_ : linsep.Status
         `solved`; `deficient`, with the shortest of the weights that are equally good; `converged`;
         `unfinished`; or `diverged`, with the best weights met.
@@ -245,12 +250,34 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
     def _train(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
         if self.solver != "exact":
             return self._descend(problem, Y, listeners, single)
+        self.loss_curve_ = []
+        if suits(problem.X):
+            status = self._by_gradients(problem, Y, listeners, single)
+            if status is not Status.unfinished or not has_room(*problem.X.shape):
+                return status
         line = least_squares(problem, Y, self.fit_intercept)
+        assert line.rank is not None
         self.rank_ = line.rank
-        self.loss_curve_ = [line.loss]
+        self.loss_curve_.append(line.loss)
         self._set(line, problem.X.dtype, single)
-        tell(listeners, Pass(1, UNCOUNTED, 1, line.loss))
+        tell(listeners, Pass(self.n_iter_, UNCOUNTED, 1, line.loss))
         return Status.solved if line.rank == problem.n_features else Status.deficient
+
+    def _by_gradients(
+        self, problem: Problem, Y: Array, listeners: list[Listener], single: bool
+    ) -> Status:
+        """Sparse rows that are not to be written out."""
+        if hasattr(self, "rank_"):
+            del self.rank_
+
+        def publish(line: Line, losses: list[float]) -> None:
+            self.loss_curve_ = losses
+            self._set(line, problem.X.dtype, single)
+
+        told = self._journal.telling(listeners)
+        return sparse_least_squares(
+            problem, Y, self.fit_intercept, self.max_iter, [told] if told else [], publish
+        )
 
     def _descend(
         self, problem: Problem, Y: Array, listeners: list[Listener], single: bool

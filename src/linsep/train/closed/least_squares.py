@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
-from linsep.parallel import tree_sum
+from linsep.parallel import Pool, tree_sum
 from linsep.train.closed.exact_least_squares import rational_least_squares
 from linsep.train.closed.interruptible import in_background
 from linsep.train.closed.moments import Floats, Frame, frame_of, require_room
@@ -71,7 +71,7 @@ class Line(NamedTuple):
     at_centre : (t,) prediction at the centre
     centre : (d,)
     loss : ½ mean squared error
-    rank : directions of the columns that have spread of their own
+    rank : directions of the columns that have spread of their own; None where nobody counted
     intercept : (t,) prediction at zero, or None where it is at_centre − ⟨w, centre⟩
     """
 
@@ -79,7 +79,7 @@ class Line(NamedTuple):
     at_centre: Floats
     centre: Floats
     loss: float
-    rank: int
+    rank: int | None
     intercept: Floats | None = None
 
 
@@ -93,8 +93,13 @@ def least_squares(problem: Problem, Y: Floats, fit_intercept: bool = True) -> Li
     >>> line.weights, line.at_centre, line.centre
     (array([[3.]]), array([4.]), array([1.]))
     """
+    require_room(problem.n_rows, problem.n_features)
+    with Pool(1):  # threads inside LAPACK would change bytes, and wait for cores that others have
+        return _least_squares(problem, Y, fit_intercept)
+
+
+def _least_squares(problem: Problem, Y: Floats, fit_intercept: bool) -> Line:
     d = problem.n_features
-    require_room(problem.n_rows, d)
     frame, targets = frame_of(problem), targets_of(Y, fit_intercept)
     if not fit_intercept:
         frame = frame._replace(means=np.zeros((1, d)))
@@ -138,25 +143,29 @@ def _slopes(Rz: Floats, Ry: Floats, frame: Frame, free: int) -> tuple[Floats, in
         slopes = sl.solve_triangular(square, Ry[: len(unit)], check_finite=False)
         return slopes, len(unit), float(sigma[-1])
     a = Vt[keep].T @ ((U[:, keep].T @ Ry) / sigma[keep, None]) / unit[:, None]
-    null = sl.null_space(Vt[keep]) / unit[:, None] if keep.any() else np.eye(len(unit))
-    slopes[alive] = shortest(a, null, frame.exponents[alive])
+    slopes[alive] = shortest(a, Vt[keep].T, unit, frame.exponents[alive])
     return slopes, int(keep.sum()), float(sigma[keep].min(initial=1.0))
 
 
-def shortest(a: Floats, null: Floats, exponents: npt.NDArray[Any]) -> Floats:
-    """Among a + null t the one of least length in the units of the data.
+def shortest(a: Floats, V: Floats, unit: Floats, exponents: npt.NDArray[Any]) -> Floats:
+    """Among the b with Vᵀ(unit·b) = Vᵀ(unit·a) the one of least length in the units of the data.
 
-    Columns of very different size are left as they are: what is shortest there is decided by the
-    units alone, and would cost the others their digits.
+    That is a without its part across V, whose columns are orthonormal: in the units of the data the
+    b span what is perpendicular to unit·2^exponents·V. Columns of very different size are left as
+    they are: what is shortest there is decided by the units alone, and would cost the others their
+    digits.
     """
-    involved = np.abs(null).max(axis=1, initial=0.0) > 1e-9 * np.abs(null).max(initial=0.0)
+    involved = 1.0 - np.square(V).sum(axis=1) > 1e-12  # the others have weights of their own
     if not involved.any() or np.ptp(exponents[involved]) > 40:
         return a
-    relative = (exponents - exponents[involved].min())[involved]
-    Q, _ = np.linalg.qr(np.ldexp(null[involved], -relative[:, None]))
-    w = np.ldexp(a[involved], -relative[:, None])
+    if not involved.all():  # V without the directions of the others
+        values, F = np.linalg.eigh(V[~involved].T @ V[~involved])
+        V = V @ F[:, values < 0.5]
+    relative = (exponents - exponents[involved].min())[involved, None]
+    Q, _ = np.linalg.qr(np.ldexp(V[involved] * unit[involved, None], relative))
+    w = np.ldexp(a[involved], -relative)
     a = a.copy()
-    a[involved] = np.ldexp(w - Q @ (Q.T @ w), relative[:, None])
+    a[involved] = np.ldexp(Q @ (Q.T @ w), relative)
     return a
 
 

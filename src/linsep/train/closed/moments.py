@@ -191,9 +191,14 @@ def part_of(block: Block, d: int, weight_exponent: int = 0) -> Part:
     return Part(X[counts], block.codes[counts], weights[counts])
 
 
+def has_room(n: int, d: int) -> bool:
+    """Whether a matrix of min(n, d) × d entries fits."""
+    return min(n, d) * d <= LARGEST
+
+
 def require_room(n: int, d: int) -> None:
     """Refuse a problem whose matrix of min(n, d) × d entries would not fit."""
-    if min(n, d) * d > LARGEST:
+    if not has_room(n, d):
         raise DataError(
             f"X has {d} columns; this fit needs a matrix of {min(n, d)} x {d} numbers, and "
             f"{LARGEST} is the most. Reduce the columns first (scikit-learn's TruncatedSVD or "
@@ -233,8 +238,13 @@ def frame_of(problem: Problem) -> Frame:
 
 
 def _column_max(X: Any) -> Any:
-    most = X.max(axis=0)
-    return most.toarray().ravel() if sp.issparse(most) else most
+    if sp.issparse(X):
+        return X.max(axis=0).toarray().ravel()
+    d, at_once = X.shape[1], len(X) // 64
+    if d >= 64 or at_once < 2:
+        return X.max(axis=0)
+    most = X[: at_once * 64].reshape(at_once, 64 * d).max(axis=0)  # numpy is slow on short rows
+    return np.vstack([most.reshape(64, d), X[at_once * 64 :]]).max(axis=0)
 
 
 def _scaled(X: Any, scale: Floats) -> Any:

@@ -1,0 +1,140 @@
+"""Wide rows: the shortest least squares from the thin side, and large sparse ones with a proof."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from linsep import LinearRegression
+from linsep.errors import NotConverged
+from linsep.learners import regression
+from linsep.status import Status
+from linsep.train.closed import conjugate_gradients
+from linsep.train.closed.conjugate_gradients import sparse_least_squares, suits
+from linsep.train.closed.least_squares import least_squares
+from linsep.train.problem import Problem
+
+RNG = np.random.default_rng(3)
+
+
+def shortest(X, y, weights=None):
+    """Least squares of least length about the mean, by the pseudo-inverse."""
+    c = np.ones(len(X)) if weights is None else weights
+    m, level = c @ X / c.sum(), c @ y / c.sum()
+    root = np.sqrt(c)
+    w = np.linalg.pinv((X - m) * root[:, None]) @ ((y - level) * root)
+    return w, level - m @ w
+
+
+def test_wide_rows_are_solved_from_the_thin_side():
+    X, y = RNG.normal(size=(38, 7129)) * 100.0, RNG.normal(size=38)
+    tracemalloc.start()
+    learner = LinearRegression().fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40 * X.nbytes  # a square of 7,129 columns has 188 times as much
+    w, b = shortest(X, y)
+    assert learner.coef_ == pytest.approx(w, rel=1e-9, abs=1e-9 * np.abs(w).max())
+    assert learner.intercept_ == pytest.approx(b, rel=1e-9)
+    assert (learner.status_, learner.rank_) == (Status.deficient, 37)
+
+
+def test_columns_that_nothing_else_replaces_keep_their_weights():
+    X = RNG.normal(size=(30, 6))
+    X[:, 5] = 3.0 * X[:, 0]  # the first and the last share a weight; the others have their own
+    X = X * np.array([1.0, 1e6, 1e-3, 1.0, 1e12, 1.0])
+    w = np.array([2.0, 1e-6, 1e3, 0.0, 1e-12, 6.0])
+    learner = LinearRegression().fit(X, X @ w + 1.0)
+    assert learner.coef_ == pytest.approx(np.append([2.0], w[1:]), rel=1e-9, abs=1e-12)
+    assert learner.rank_ == 5
+
+
+def problem_of(X, weights=None):
+    return Problem(sp.csr_array(X), np.zeros(X.shape[0], np.int32), weights, 1)
+
+
+def by_gradients(X, Y, weights=None, free=True, **how):
+    shown = []
+    status = sparse_least_squares(
+        problem_of(X, weights), Y, free, how.get("max_iter", 1000), how.get("listeners", []),
+        lambda line, losses: shown.append((line, losses)),
+    )  # fmt: skip
+    return status, *shown[-1]
+
+
+CASES = {
+    "tall": lambda: RNG.normal(size=(200, 20)) * (RNG.random((200, 20)) < 0.3),
+    "wide": lambda: RNG.normal(size=(20, 200)) * (RNG.random((20, 200)) < 0.3),
+    "deficient": lambda: np.repeat(RNG.normal(size=(60, 5)), 2, axis=1),
+    "huge": lambda: 1e200 * RNG.normal(size=(50, 8)),
+    "tiny": lambda: 1e-200 * RNG.normal(size=(50, 8)),
+    "uneven": lambda: RNG.normal(size=(50, 4)) * np.array([1.0, 1e-30, 1e30, 1.0]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_answer_is_that_of_the_triangular_factor(case, free, weighted):
+    X = CASES[case]()
+    Y = RNG.normal(size=(len(X), 2)) + 5.0
+    weights = RNG.random(len(X)) + 0.1 if weighted else None
+    status, line, losses = by_gradients(X, Y, weights, free)
+    wanted = least_squares(problem_of(X, weights), Y, free)
+    assert status is Status.converged
+    size = np.abs(wanted.weights).max(axis=0) + 1e-300
+    assert np.abs((line.weights - wanted.weights) / size).max() < 1e-8
+    at_zero = [one.at_centre - one.weights @ one.centre for one in (line, wanted)]
+    assert at_zero[0] == pytest.approx(at_zero[1], rel=1e-8, abs=1e-8)
+    assert losses[-1] == pytest.approx(wanted.loss, rel=1e-8, abs=1e-15)
+
+
+def test_large_sparse_rows_are_never_written_out():
+    X = sp.random_array((800, 100_000), density=1e-3, format="csr", rng=RNG)
+    y = RNG.normal(size=800)
+    assert suits(X)
+    tracemalloc.start()
+    learner = LinearRegression().fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6  # of 640e6 for all entries
+    assert learner.status_ is Status.converged
+    assert not hasattr(learner, "rank_")
+    mean = np.asarray(X.mean(axis=0))
+    r = y - learner.predict(X)
+    slope = X.T @ r - mean * r.sum()
+    assert np.abs(r).max() < 1e-9  # more columns than rows
+    assert np.abs(slope).max() < 1e-9
+    # The shortest weights are a combination of the rows about their mean.
+    gram = (X @ X.T).toarray() - (X @ mean)[:, None] - (X @ mean)[None] + mean @ mean
+    w = X.T @ (u := np.linalg.lstsq(gram, y - y.mean(), rcond=1e-12)[0]) - mean * u.sum()
+    assert learner.coef_ == pytest.approx(w, abs=1e-9 * np.abs(w).max())
+
+
+def test_callbacks_see_the_weights_of_each_pass(monkeypatch):
+    monkeypatch.setattr(regression, "suits", lambda X: True)
+    X, y = sp.csr_array(CASES["tall"]()), RNG.normal(size=200)
+    learner = LinearRegression(trace=True)
+    seen = []
+    learner.fit(X, y, callback=lambda done: seen.append((done.loss, learner.coef_.copy())))
+    losses = [loss for loss, _ in seen]
+    assert np.diff(losses).max() <= 1e-14  # but for rounding, each pass lowers it
+    assert losses == learner.loss_curve_
+    assert learner.n_iter_ == len(seen)
+    assert (seen[-1][1] == learner.coef_).all()
+    with pytest.warns(NotConverged, match="callback"):
+        stopped = LinearRegression().fit(X, y, callback=lambda done: done.epoch == 2)
+    assert stopped.n_iter_ == 2
+
+
+def test_what_is_not_proved_is_solved_by_the_triangular_factor_where_it_fits(monkeypatch):
+    X, y = CASES["tall"](), RNG.normal(size=200)
+    monkeypatch.setattr(regression, "suits", lambda X: True)
+    monkeypatch.setattr(conjugate_gradients, "AGAIN", 0)
+    exact = LinearRegression().fit(X, y)
+    assert LinearRegression(max_iter=1).fit(sp.csr_array(X), y).coef_ == pytest.approx(exact.coef_)
+    monkeypatch.setattr(regression, "has_room", lambda n, d: False)
+    with pytest.warns(NotConverged, match="Raise max_iter"):
+        rough = LinearRegression(max_iter=1).fit(sp.csr_array(X), y)
+    assert rough.status_ is Status.unfinished
