@@ -202,11 +202,15 @@ def test_thousands_of_corrections_are_thinned_and_the_last_one_stays():
 def test_of_many_rows_a_sample_is_kept_and_nothing_is_claimed_about_the_rest(monkeypatch):
     monkeypatch.setattr(recording, "ENTRIES", 100)
     X, y, _ = separated(n=500, margin=0.2)
-    learner = Perceptron(trace=True).fit(X, y)
+    learner = fit(Perceptron(max_iter=1, trace=True), X, y)
     assert len(learner.trace_.rows.X) == 50
     told = story_of(open_run(learner, None, None))
     assert told["facts"]["separable"] is None
     assert "only 50 of 500 rows" in told["facts"]["verdict"]
+    learner = Perceptron(trace=True).fit(X, y)
+    told = story_of(open_run(learner, None, None))
+    assert told["facts"]["separable"] is True
+    assert "met all 500 rows strictly on their own sides. 50 of them" in told["facts"]["verdict"]
     monkeypatch.setattr(recording, "ENTRIES", 10**6)
     assert story_of(open_run(learner, X, y))["facts"]["separable"] is True
 

@@ -71,6 +71,27 @@ def test_each_learner_on_each_toy_is_the_fit_of_the_library(client, toy, learner
     assert story["points"] == X.tolist()
 
 
+@pytest.mark.parametrize("learner", ["logistic-sgd", "logistic-gradient"])
+def test_logistic_regression_on_separable_rows_is_told_to_rest_on_its_penalty(client, learner):
+    asked = {"toy": "two-groups", "learners": [learner], "parameters": {"max_iter": 1000}}
+    told = client.post("/run", json=asked).json()
+    assert told["stories"][0]["facts"]["separable"] is True
+    for said in (told["stories"][0]["status"], told["models"][0]["status"]):
+        assert "The rows are separable: only the penalty, C=1, keeps the weights finite." in said
+    told = client.post("/run", json={**asked, "toy": "gaussians"}).json()
+    assert told["stories"][0]["facts"]["separable"] is False
+    assert "separable" not in told["models"][0]["status"]
+
+
+def test_a_fit_that_stopped_early_says_why(client):
+    asked = {"toy": "two-groups", "learners": ["svm-sgd"], "parameters": {"max_iter": 3}}
+    told = client.post("/run", json=asked).json()
+    X, y = TOYS["two-groups"].rows()
+    known = fitted("svm-sgd", X, y, max_iter=3)
+    assert told["models"][0]["status"] == known.diagnosis_
+    assert "duality gap of" in known.diagnosis_
+
+
 def test_only_logistic_regression_on_xor_makes_no_step():
     still = {
         (toy, learner)
@@ -232,6 +253,22 @@ def test_several_classes_are_shown_too():
 def test_too_many_rows_and_single_classes_are_refused_with_the_next_step():
     with pytest.raises(DataError, match=r"569 rows.*at most 500.*--trace run\.jsonl"):
         open_rows("cancer", None, None)
+
+
+def test_a_target_of_numbers_is_refused_with_a_question_to_ask(tmp_path):
+    path = tmp_path / "prices.csv"
+    lines = [f"{k % 7},{k % 5},{k / 4}" for k in range(200)]
+    path.write_text("\n".join(["a,b,price", *lines]))
+    with pytest.raises(
+        DataError, match=r"price has 200 different values.*at most 20 classes"
+    ) as said:
+        open_rows(str(path), "price", None)
+    question = re.search(r"--target '([^']+)'", str(said.value))[1]
+    assert question == "price > 25.0"
+    opened = open_rows(str(path), question, None)
+    assert len(set(opened.rows[1].tolist())) == 2
+    some = re.search(r"--classes (\S+)\.$", str(said.value))[1]
+    assert len(open_rows(str(path), "price", some.split(",")).rows[1]) == 2
 
 
 LINSEP = [sys.executable, "-c", "from linsep.views.cli import main; main()"]

@@ -33,9 +33,9 @@ def command(
     """Open a page where points are placed and learners run on them, step by step.
 
     With a TRACE (.jsonl, from `linsep fit --trace FILE`) the page plays it. With DATA, a file or an
-    embedded set of at most 500 rows, the learners run on its rows; more than two features are seen
-    along two axes. All fits are done by the library; the page only draws. It is reached from this
-    machine only, and asks for nothing from elsewhere. Ctrl-C ends it.
+    embedded set of at most 500 rows and 20 classes, the learners run on its rows; more than two
+    features are seen along two axes. All fits are done by the library; the page only draws. It is
+    reached from this machine only, and asks for nothing from elsewhere. Ctrl-C ends it.
 
     \b
     Examples:
@@ -47,14 +47,14 @@ def command(
 
     try:
         import starlette  # noqa: F401
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ModuleNotFoundError as problem:
         if (problem.name or "").split(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise LinsepError(
             f"The lab needs {problem.name}, which is not installed: pip install linsep[lab]"
         ) from None
-    from linsep.views.lab.server import lab
+    from linsep.views.lab.server import lab, serve
 
     app = lab(_open(opened, target, classes))
     listener = _listen(port)
@@ -71,8 +71,7 @@ def command(
             import webbrowser
 
             webbrowser.open(address)
-        settings = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-        uvicorn.Server(settings).run(sockets=[listener])
+        serve(app, listener)
     except KeyboardInterrupt:
         pass  # how it is meant to end
     finally:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linsep.status import Status
 from linsep.views.scene.run import Run
 
 SECONDS = 10.0
@@ -38,6 +39,12 @@ def facts_of(run: Run) -> Facts:
 
     rows = run.rows
     fit_intercept = bool(run.trace.parameters.get("fit_intercept", True) or not run.through_origin)
+    if not rows.whole and run.trace.status in (Status.separated, Status.averaged):
+        said = (
+            f"Separable, as the run itself found: its last pass met all {rows.total:,} rows "
+            f"strictly on their own sides. {len(rows.X):,} of them were kept here."
+        )
+        return Facts(said, True, [], [], False, None, "")
     if not rows.whole:
         option = "" if fit_intercept else " --no-intercept"
         said = (

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.sampling import sample_by_class
+from linsep.status import Status
 from linsep.views.film.facts import Facts, facts_of
 from linsep.views.scene.axes import Flat, WeightView, flatten, weight_view
 from linsep.views.scene.geometry import around, region
@@ -49,7 +50,7 @@ def story_of(run: Run, title: str | None = None) -> dict[str, Any]:
         "learner": run.trace.learner,
         "parameters": _parameters(run),
         "classes": run.labels,
-        "status": "" if run.trace.status is None else run.trace.status.value,
+        "status": _ending(run, facts),
         "notes": _notes(run, flat, drawn),
         "points": _exactly(flat.points[drawn]),
         "codes": run.rows.codes[drawn].tolist(),
@@ -63,6 +64,19 @@ def story_of(run: Run, title: str | None = None) -> dict[str, Any]:
         "weights": _weights(run, weight_view(run, flat), drawn),
         "facts": _facts(run, facts, flat, drawn),
     }
+
+
+def _ending(run: Run, facts: Facts) -> str:
+    """How the run ended; and what its optimum rests on, where only a penalty keeps it finite."""
+    status, C = run.trace.status, run.trace.parameters.get("C", 1.0)
+    said = "" if status is None else status.value
+    logistic = run.trace.learner == "LogisticRegression" and status is not Status.no_optimum
+    if logistic and facts.separable:
+        said += (
+            f" The rows are separable: only the penalty, C={C:g}, keeps the weights finite. "
+            "They grow without end as C does, and without a penalty there is no optimum."
+        )
+    return said
 
 
 def _drawn(run: Run, facts: Facts) -> Array:

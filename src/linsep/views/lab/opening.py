@@ -1,6 +1,7 @@
 """What the lab is started with: a recorded run, or rows for learners to run on."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,7 @@ from linsep.views.lab.runs import Opened
 from linsep.views.scene.run import open_run
 from linsep.views.sources import open_source
 
+CLASSES = 20  # at most: more cannot be told apart, and are numbers as a rule
 FEATURES = 1000  # at most: the path of the weights is kept whole
 
 
@@ -32,8 +34,29 @@ def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opene
         )
     X, y = source.load()
     X = X.toarray() if sparse.issparse(X) else np.asarray(X, float)
-    if len(np.unique(y)) < 2:
+    labels = np.unique(y)
+    if len(labels) < 2:
         raise DataError(f"{name} has rows of one class only; the lab needs two or more.")
+    if len(labels) > CLASSES:
+        raise DataError(_too_many(name, target or _target(source), labels))
     read = f"X, y = open_data({name!r}, target={target!r}, classes={classes!r})"
     lines = ["from linsep.views.sources import open_data", read]
     return Opened(Path(name).name, None, (X, y), lines)
+
+
+def _target(source: Any) -> str:
+    """The column of the labels, where nobody named it."""
+    found = getattr(source.encoding, "target", None)
+    return "the label" if found is None else str(found.column)
+
+
+def _too_many(name: str, target: str, labels: Any) -> str:
+    said = (
+        f"{target} has {len(labels):,} different values in {name}; the lab takes at most {CLASSES} "
+        "classes. "
+    )
+    if labels.dtype.kind in "iuf":
+        middle = labels[len(labels) // 2]
+        said += f"If they are numbers to predict, ask about them: --target '{target} > {middle}'. "
+    some = ",".join(str(one) for one in labels[:2])
+    return f"{said}To see some of the classes, give --classes {some}."

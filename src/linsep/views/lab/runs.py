@@ -48,7 +48,10 @@ def run(asked: Asked, opened: Opened | None = None) -> dict[str, Any]:
         with _one_at_a_time, warnings.catch_warnings(action="ignore", category=NotConverged):
             learner.fit(X, y)
             stories.append(_story(learner, X, y, LEARNERS[name].label))
-        models.append(_model(learner, X, y, LEARNERS[name].label))
+        sentence = learner.status_.value
+        cause = getattr(learner, "diagnosis_", None) or sentence
+        ending = stories[-1]["status"].replace(sentence, cause)
+        models.append(_model(learner, X, y, LEARNERS[name].label, ending))
         said = ", ".join(f"{key}={value!r}" for key, value in given.items())
         lines.append(f"{place} = linsep.{kind}({said}).fit(X, y)")
         lines.append(f'linsep.film({place}.trace_, "{place}.html")')
@@ -89,7 +92,7 @@ def _story(learner: Any, X: Array, y: Array, title: str) -> dict[str, Any]:
     return story_of(Run(still, still.rows, W, b, [], 1), title)  # type: ignore[arg-type]
 
 
-def _model(learner: Any, X: Array, y: Array, title: str) -> dict[str, Any]:
+def _model(learner: Any, X: Array, y: Array, title: str, ending: str) -> dict[str, Any]:
     """What the fit returned, which is what the last frame shows."""
     return {
         "learner": title,
@@ -97,5 +100,5 @@ def _model(learner: Any, X: Array, y: Array, title: str) -> dict[str, Any]:
         "b": np.atleast_1d(learner.intercept_).tolist(),
         "wrong": int((learner.predict(X) != y).sum()),
         "rows": len(y),
-        "status": learner.status_.value,
+        "status": ending,
     }

@@ -11,6 +11,7 @@ from linsep.errors import LinsepError
 from linsep.views.lab.page import lab_page, policy
 from linsep.views.lab.request import read_request
 from linsep.views.lab.runs import Opened, run
+from linsep.views.lab.turns import Closing, Turns
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -24,14 +25,13 @@ BODY = 100_000  # bytes of a request at most; 500 points need a third of it
 def lab(opened: Opened | None = None) -> "Starlette":
     """The application, with a trace or data opened, or with toys only."""
     from starlette.applications import Starlette
-    from starlette.concurrency import run_in_threadpool
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import HTMLResponse, Response
     from starlette.routing import Route
 
-    page = lab_page(opened)
+    page, turns = lab_page(opened), Turns()
     headers = {
         "Content-Security-Policy": policy(page),
         "X-Content-Type-Options": "nosniff",
@@ -47,20 +47,39 @@ def lab(opened: Opened | None = None) -> "Starlette":
         if problem is not None:
             return problem
         body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > BODY:
-                return _error(413, f"The request is longer than {BODY:,} bytes.")
         try:
-            told = await run_in_threadpool(lambda: run(read_request(body), opened))
+            async for piece in request.stream():
+                body += piece
+                if len(body) > BODY:
+                    return _error(413, f"The request is longer than {BODY:,} bytes.")
+            told = await turns.result(lambda: run(read_request(body), opened))
+        except ClientDisconnect:
+            return Response(status_code=400)  # who asked has left: nobody reads it
+        except Closing:
+            return _error(503, "The lab was closed before this run was done.")
         except LinsepError as found:
             return _error(400, str(found))
         return Response(_json(told), media_type="application/json", headers=_PLAIN)
 
-    return Starlette(
+    app = Starlette(
         routes=[Route("/", show), Route("/run", answer, methods=["POST"])],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)],
     )
+    app.state.turns = turns
+    return app
+
+
+def serve(app: "Starlette", listener: Any) -> None:
+    """Answer what comes to the socket, until Ctrl-C; runs that wait then give up at once."""
+    import uvicorn
+
+    class Server(uvicorn.Server):  # type: ignore[misc]
+        async def shutdown(self, sockets: Any = None) -> None:
+            app.state.turns.close()
+            await super().shutdown(sockets)
+
+    settings = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+    Server(settings).run(sockets=[listener])
 
 
 _PLAIN = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
