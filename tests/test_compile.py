@@ -256,12 +256,12 @@ def test_the_upper_half_of_a_number_is_its_first_eight_binary_digits(x):
 
 @kernel
 def asks(rule, rows, w):
-    return wrong(rule, dot(rows, 0, w))
+    return wrong(rule, dot(rows, 0, w), 1.0)
 
 
 def test_a_row_that_is_no_number_is_a_mistake_not_a_success():
     w = np.array([1.0, 1.0])
-    rule = Rosenblatt(1.0, 0.0)
+    rule = Rosenblatt(1.0, 0.0, 0.0)
     assert asks(rule, as_rows(np.array([[1.0, np.nan]])), w)
     assert asks(rule, as_rows(np.array([[np.inf, -np.inf]])), w)
     assert not asks(rule, as_rows(np.array([[1.0, 1.0]])), w)
@@ -269,7 +269,7 @@ def test_a_row_that_is_no_number_is_a_mistake_not_a_success():
 
 def test_a_kernel_is_also_the_python_it_was_written_as():
     rows, w = as_rows(np.array([[1.0, -3.0]])), np.array([2.0, 1.0])
-    rule = Rosenblatt(1.0, 0.0)
+    rule = Rosenblatt(1.0, 0.0, 0.0)
     assert asks.py_func(rule, rows, w) == asks(rule, rows, w)
 
 

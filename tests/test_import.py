@@ -16,6 +16,7 @@ NAMES = [
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "NO_DECISION",
     "PairProducts",
     "PassiveAggressive",
     "Perceptron",
@@ -30,8 +31,11 @@ NAMES = [
     "fewest_mistakes",
     "film",
     "gap",
+    "kesler_rows",
+    "likelihood",
     "load",
     "logic",
+    "losses",
     "margin",
     "mistake_bound",
     "path",
@@ -40,6 +44,7 @@ NAMES = [
     "report",
     "save",
     "separability",
+    "sigmoid",
 ]
 
 

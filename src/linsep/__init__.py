@@ -18,6 +18,7 @@ _HOME = {
     "LinearRegression": "learners.regression",
     "LinearSVC": "learners.svm",
     "LogisticRegression": "learners.logistic",
+    "NO_DECISION": "model.chances",
     "PairProducts": "rows.features.pairs",
     "PassiveAggressive": "learners.passive_aggressive",
     "Perceptron": "learners.perceptron",
@@ -32,8 +33,11 @@ _HOME = {
     "fewest_mistakes": "proofs.mistakes.fewest",
     "film": "views.film",
     "gap": "proofs.gap.duality_gap",
+    "kesler_rows": "rows.features.kesler",
+    "likelihood": "likelihood",
     "load": "model.store",
     "logic": "logic",
+    "losses": "losses",
     "margin": "proofs.mistakes.margin",
     "mistake_bound": "proofs.mistakes.margin",
     "path": "learners.path",
@@ -42,8 +46,9 @@ _HOME = {
     "report": "views.report",
     "save": "model.store",
     "separability": "proofs.separability.linear_separability",
+    "sigmoid": "losses",
 }
-_MODULES = {"data", "errors", "logic", "plot"}
+_MODULES = {"data", "errors", "likelihood", "logic", "losses", "plot"}
 
 _AROUND = {"Layer", "Scaled"}  # these hold learners, and are none
 _LEARNERS = tuple(

@@ -7,6 +7,10 @@ class Status(Enum):
     """How a fit ended. The value is the sentence to read."""
 
     separated = "Every training row lies strictly on its own side: a separator was found."
+    touching = (
+        "No training row is wrong by the rule asked for, but some lie on the hyperplane itself. "
+        "Use boundary='wrong', which corrects those too."
+    )
     converged = "Converged to the tolerance asked for."
     averaged = (
         "The last separator makes no mistakes; the average, which is kept, still makes some. "

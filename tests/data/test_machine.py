@@ -155,7 +155,7 @@ def test_the_compiler_and_values_give_types_the_same_names():
     still.flags.writeable = False
     for value in (
         np.zeros((2, 3), "f4"), np.zeros((2, 3)).T, np.zeros(9)[::2], still, np.zeros(2, bool), 1,
-        1.5, True, np.int8(1), np.bool_(True), (1, 2.0), Rosenblatt(1.0, 0.5),
+        1.5, True, np.int8(1), np.bool_(True), (1, 2.0), Rosenblatt(1.0, 0.5, 0.5),
         as_rows(np.zeros((2, 2))), np.zeros((0, 3)),
     ):  # fmt: skip
         assert kind(numba.typeof(value)) == _machine.kinds((value,)) != ""

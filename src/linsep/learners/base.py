@@ -20,6 +20,7 @@ from linsep.data.sources.dataset import Chunks, opened, scores_of
 from linsep.data.table.encoding import Encoding
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
 from linsep.learners.parameters import NamedParameters, check_callback, check_types
+from linsep.model.chances import check_reject, decided
 from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
 from linsep.status import Status
@@ -276,13 +277,25 @@ class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         rows = problem.X[block.start : block.start + len(block.codes)]
         return int((self.predict(rows) != self.classes_[block.codes]).sum())
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, reject: float | None = None) -> Array:
         """The class of each row; the first of those whose score is largest.
 
         Of two classes, a score above zero means the second. One of exactly zero means the first
         for `LogisticRegression`, `LinearSVC` and `LinearDiscriminantAnalysis`, as in scikit-learn,
         and the second for all others, as in the lectures.
+
+        With `reject`, a probability, rows whose likeliest class has less than that get the label
+        `linsep.NO_DECISION`; only learners with `predict_proba` know it.
         """
+        if reject is not None:
+            least = check_reject(reject)
+            if not hasattr(self, "predict_proba"):
+                raise ParameterError(
+                    f"reject is {reject!r}, but {type(self).__name__} has no probabilities as it "
+                    "is set; use LogisticRegression, LinearDiscriminantAnalysis or "
+                    "LinearSVC(probability=True)."
+                )
+            return decided(self.predict(X), self.predict_proba(X), least)
         scores = self.decision_function(X)
         return labels(scores, self.classes_, self._first_at_zero)
 

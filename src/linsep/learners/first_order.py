@@ -32,6 +32,14 @@ def check_steps(learner: Any) -> None:
     positive("batch_size", learner.batch_size, whole=True)
 
 
+def random_start(learner: Any, shape: tuple[int, int]) -> tuple[Array, Array]:
+    """Normal weights and intercepts of spread one, drawn by `random_state`."""
+    drawn = np.random.default_rng(seed_of(learner.random_state)).standard_normal(
+        (shape[0], shape[1] + 1)
+    )
+    return drawn[:, :-1], drawn[:, -1] * bool(learner.fit_intercept)
+
+
 def counted(problem: Problem) -> Problem:
     """The problem without the rows of no weight."""
     if not problem.weights.size or problem.weights.all():
@@ -61,6 +69,7 @@ def descend_scores(
         SCHEDULES.get(learner.schedule),
         seed_of(learner.random_state),
         learner.shuffle,
+        getattr(learner, "keep", "best") == "last",
     )
 
     def publish(W: Array, b: Array) -> None:

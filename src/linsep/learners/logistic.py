@@ -12,7 +12,7 @@ from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.certificates import believed, counted, question
 from linsep.learners.diagnosis import explain, separation
-from linsep.learners.first_order import check_steps, descend_scores, take_in
+from linsep.learners.first_order import check_steps, descend_scores, random_start, take_in
 from linsep.learners.sklearn_compat import (
     SAME_OPTIMUM,
     check_logistic,
@@ -66,8 +66,12 @@ class LogisticRegression(LinearClassifier):
         classes, finite C). 'auto' picks the faster; sparse rows with several classes or without a
         penalty are left to quasi-Newton steps. The lectures' ways: steps along the gradient of all
         rows with a line search; by folds of `batch_size` rows, drawn anew in each pass; or by the
-        delta rule w ← w + η(t − σ)x, row by row. After each pass of these the gap is computed; the
-        weights kept are the best met.
+        delta rule w ← w + η(t − σ)x, row by row. After each pass of these the gap is computed.
+    keep : {'best', 'last'}
+        Of gradient, minibatch and sgd: keep the best weights met, or those after the last pass, in
+        which case separable rows do not end the run early.
+    start : {'zero', 'random'}
+        Begin at zero weights, or at normal ones of spread one drawn by `random_state`.
     tol : float
         The relative duality gap asked for.
     max_iter : int
@@ -144,6 +148,8 @@ class LogisticRegression(LinearClassifier):
         *,
         l1_ratio: float = 0.0,
         solver: str = "auto",
+        keep: str = "best",
+        start: str = "zero",
         tol: float = 1e-6,
         max_iter: int = 1000,
         eta0: Any = "auto",
@@ -167,6 +173,8 @@ class LogisticRegression(LinearClassifier):
         self.C = C
         self.l1_ratio = l1_ratio
         self.solver = solver
+        self.keep = keep
+        self.start = start
         self.tol = tol
         self.max_iter = max_iter
         self.eta0 = eta0
@@ -193,6 +201,8 @@ class LogisticRegression(LinearClassifier):
             positive("C", self.C)
         ours, theirs = ("auto", "newton", "dual", *STEPPING), (*SAME_OPTIMUM, "liblinear")
         one_of("solver", self.solver, ours + theirs)
+        one_of("keep", self.keep, ("best", "last"))
+        one_of("start", self.start, ("zero", "random"))
         check_steps(self)
         positive("tol", self.tol)
         positive("max_iter", self.max_iter, whole=True)
@@ -282,7 +292,7 @@ class LogisticRegression(LinearClassifier):
         """Weights and intercepts of the fit before, where they fit this problem and are wanted."""
         shape = (1 if problem.binary else problem.n_classes, problem.n_features)
         if not self.warm_start or getattr(self, "_learned", None) != self.classes_.tolist():
-            return None
+            return random_start(self, shape) if self.start == "random" else None
         known = hasattr(self, "coef_") and self.coef_.shape == shape
         return (self.coef_, self.intercept_) if known else None
 
@@ -302,7 +312,8 @@ class LogisticRegression(LinearClassifier):
         if start is None:
             return None
         W, b = start
-        caps = self._fitted_C * (problem.weights if problem.weights.size else 1.0)
+        C = getattr(self, "_fitted_C", float(self.C))
+        caps = C * (problem.weights if problem.weights.size else 1.0)
         if len(W) > 1:  # Cc(e_y − p)
             p = chances(np.asarray(problem.X @ W.T, np.float64) + b)
             p[np.arange(problem.n_rows), problem.codes] -= 1.0

@@ -44,10 +44,10 @@ def check_types(learner: Any) -> None:
             _check_state(value)
         elif name == "callback":
             check_callback(value)
-        elif isinstance(default, bool):
+        elif isinstance(default, bool) and parameter.annotation is not Any:  # a switch, no more
             if not _is_switch(value) and not (name == "verbose" and isinstance(value, Integral)):
                 raise ParameterError(f"{name} is {value!r}; give True or False.")
-        elif isinstance(default, (int, float)) and not _is_number(value):
+        elif type(default) in (int, float) and not _is_number(value):
             wanted = "a whole number" if isinstance(default, int) else "a finite number"
             raise ParameterError(f"{name} is {value!r}; give {wanted}.")
 

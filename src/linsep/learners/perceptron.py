@@ -1,5 +1,8 @@
 """Rosenblatt's perceptron: online, in batches or minibatches."""
 
+from collections.abc import Iterator
+from itertools import pairwise
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -11,15 +14,15 @@ from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import out_of_passes
 from linsep.learners.sklearn_compat import check_perceptron
-from linsep.rows.radius import largest_square
+from linsep.rows.radius import largest_square, squares
 from linsep.status import Status
 from linsep.train.online.kernels import MISTAKES, SEEN
 from linsep.train.online.one_vs_rest import Ensemble
-from linsep.train.online.rules import Rosenblatt
+from linsep.train.online.rules import BOUNDARIES, rosenblatt
 from linsep.train.online.schedules import SCHEDULES
 from linsep.train.online.weights import Weights
-from linsep.train.order import seed_of
-from linsep.train.problem import Problem
+from linsep.train.order import Order, seed_of
+from linsep.train.problem import Block, Problem
 from linsep.train.run.loop import Listener, Pass, run
 
 Array = npt.NDArray[Any]
@@ -47,8 +50,13 @@ class Perceptron(LinearClassifier):
     schedule : {'constant', '1/t', '1/sqrt(t)', 'line-search'}
         η in pass t: eta0, eta0/t, eta0/√t; or, for rule='batch', the step that minimises the
         perceptron criterion Σ max(0, −yᵢ(⟨w, xᵢ⟩ + b)) exactly, never below eta0.
-    bias_step : {'unit', 'radius'}
-        b moves by η yᵢ, or by η yᵢ R² with R = max ‖xᵢ‖.
+    bias_step : {'unit', 'radius'} or float
+        b moves by η yᵢ; by η yᵢ R² with R = max ‖xᵢ‖ (in `partial_fit`, of the rows so far, each
+        counted before it is judged); or by η yᵢ R² with the R given here.
+    boundary : {'wrong', 'right', 'strict'}
+        What a score of exactly 0 (of the margin, where one is asked for) is in training: a mistake;
+        the positive side, as in `predict`, so that it is a mistake of negative rows alone; or never
+        a mistake. From zero weights the strict rule never moves.
     margin : float
         Rows must score more than this to be left alone.
     multiclass : {'kesler', 'ovr'}
@@ -113,7 +121,8 @@ class Perceptron(LinearClassifier):
         keep: str = "last",
         eta0: float = 1.0,
         schedule: str = "constant",
-        bias_step: str = "unit",
+        bias_step: Any = "unit",
+        boundary: str = "wrong",
         margin: float = 0.0,
         multiclass: str = "kesler",
         batch_size: int = 32,
@@ -142,6 +151,7 @@ class Perceptron(LinearClassifier):
         self.eta0 = eta0
         self.schedule = schedule
         self.bias_step = bias_step
+        self.boundary = boundary
         self.margin = margin
         self.multiclass = multiclass
         self.batch_size = batch_size
@@ -170,7 +180,11 @@ class Perceptron(LinearClassifier):
         one_of("step", self.step, ("sum", "mean"))
         one_of("keep", self.keep, ("last", "average", "pocket"))
         one_of("schedule", self.schedule, (*SCHEDULES, "line-search"))
-        one_of("bias_step", self.bias_step, ("unit", "radius"))
+        if isinstance(self.bias_step, str) or not isinstance(self.bias_step, Real):
+            one_of("bias_step", self.bias_step, ("unit", "radius"))
+        else:
+            positive("bias_step", self.bias_step)
+        one_of("boundary", self.boundary, BOUNDARIES)
         one_of("multiclass", self.multiclass, ("kesler", "ovr"))
         positive("eta0", self.eta0)
         positive("margin", self.margin, zero=True)
@@ -186,6 +200,7 @@ class Perceptron(LinearClassifier):
     @property
     def _one_pass(self) -> bool:  # type: ignore[override]
         plain = self.rule == "online" and self.bias_step == "unit" and self.keep != "pocket"
+        plain = plain and self.boundary == "wrong"
         bare = self.class_weight is None and self.init is None and self.margin == 0
         return plain and bare and self.max_iter == 1 and not (self.warm_start or self.trace)
 
@@ -198,9 +213,7 @@ class Perceptron(LinearClassifier):
         earlier = None
         if self.warm_start and hasattr(self, "coef_"):
             earlier = self.coef_, self.intercept_
-        bias = 0.0
-        if self.fit_intercept:
-            bias = largest_square(problem) if self.bias_step == "radius" else 1.0
+        bias = self._bias_square(problem) if self.fit_intercept else 0.0
         self.__dict__.pop("_ensemble", None)  # its memory serves the new one
         online = self.rule == "online"
         passes = self.max_iter if online else 0
@@ -213,6 +226,12 @@ class Perceptron(LinearClassifier):
             self._ensemble.start_at(*self._initial(self._ensemble.planes, d))
         self.mistakes_ = 0
         self.mistakes_per_epoch_: list[int] = []
+
+    def _bias_square(self, problem: Problem) -> float:
+        """The square of the constant feature that stands for the bias."""
+        if self.bias_step == "radius":
+            return largest_square(problem)
+        return 1.0 if self.bias_step == "unit" else float(self.bias_step) ** 2
 
     def _initial(self, planes: int, d: int) -> tuple[Array, Array]:
         """`init` as (K, d) weights and (K,) intercepts."""
@@ -267,8 +286,10 @@ class Perceptron(LinearClassifier):
             if self.rule == "batch":
                 done = self._batch(weights, part, epoch, eta)
             else:
-                rule = Rosenblatt(eta, float(self.margin))
+                rule = rosenblatt(eta, float(self.margin), self.boundary)
                 blocks = part.in_order(seed, epoch, shuffle)
+                if epoch == 0 and self.bias_step == "radius" and self.fit_intercept:
+                    blocks = self._growing(weights, blocks)
                 if self.rule == "online":
                     done = weights.online(rule, blocks, epoch, self._recorder)
                 else:
@@ -288,7 +309,8 @@ class Perceptron(LinearClassifier):
 
     def _batch(self, weights: Weights, part: Problem, epoch: int, eta: float) -> Pass:
         margin = float(self.margin)
-        delta, db, total = weights.direction(part, margin)
+        rule = rosenblatt(1.0, margin, self.boundary)
+        delta, db, total = weights.direction(part, rule)
         if self.step == "mean":
             delta, db = delta / total, db / total
         if self.schedule == "line-search":
@@ -297,7 +319,8 @@ class Perceptron(LinearClassifier):
 
     def _ending(self, problem: Problem, done: Pass) -> Status | None:
         if done.updates == 0:
-            return Status.separated
+            strictly = self.boundary == "wrong" or self._ensemble.misplaced_now(problem) == 0
+            return Status.separated if strictly else Status.touching
         if self.rule == "batch":
             moved = self._ensemble.moved
             if moved == 0:
@@ -318,18 +341,22 @@ class Perceptron(LinearClassifier):
         """Go on learning from these rows, once, in the order given.
 
         Ends where one pass over all rows so far, in the order they came, would have ended; with
-        rule='minibatch', if each part holds whole minibatches. Pass all labels in `classes` on
-        the first call if these rows do not hold them all.
+        rule='minibatch', if each part holds whole minibatches; with bias_step='radius', R grows
+        with the longest row so far, however the rows are cut into parts. Pass all labels in
+        `classes` on the first call if these rows do not hold them all.
         """
-        if self.bias_step == "radius":
-            raise ParameterError(
-                "bias_step='radius' needs the largest row before the first correction; "
-                "use fit, or bias_step='unit'."
-            )
         first = not hasattr(self, "_ensemble")
+        growing = self.bias_step == "radius" and self.fit_intercept
+        if growing and self.rule == "minibatch":
+            raise ParameterError(
+                "bias_step='radius' needs the largest row before the first minibatch; give R as "
+                "bias_step=R, or use fit."
+            )
         problem = self._part(X, y, classes, sample_weight, first)
         if first:
             self._reset(problem)
+            if growing:
+                self._ensemble.set_bias(0.0)
         self._ensemble.fit_layout(problem)
         with self._listening(None, False, problem) as listeners:
             if self._recorder is not None:
@@ -340,3 +367,18 @@ class Perceptron(LinearClassifier):
                 listener(done)
             self._end(Status.streaming)
         return self
+
+    def _growing(
+        self, weights: Weights, blocks: Iterator[tuple[Block, Order]]
+    ) -> Iterator[tuple[Block, Order]]:
+        """Blocks in the order given, cut before each row that is longer than all before it.
+
+        The bias moves by the square of the longest row so far, this one included.
+        """
+        for block, order in blocks:
+            here = squares(block.rows, len(order))
+            lengths = np.maximum.accumulate(np.append(weights.bias, here))
+            cuts = [0, *(np.flatnonzero(np.diff(lengths[1:])) + 1), len(order)]
+            for start, stop in pairwise(cuts):
+                weights.bias = float(lengths[start + 1])
+                yield block, order[start:stop]

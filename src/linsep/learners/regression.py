@@ -54,9 +54,10 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
     schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'}
         The step in pass t. 'auto' halves it after each pass that has not lowered the loss:
         constant steps of single rows or folds would go on trembling about the minimum.
-    start : {'zero', 'two-point'}
-        Descend from zero weights, or from the plane through the first two rows:
-        w_d = (y₂ − y₁)/(x_d₂ − x_d₁), shared out among the features that differ.
+    start : {'zero', 'two-point', 'random'}
+        Descend from zero weights; from the plane through the first two rows,
+        w_d = (y₂ − y₁)/(x_d₂ − x_d₁), shared out among the features that differ; or from normal
+        weights of spread one on the columns descended on, drawn by `random_state`.
     scale : bool
         Descend on features of mean zero and spread one (sparse ones: of mean square one), and
         carry the weights back. Without it steps are those of the raw features, and features of
@@ -68,7 +69,14 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
     tol : float
         End when a pass changes the loss by less than this share of half the variance of y (five
         passes in a row where the order is random), and no weight by itself could still gain much.
-    fit_intercept, shuffle, random_state, n_jobs
+    stop : {'relative', 'absolute'}
+        What `tol` is: as above; or, as in the lecture, end as soon as a pass changes the loss, in
+        the units of y squared, by less than `tol` itself.
+    shuffle : bool or 'draw'
+        Present rows to minibatch and sgd in a new order each pass, or always as given; or draw
+        each row of a pass at random (of each 4,096 rows in turn, where there are more), so that
+        some come twice and some not at all.
+    fit_intercept, random_state, n_jobs
         As in scikit-learn. Threads never change the result.
     trace, callback, verbose
         Record every pass and its weights in `trace_`; be told of every pass; show progress.
@@ -120,8 +128,9 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
         batch_size: int = 32,
         max_iter: int = 1000,
         tol: float = 1e-8,
+        stop: str = "relative",
         fit_intercept: bool = True,
-        shuffle: bool = True,
+        shuffle: Any = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
         trace: bool = False,
@@ -138,6 +147,7 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.tol = tol
+        self.stop = stop
         self.fit_intercept = fit_intercept
         self.shuffle = shuffle
         self.n_jobs = n_jobs
@@ -152,7 +162,9 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
         check_regression(self)
         one_of("solver", self.solver, ("exact", "batch", "minibatch", "sgd"))
         one_of("schedule", self.schedule, ("auto", *SCHEDULES))
-        one_of("start", self.start, ("zero", "two-point"))
+        one_of("start", self.start, ("zero", "two-point", "random"))
+        one_of("stop", self.stop, ("relative", "absolute"))
+        one_of("shuffle", self.shuffle, (True, False, "draw"))
         if not (isinstance(self.eta0, str) and self.eta0 == "auto"):
             positive("eta0", self.eta0)
         positive("batch_size", self.batch_size, whole=True)
@@ -282,7 +294,8 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
     def _descend(
         self, problem: Problem, Y: Array, listeners: list[Listener], single: bool
     ) -> Status:
-        descent = Descent(problem, Y, self.fit_intercept, self.scale, self.start)
+        seed = seed_of(self.random_state)
+        descent = Descent(problem, Y, self.fit_intercept, self.scale, self.start, seed)
         self.loss_curve_ = descent.losses
         if hasattr(self, "rank_"):
             del self.rank_
@@ -296,9 +309,9 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
                 {"batch": None, "minibatch": self.batch_size, "sgd": 1}[self.solver],
                 None if isinstance(self.eta0, str) else float(self.eta0),
                 SCHEDULES.get(self.schedule),
-                self.tol,
+                (self.tol, self.stop == "absolute"),
                 self.max_iter,
-                (seed_of(self.random_state), self.shuffle),
+                (seed, self.shuffle),
                 listeners,
                 publish,
                 self._journal,

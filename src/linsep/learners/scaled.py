@@ -15,6 +15,7 @@ from linsep.data.sources.dataset import Chunks, opened, scores_of
 from linsep.errors import ParameterError
 from linsep.learners.base import one_of
 from linsep.learners.parameters import NamedParameters
+from linsep.model.chances import check_reject, decided
 from linsep.model.forms import Framed, carried
 from linsep.rows.scaling import measure
 
@@ -125,9 +126,13 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(getattr(self._fitted(), method)(self._rows(X)))
 
     @_can("predict")
-    def predict(self, X: Any) -> Array:
-        """What the learner predicts for rows in the units of the data."""
-        return self._ask("predict", X)
+    def predict(self, X: Any, reject: float | None = None) -> Array:
+        """What the learner predicts for rows in the units of the data; with `reject`, as there."""
+        if reject is None:
+            return self._ask("predict", X)
+        if not hasattr(self, "predict_proba"):
+            return np.asarray(self._fitted().predict(X, reject=reject))  # refuses, by name
+        return decided(self._ask("predict", X), self.predict_proba(X), check_reject(reject))
 
     @_can("decision_function")
     def decision_function(self, X: Any) -> Array:

@@ -5,7 +5,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.errors import DataError, ParameterError
+
 Array = npt.NDArray[Any]
+
+NO_DECISION = "no decision"
+"""What `predict(X, reject=p)` says of rows whose likeliest class has a probability below p."""
+
+
+def check_reject(reject: Any) -> float:
+    """Refuse what is no probability to ask for."""
+    kinds = (int, float, np.integer, np.floating)
+    if isinstance(reject, bool) or not isinstance(reject, kinds) or not 0 <= reject <= 1:
+        raise ParameterError(
+            f"reject is {reject!r}; give a probability from 0 to 1, or None to decide always."
+        )
+    return float(reject)
+
+
+def decided(labels: Array, p: Array, reject: float) -> Array:
+    """The labels, with NO_DECISION where no class has at least the probability `reject`."""
+    found = np.asarray(labels).astype(object)
+    if any(isinstance(label, str) and label == NO_DECISION for label in np.unique(labels).tolist()):
+        raise DataError(
+            f"A class is called {NO_DECISION!r}, which is what reject= says of rows left "
+            "undecided; give the class another name."
+        )
+    found[p.max(axis=1) < reject] = NO_DECISION
+    return found
 
 
 def chances(scores: Array) -> Array:

@@ -11,7 +11,7 @@ from linsep.data.check.plain import not_finite, plain_rows
 from linsep.data.sources.dataset import Chunks, scores_of
 from linsep.errors import ParameterError
 from linsep.model.centred import in_range
-from linsep.model.chances import calibrated_chances, chances, log_chances
+from linsep.model.chances import calibrated_chances, chances, check_reject, decided, log_chances
 from linsep.model.linear import FIRST_AT_ZERO, labels, places, ranked
 from linsep.model.values import Unsaved
 from linsep.status import Status
@@ -124,8 +124,16 @@ class Model:
         if problem is not None:
             raise problem
 
-    def predict(self, X: Any) -> Array:
-        """The class of each row, or for a regression its number."""
+    def predict(self, X: Any, reject: float | None = None) -> Array:
+        """The class of each row, or for a regression its number.
+
+        With `reject`, rows whose likeliest class has a smaller probability than that get the label
+        `linsep.NO_DECISION`.
+        """
+        if reject is not None:
+            least = check_reject(reject)
+            self._want_chances()
+            return decided(self.predict(X), self.predict_proba(X), least)
         scores = self._scores(X)
         if self.classes_ is not None:
             return labels(scores, self.classes_, self.first_at_zero)

@@ -2,6 +2,9 @@
 
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from linsep._compile import kernel
 from linsep.rows.rows import Rows, square
 
@@ -19,6 +22,19 @@ def _largest(rows, n):  # type: ignore[no-untyped-def]
     for i in range(n):
         largest = max(largest, square(rows, i))
     return largest
+
+
+@kernel
+def _each(rows, found):  # type: ignore[no-untyped-def]
+    for i in range(len(found)):
+        found[i] = square(rows, i)
+
+
+def squares(rows: Rows, n_rows: int) -> npt.NDArray[np.float64]:
+    """‖xᵢ‖² of each row."""
+    found = np.empty(n_rows)
+    _each(rows, found)
+    return found
 
 
 def largest_square(data: HasRows) -> float:

@@ -19,17 +19,19 @@ def seed_of(random_state: Any) -> int:
     return int(random_state.randint(np.iinfo(np.int32).max))
 
 
-def block_order(n_blocks: int, seed: int, epoch: int, shuffle: bool) -> Order:
+def block_order(n_blocks: int, seed: int, epoch: int, shuffle: bool | str) -> Order:
     """Which block comes when in this pass."""
-    return _permutation(n_blocks, seed, epoch, 0) if shuffle else np.arange(n_blocks)
+    return _generator(seed, epoch, 0).permutation(n_blocks) if shuffle else np.arange(n_blocks)
 
 
-def row_order(n_rows: int, seed: int, epoch: int, block: int, shuffle: bool) -> Order:
-    """Which row of this block comes when in this pass."""
-    return _permutation(n_rows, seed, epoch, block + 1) if shuffle else np.arange(n_rows)
+def row_order(n_rows: int, seed: int, epoch: int, block: int, shuffle: bool | str) -> Order:
+    """Which row of this block comes when in this pass; with 'draw' each is drawn from all."""
+    if shuffle == "draw":
+        return _generator(seed, epoch, block + 1).integers(n_rows, size=n_rows)
+    return _generator(seed, epoch, block + 1).permutation(n_rows) if shuffle else np.arange(n_rows)
 
 
-def _permutation(n: int, seed: int, epoch: int, stream: int) -> Order:
+def _generator(seed: int, epoch: int, stream: int) -> np.random.Generator:
     # Philox is counter-based: any (seed, pass, block) can be had without the ones before it.
     key = [seed & 0xFFFFFFFFFFFFFFFF, (epoch << 32 | stream) & 0xFFFFFFFFFFFFFFFF]
-    return np.random.Generator(np.random.Philox(key=key)).permutation(n)
+    return np.random.Generator(np.random.Philox(key=key))

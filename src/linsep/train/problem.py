@@ -148,7 +148,7 @@ class Problem:
         """All blocks, in row order."""
         return (self.block(k) for k in range(len(self._spans)))
 
-    def in_order(self, seed: int, epoch: int, shuffle: bool) -> Iterator[tuple[Block, Order]]:
+    def in_order(self, seed: int, epoch: int, shuffle: bool | str) -> Iterator[tuple[Block, Order]]:
         """All blocks, each with the order of its rows, as pass number `epoch` meets them."""
         for k in block_order(len(self._spans), seed, epoch, shuffle):
             if self.halt.is_set():

@@ -61,7 +61,7 @@ def present(
         y = 1.0 if codes[i] == 1 else -1.0
         if drafted(draft):
             z = y * (guess(draft, i, w) + b[0])
-            if not wrong(rule, z - off(draft, i, length) - 1e-15 * abs(b[0])):
+            if not wrong(rule, z - off(draft, i, length) - 1e-15 * abs(b[0]), y):
                 run += 1.0
                 seen += 1.0
                 continue
@@ -69,7 +69,7 @@ def present(
         z = y * score  # z = y(⟨w, x⟩ + b)
         part = scale[p] if scale.shape[0] > 0 else 1.0
         total += part * loss(rule, z)
-        if wrong(rule, z):
+        if wrong(rule, z, y):
             if keep == POCKET and run > tally[BEST]:
                 tally[BEST] = run  # the longest-lived so far
                 copy_into(best, w, b)
@@ -118,10 +118,10 @@ def correct(rule, rows, i, c, bias, pace, s, a):
         for k in range(s.shape[0]):
             if k != c and (rival < 0 or s[k] > s[rival]):
                 rival = k
-        y = 0.0
+        y = 1.0 if c < rival else -1.0  # of equal scores the first wins
         z = s[c] - s[rival]
     charge = loss(rule, z)
-    if not wrong(rule, z):
+    if not wrong(rule, z, y):
         return 0, 0, charge
     if rival < 0:
         a[0] = y * size(rule, z, square(rows, i) + bias)
@@ -137,12 +137,13 @@ def ahead(rule, rows, i, s, b, c, short):
     own = -1.0  # the doubt about class c itself, once it is needed
     while k < b.shape[0]:
         z = (s[c] + b[c]) - (s[k] + b[k]) - 1e-15 * (abs(b[c]) + abs(b[k]))
-        if k != c and wrong(rule, z - near * (short.reach[c] + short.reach[k])):
+        y = 1.0 if c < k else -1.0
+        if k != c and wrong(rule, z - near * (short.reach[c] + short.reach[k]), y):
             off = closer(rows, i, c if own < 0.0 else k, near, short)
             if own < 0.0:
                 own = off
                 continue
-            if wrong(rule, z - own - off):
+            if wrong(rule, z - own - off, y):
                 return False
         k += 1
     return True
@@ -154,9 +155,10 @@ def aside(rule, rows, i, s, b, own, short):
     near = doubt(count(rows, i))
     for k in range(b.shape[0]):
         z = s[k] + b[k]
-        z = (z if k == own else -z) - 1e-15 * abs(b[k])
-        if wrong(rule, z - near * short.reach[k]) and wrong(
-            rule, z - closer(rows, i, k, near, short)
+        y = 1.0 if k == own else -1.0
+        z = y * z - 1e-15 * abs(b[k])
+        if wrong(rule, z - near * short.reach[k], y) and wrong(
+            rule, z - closer(rows, i, k, near, short), y
         ):
             return False
     return True
@@ -251,7 +253,7 @@ def present_rivals(
             y = 1.0 if k == own else -1.0
             z = y * (wide[k] + b[k])
             a[k] = 0.0
-            if wrong(rule, z):
+            if wrong(rule, z, y):
                 a[k] = part * y * size(rule, z, square(rows, i) + bias)
                 found += 1
                 tally[LOSS] += part * loss(rule, z)

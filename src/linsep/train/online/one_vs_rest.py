@@ -135,6 +135,18 @@ class Ensemble(Stateful):
             for weights, part in zip(self.parts, self._problems(problem), strict=True)
         )
 
+    def misplaced_now(self, problem: Problem) -> float:
+        """The same for the hyperplanes as they stand."""
+        return sum(
+            weights.misplaced(part, weights.W, weights.b)
+            for weights, part in zip(self.parts, self._problems(problem), strict=True)
+        )
+
+    def set_bias(self, square: float) -> None:
+        """Let the constant feature that stands for the bias have this square from now on."""
+        for weights in self.parts:
+            weights.bias = square
+
     def require_in_range(self, problem: Problem) -> None:
         """Raise where scores could leave the range of floats although the data are finite."""
         for weights in self.parts:

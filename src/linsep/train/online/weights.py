@@ -249,10 +249,9 @@ class Weights(Stateful):
                     self._record(recorder, before, epoch, block.start)
         return self._close(epoch, getattr(rule, "eta", 1.0))
 
-    def direction(self, problem: Problem, margin: float) -> tuple[Array, Array, float]:
+    def direction(self, problem: Problem, rule: Rosenblatt) -> tuple[Array, Array, float]:
         """What all wrongly placed rows ask for together: Σ yᵢ(xᵢ, 1), and the total weight."""
         self._open(1)
-        rule = Rosenblatt(1.0, margin)
         planes = len(self.b)
 
         def part(block: Block) -> tuple[Array, Array, Array, float]:

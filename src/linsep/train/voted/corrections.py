@@ -28,7 +28,7 @@ def outlive(rows, codes, scale, order, bias, W, b, wide, s, a, votes, where, whe
     """
     written = made = 0
     total = 0.0
-    rule = Rosenblatt(1.0, 0.0)
+    rule = Rosenblatt(1.0, 0.0, 0.0)
     for p in range(order.shape[0]):
         i = order[p]
         share = scale[p] if scale.shape[0] > 0 else 1.0

@@ -15,6 +15,12 @@ from linsep.views import arguments
 @click.option("--scores", is_flag=True, help="Also the score, of each class where more than two.")
 @click.option("--proba", is_flag=True, help="Also the probability of each class.")
 @click.option(
+    "--reject",
+    metavar="P",
+    type=click.FloatRange(0, 1),
+    help="Write 'no decision' where no class has at least this probability.",
+)
+@click.option(
     "--out",
     metavar="FILE",
     type=arguments.FILE,
@@ -32,6 +38,7 @@ def command(
     data: str,
     scores: bool,
     proba: bool,
+    reject: float | None,
     out: str,
     bad_rows: str,
     base: str | None,
@@ -60,20 +67,20 @@ def command(
 
     require_place("--out", out)
     known = open_model(model)
-    if proba:
+    if proba or reject is not None:
         known._want_chances()
     how = arguments.how_to_read((), base, reading)
     source = open_source(data, None, None, bad_rows, like=known, labelled=False, **how)
     rate = Rate("predicting", quiet or (out == "-" and sys.stdout.isatty()))
     write = _json_lines if as_json else _csv_lines
     if out == "-":
-        _all(write, known, source, scores, proba, rate, sys.stdout)
+        _all(write, known, source, scores, proba, reject, rate, sys.stdout)
     else:
         from linsep.data.files.atomic import replace
 
         pieces = (
             text.encode("utf-8", "surrogatepass")
-            for text in write(known, source, scores, proba, rate)
+            for text in write(known, source, scores, proba, reject, rate)
         )
         replace(out, pieces)
     rate.end()
@@ -89,25 +96,35 @@ def _all(write: Any, *rest: Any) -> None:
     target.flush()
 
 
-def _values(model: Any, X: Any, scores: bool, proba: bool) -> tuple[Any, Any, Any]:
-    """Places of labels among the classes, or numbers; where asked for, scores and probabilities."""
+def _values(
+    model: Any, X: Any, scores: bool, proba: bool, reject: float | None
+) -> tuple[Any, Any, Any]:
+    """Places of labels among the classes, or numbers; where asked for, scores and probabilities.
+
+    The place after the last class is that of NO_DECISION.
+    """
     import numpy as np
 
     if model.classes_ is None:
         found = model.predict(X)
         return found, found.reshape(len(found), -1) if scores else None, None
     s = model.decision_function(X)
-    chances = model.predict_proba(X) if proba else None
-    return model.places(s), np.reshape(s, (len(s), -1)) if scores else None, chances
+    chances = model.predict_proba(X) if proba or reject is not None else None
+    found = model.places(s)
+    if reject is not None and chances is not None:
+        found[chances.max(axis=1) < reject] = len(model.classes_)
+    chances = chances if proba else None
+    return found, np.reshape(s, (len(s), -1)) if scores else None, chances
 
 
 def _written(model: Any, write: Any) -> Any:
     """Turns what `_values` has found into texts: each class is written once, not once a row."""
+    from linsep.model.chances import NO_DECISION
     from linsep.views.metrics import plain
 
     if model.classes_ is None:
         return lambda found: [write(value) for value in found.tolist()]
-    texts = [write(plain(label)) for label in model.classes_.tolist()]
+    texts = [write(plain(label)) for label in (*model.classes_.tolist(), NO_DECISION)]
     return lambda found: [texts[place] for place in found.tolist()]
 
 
@@ -127,7 +144,9 @@ def _lines(model: Any) -> Any:
     return lambda found: table[found].tobytes().decode("utf-8", "surrogatepass")
 
 
-def _csv_lines(model: Any, source: Any, scores: bool, proba: bool, rate: Any) -> Iterator[str]:
+def _csv_lines(
+    model: Any, source: Any, scores: bool, proba: bool, reject: float | None, rate: Any
+) -> Iterator[str]:
     """Blocks of lines: labels alone, or CSV with a header."""
     from linsep.views.metrics import plain
 
@@ -137,7 +156,7 @@ def _csv_lines(model: Any, source: Any, scores: bool, proba: bool, rate: Any) ->
         yield ",".join(_quoted(name) for name in heading) + "\n"
     beside, lines_of = _written(model, _cell), _lines(model)
     for X, _ in source:
-        found, *tables = _values(model, X, scores, proba)
+        found, *tables = _values(model, X, scores, proba, reject)
         columns = [column for table in tables if table is not None for column in table.T.tolist()]
         if columns:
             cells = [beside(found), *(map(_cell, column) for column in columns)]
@@ -172,13 +191,15 @@ def _planes(model: Any) -> Any:
     return np.atleast_1d(model.form.intercept)
 
 
-def _json_lines(model: Any, source: Any, scores: bool, proba: bool, rate: Any) -> Iterator[str]:
+def _json_lines(
+    model: Any, source: Any, scores: bool, proba: bool, reject: float | None, rate: Any
+) -> Iterator[str]:
     import json
 
     row = 0
     label = _written(model, json.dumps)
     for X, _ in source:
-        found, *tables = _values(model, X, scores, proba)
+        found, *tables = _values(model, X, scores, proba, reject)
         texts = [f'{{"row": {row + i}, "label": {text}' for i, text in enumerate(label(found))]
         for name, table in zip(("scores", "proba"), tables, strict=True):
             if table is not None:

@@ -27,8 +27,10 @@ ROUNDING = 1e-11  # a relative gap this small is as good as any, once no step su
 class Progressing:
     """The best weights met and the highest bound, as passes go on."""
 
-    def __init__(self, descent: ScoreDescent, tol: float, tell: Callable[[Look], None]) -> None:
-        self.descent, self.tol, self._tell = descent, tol, tell
+    def __init__(
+        self, descent: ScoreDescent, tol: float, last: bool, tell: Callable[[Look], None]
+    ) -> None:
+        self.descent, self.tol, self.last, self._tell = descent, tol, last, tell
         self.best: Look | None = None
         self.dual = 0.0
         self.alpha: Floats | None = None
@@ -38,7 +40,7 @@ class Progressing:
         the loss has a corner, bounds come from the multipliers of all passes."""
         best, same = self.best, 1e-13 * seen.value  # values this close are told apart by bounds
         corner = self.descent.loss.corner
-        if best is None or self._better(seen, best, 0.0 if corner else same):
+        if best is None or self.last or self._better(seen, best, 0.0 if corner else same):
             self.best = best = seen
             self.dual = self.dual if corner else seen.dual
         if corner and seen.dual > self.dual:
@@ -68,13 +70,17 @@ class Progressing:
 
 
 class Steps(NamedTuple):
-    """How to step: rows in a fold (None: all), first size (None: by itself), schedule, order."""
+    """How to step: rows in a fold (None: all), first size (None: by itself), schedule, order.
+
+    With `last` the weights after the last pass are kept, not the best met.
+    """
 
     batch_size: int | None
     eta0: float | None
     schedule: Callable[[float, int], float] | None
     seed: int
     shuffle: bool
+    last: bool = False
 
 
 def descend(
@@ -99,7 +105,8 @@ def descend(
     thread for matrix products, and with overflow let pass: both belong to the whole run.
     """
     size, bend = steps.batch_size, descent.loss.bend
-    known = Progressing(descent, tol, lambda seen: publish(*descent.outside(seen.a, seen.b)))
+    last = steps.last
+    known = Progressing(descent, tol, last, lambda seen: publish(*descent.outside(seen.a, seen.b)))
     if walk is None:
         eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
         searching = size is None and steps.eta0 is None
@@ -125,7 +132,7 @@ def descend(
         if not walk.seen.value <= EVERYTHING * start + 1e-300:
             return Status.diverged
         if not descent.lam:
-            return _without_penalty(descent, walk.seen, known, tol)
+            return _without_penalty(descent, walk.seen, known, tol, last)
         stuck = getattr(walk, "stalled", 0) >= 8
         if known.gap <= (max(tol, ROUNDING) if stuck else tol) * best.value:
             return Status.converged
@@ -134,18 +141,20 @@ def descend(
     if descent.lam and known.gap <= tol * walk.seen.value:  # where a warm start began
         return known.solution(Status.converged, 0)
     status = run(one_pass, ending, max_iter, listeners)
+    if status is Status.budget and not descent.lam and walk.seen.mistakes == 0:
+        status = Status.no_optimum
     return known.solution(status, count)
 
 
 def _without_penalty(
-    descent: ScoreDescent, seen: Look, known: Progressing, tol: float
+    descent: ScoreDescent, seen: Look, known: Progressing, tol: float, last: bool
 ) -> Status | None:
     """Without a penalty there is no bound from below; the slope along standard columns stands in.
 
-    A separator ends the run: then no finite optimum exists.
+    A separator ends the run: then no finite optimum exists. Not if the `last` weights are wanted.
     """
     if seen.mistakes == 0:
-        return Status.no_optimum
+        return None if last else Status.no_optimum
     left = float(np.sum(seen.slope**2) + np.sum(seen.slope_b**2)) / descent.loss.bend
     known.dual = max(known.dual, known.best.value - left if known.best else 0.0)
     return Status.converged if left <= tol * seen.value else None
@@ -195,7 +204,11 @@ class _Walk:
             made = descent.fold_pass(
                 eta, steps.batch_size, steps.seed, epoch, steps.shuffle, self.trace
             )
-            seen = descent.look(descent.scores(descent.a))._replace(a=descent.a.copy())
+            S = descent.scores(descent.a)
+            seen = descent.look(S)._replace(a=descent.a.copy())
+            if steps.last:  # with the intercepts as they are; the bound asks for the best ones
+                dual = seen.dual
+                seen = descent.look(S, descent.b.copy())._replace(a=seen.a, dual=dual)
         return made, descent.a.copy(), descent.b.copy(), descent._clock.copy(), seen
 
 

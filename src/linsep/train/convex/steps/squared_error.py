@@ -31,7 +31,7 @@ class Descent:
     """One regression under way: weights `a` (t, d) and level `b` (t,) of the scaled columns."""
 
     def __init__(
-        self, problem: Problem, Y: Floats, fit_intercept: bool, scale: bool, start: str
+        self, problem: Problem, Y: Floats, fit_intercept: bool, scale: bool, start: str, seed: int
     ) -> None:
         self.problem = problem
         self.free = fit_intercept
@@ -44,6 +44,9 @@ class Descent:
         self.a, self.b = np.zeros((Y.shape[1], d)), np.zeros(Y.shape[1])
         if start == "two-point":
             self._through_two_points()
+        elif start == "random":
+            drawn = np.random.default_rng(seed).standard_normal((Y.shape[1], d + 1))
+            self.a, self.b = drawn[:, :-1].copy(), drawn[:, -1] * fit_intercept
         self.losses: list[float] = []
         self.best: tuple[float, Floats, Floats] = (np.inf, self.a.copy(), self.b.copy())
         self.best_loss = np.inf
@@ -111,7 +114,9 @@ class Descent:
             self.a = self.a - eta * slope[0]
             self.b = self.b - eta * slope[1]
 
-    def fold_pass(self, eta: float, batch_size: int, seed: int, epoch: int, shuffle: bool) -> int:
+    def fold_pass(
+        self, eta: float, batch_size: int, seed: int, epoch: int, shuffle: bool | str
+    ) -> int:
         """One pass in folds of `batch_size` rows, drawn anew; returns the number of steps."""
         weights = self.problem.weights
         pace = weights / weights.mean() if weights.size else weights
@@ -149,14 +154,14 @@ def descend(
     batch_size: int | None,
     eta0: float | None,
     schedule: Callable[[float, int], float] | None,
-    tol: float,
+    stop: tuple[float, bool],
     max_iter: int,
-    order: tuple[int, bool],
+    order: tuple[int, bool | str],
     listeners: list[Listener],
     publish: Callable[[], None],
     journal: Journal,
 ) -> Status:
-    """Make passes until the loss changes by less than `tol` times that of the mean prediction.
+    """Make passes until the loss changes by less than the tolerance.
 
     Parameters
     ----------
@@ -164,16 +169,20 @@ def descend(
     eta0 : first step size, or None for one that is safe for the data
     schedule : step size as a function of the first one and the pass; None for the
         first one divided by 1 + the number of passes so far that have not lowered the loss
+    stop : (tolerance, absolute): a part of the loss of the mean prediction, and then no weight by
+        itself may have much to gain; or a loss in the units of y squared, and nothing else is asked
     order : (seed, shuffle)
     journal : passes in it are not made again; new ones are added
     """
     with np.errstate(over="ignore", invalid="ignore"):
         eta = descent.step_size(batch_size) if eta0 is None else float(eta0)
-    losses, *slope = descent.value_and_slope()
+    first, *slope = descent.value_and_slope()
+    losses = first
     descent.remember(losses)
     loss = start = float(losses.sum())
     middle = descent.targets.mean(lambda y: y)
     variance = descent.targets.mean(lambda y: np.square(y - middle))
+    tol, absolute = stop
     enough = tol * float(variance.sum()) / 2 + NOTHING
     calm = failures = 0
 
@@ -201,6 +210,9 @@ def descend(
     def ending(done: Pass) -> Status | None:
         if not loss <= EVERYTHING * start + NOTHING:
             return Status.diverged
+        if absolute:
+            moved = descent.losses[-1] - (descent.losses[-2:-1] or [descent.raw_loss(first)])[0]
+            return Status.converged if abs(moved) < tol else None
         if calm < (1 if batch_size is None else CALM):
             return None
         near = descent.still_to_gain((slope[0], slope[1])) <= slope[0].shape[1] * enough

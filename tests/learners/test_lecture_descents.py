@@ -1,0 +1,115 @@
+"""The descents as the lectures write them: where they start, when they stop, what they keep."""
+
+import numpy as np
+import pytest
+
+from linsep import LinearRegression, LogisticRegression
+from linsep.data.toys import height_weight, overlapping, separated
+from linsep.errors import NotConverged, ParameterError
+
+BY_HAND = {
+    "C": np.inf, "solver": "sgd", "eta0": 0.1, "schedule": "constant", "scale": False,
+    "shuffle": False, "tol": 1e-300, "keep": "last",
+}  # fmt: skip
+
+
+def by_the_delta_rule(X, t, eta, epochs):
+    """w = 0, b = 0; for M epochs, for each sample: w ← w + η(t − σ(⟨w, x⟩ + b))x."""
+    w, rows = np.zeros(X.shape[1] + 1), np.column_stack([X, np.ones(len(X))])
+    for _ in range(epochs):
+        for x, one in zip(rows, t, strict=True):
+            w += eta * (one - 1 / (1 + np.exp(-x @ w))) * x
+    return w
+
+
+@pytest.mark.parametrize("data", [overlapping(n=60), separated(n=60, margin=0.5)[:2]])
+def test_the_last_weights_are_those_of_the_lectures_loop(data):
+    X, y = data
+    with pytest.warns(NotConverged):
+        model = LogisticRegression(max_iter=7, **BY_HAND).fit(X, y)
+    wanted = by_the_delta_rule(X, y > 0, 0.1, 7)
+    np.testing.assert_allclose([*model.coef_[0], *model.intercept_], wanted, rtol=1e-9)
+    assert model.n_iter_ == 7
+
+
+def test_the_best_weights_are_never_worse_than_the_last():
+    X, y = overlapping(n=80, seed=2)
+    found = {}
+    for keep in ("best", "last"):
+        with pytest.warns(NotConverged):
+            settings = {**BY_HAND, "keep": keep, "eta0": 2.0, "max_iter": 6}
+            found[keep] = LogisticRegression(**settings).fit(X, y).objective_
+    assert found["best"] < found["last"]
+
+
+@pytest.mark.parametrize("solver", ["newton", "dual", "gradient"])
+def test_a_convex_loss_ends_at_one_place_whatever_the_start(solver):
+    X, y = overlapping(n=80, seed=2)
+    zero = LogisticRegression(solver=solver, tol=1e-8).fit(X, y)
+    for seed in range(3):
+        start = {"start": "random", "random_state": seed}
+        model = LogisticRegression(solver=solver, tol=1e-8, **start).fit(X, y)
+        np.testing.assert_allclose(model.coef_, zero.coef_, rtol=2e-3, atol=2e-4)
+
+
+def test_a_random_start_is_where_the_first_step_begins():
+    X, y = overlapping(n=30)
+    H, kg = height_weight(30)
+    tiny = {"start": "random", "max_iter": 1, "eta0": 1e-12, "schedule": "constant"}
+    ends = []
+    for seed in (0, 0, 1):
+        with pytest.warns(NotConverged):
+            model = LogisticRegression(solver="sgd", keep="last", random_state=seed, **tiny)
+            ends.append(model.fit(X, y).coef_[0].round(6).tolist())
+        with pytest.warns(NotConverged):
+            line = LinearRegression("sgd", random_state=seed, **tiny).fit(H, kg)
+            ends[-1].append(float(line.coef_[0]))
+    assert ends[0] == ends[1] != ends[2]
+    assert all(abs(value) > 1e-3 for value in ends[0])
+
+
+def test_an_absolute_stop_ends_where_the_loss_first_changes_by_less():
+    H, kg = height_weight(100)
+    eps = 1e-3
+    line = LinearRegression("batch", eta0=0.1, stop="absolute", tol=eps).fit(H, kg)
+    changes = np.abs(np.diff(line.loss_curve_))
+    assert changes[-1] < eps
+    assert (changes[:-1] >= eps).all()
+    z = (H[:, 0] - H.mean()) / H.std()  # the loss is that of the lecture, in kg²
+    own = 0.5 * np.mean((kg - kg.mean() - 0.1 * z * np.mean(z * kg)) ** 2)
+    centred = LinearRegression("batch", eta0=0.1, max_iter=1, stop="absolute", tol=eps)
+    with pytest.warns(NotConverged):
+        first = centred.fit(H, kg - kg.mean())
+    np.testing.assert_allclose(first.loss_curve_[0], own, rtol=1e-9)
+    assert line.status_.name == "converged"
+
+
+def test_drawing_rows_takes_some_twice_and_some_not_at_all():
+    """Row i alone moves weight i, once for each time it is drawn: (1 − η)ᵗ is left of its error."""
+    X, y = np.eye(40), np.ones(40)
+    how = {"eta0": 0.5, "schedule": "constant", "scale": False, "fit_intercept": False}
+    with pytest.warns(NotConverged):
+        line = LinearRegression("sgd", shuffle="draw", max_iter=1, **how).fit(X, y)
+    times = np.round(np.log2(1 / (1 - line.coef_))).astype(int)
+    assert times.sum() == 40
+    assert times.min() == 0
+    assert times.max() >= 2
+    with pytest.warns(NotConverged):
+        each = LinearRegression("sgd", shuffle=True, max_iter=1, **how).fit(X, y)
+    assert each.coef_.tolist() == [0.5] * 40
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (LinearRegression("batch", start="middle"), "start is 'middle'"),
+        (LinearRegression("batch", stop="soon"), "stop is 'soon'"),
+        (LinearRegression("sgd", shuffle="deal"), "shuffle is 'deal'"),
+        (LogisticRegression(start="two-point"), "start is 'two-point'"),
+        (LogisticRegression(keep="average"), "keep is 'average'"),
+    ],
+)
+def test_words_that_are_not_known_are_refused_by_name(learner, words):
+    X, y = overlapping(n=20)
+    with pytest.raises(ParameterError, match=f"{words}; choose one of"):
+        learner.fit(X, y)
