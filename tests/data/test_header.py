@@ -6,6 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 import linsep
+from linsep.data.table import delimited
+from linsep.data.table.dialect import sniff
 from linsep.errors import DataError
 from linsep.views.cli import group
 
@@ -137,3 +139,11 @@ class TestAFirstRowOfNumbers:
 def test_a_file_of_a_quote_is_named(tmp_path, text):
     with pytest.raises(DataError, match=r"t\.csv.*rows are wanted"):
         linsep.read(written(tmp_path / "t.csv", text))
+
+
+def test_rows_of_nothing_but_tabs_are_rows(tmp_path):
+    table = written(tmp_path / "t.tsv", "a\tb\ty\n1\t2\tp\n2\t1\tq\n")
+    encoding = linsep.read(table).encoding
+    new = written(tmp_path / "new.tsv", "a\tb\n1\t2\n" + "\t\n" * 9)
+    assert linsep.read(new, like=encoding).load()[0].shape == (10, 2)
+    assert [part.n for part in delimited.parts(new, sniff(new), size=4)] == [0, 1] + [2] * 4 + [1]

@@ -128,3 +128,59 @@ def test_a_reader_that_goes_away_ends_predict_quietly(tmp_path):
         child.stdout.close()
         said = child.stderr.read()
     assert "Traceback" not in said
+
+
+def small(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,p\n2,q\n3,q\n")
+    return tmp_path / "t.csv"
+
+
+def test_commands_write_to_pipes_and_to_standard_output_by_its_path(tmp_path):
+    table, pipe = small(tmp_path), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for arguments in (("fit", table, "-q", "--learner", "Perceptron"), ("certify", table)):
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+            made = command(*arguments, "--out", pipe)
+            content = reader.communicate(timeout=60)[0]
+        assert made.returncode == 0, made.stderr
+        assert pipe.is_fifo() and len(content) > 100
+        if arguments[0] == "fit":
+            (tmp_path / "m.linsep").write_bytes(content)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        made = command("predict", tmp_path / "m.linsep", table, "--out", pipe)
+        assert reader.communicate(timeout=60)[0] == b"p\nq\nq\n", made.stderr
+    made = command("predict", tmp_path / "m.linsep", table, "--out", "/dev/stdout", "-q")
+    assert (made.returncode, made.stdout) == (0, "p\nq\nq\n")
+    made = command("fit", table, "--out", "/dev/stdout", "--json")
+    assert made.returncode == 2 and "--out and --json all want standard output" in made.stderr
+    made = command("fit", table, "--out", pipe, "--resume")
+    assert made.returncode == 2 and "give --out FILE" in made.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.linsep", "pipe", "t.csv"]
+
+
+def test_standard_output_that_is_full_and_input_that_is_closed_are_named(tmp_path):
+    table = small(tmp_path)
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        made = subprocess.run(
+            [sys.executable, "-c", "from linsep.views.cli import main; main()", "check", table],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    assert made.returncode == 1
+    assert "Error: standard output: No space left on device (ENOSPC). Free" in made.stderr
+    assert "Traceback" not in made.stderr
+    program = f"{sys.executable} -c 'from linsep.views.cli import main; main()' check -"
+    for how, message in (("<&-", "standard input is closed"), ("0>>t.csv", "cannot be read: Bad")):
+        made = subprocess.run(
+            ["sh", "-c", f"{program} {how}"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+        assert made.returncode == 3 and message in made.stderr
+        assert "Traceback" not in made.stderr
+
+
+def test_what_lies_beside_the_model_and_is_no_checkpoint_stays(tmp_path):
+    table = small(tmp_path)
+    (tmp_path / "m.checklist").write_text("mine")
+    made = command("fit", table, "--learner", "Perceptron", "--out", tmp_path / "m", "--resume")
+    assert made.returncode == 0, made.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "m.checklist", "t.csv"]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from linsep.data.check.plain import is_sparse
 from linsep.data.files.atomic import replace
+from linsep.data.files.system_errors import explain
 from linsep.errors import ModelFileError, ParameterError
 from linsep.model import document, selftest
 from linsep.model.container import parse, refusal, seal, spell, unseal
@@ -83,9 +84,7 @@ def _content(path: str | os.PathLike[str]) -> bytes:
                 raise refusal(str(path), "it is not a regular file")
             return stream.read(about.st_size)
     except OSError as problem:
-        raise ModelFileError(
-            f"{path} cannot be read: {problem.strerror}; check the path."
-        ) from None
+        raise ModelFileError(f"{path} cannot be read: {explain(problem)}") from None
 
 
 def to_bytes(model: Any, *, data: Any = None) -> bytes:

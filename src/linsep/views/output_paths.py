@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from linsep.data.files.special_files import kind_of, own_descriptor, require_writable_kind
 from linsep.errors import LinsepError
 
 
@@ -15,13 +16,16 @@ def require_place(option: str, path: str | os.PathLike[str] | None, suffix: str 
     Traceback (most recent call last):
     linsep.errors.LinsepError: --out is '/no/such/folder/model.linsep', but there is no folder ...
     """
-    if path is None or str(path) == "-":
+    if path is None or is_stdout(path):
         return
     place = Path(path)
     if suffix and place.suffix.lower() != suffix:
         raise click.BadParameter(f"{str(path)!r}; end it in {suffix}.", param_hint=option)
-    if place.is_dir():
-        raise LinsepError(f"{option} is {str(path)!r}, which is a folder; name a file in it.")
+    require_writable_kind(place, f"{option} is {str(path)!r}, which")
+    if kind_of(place) is not None or own_descriptor(place) is not None:
+        if not os.access(place, os.W_OK):
+            raise LinsepError(f"{option} is {str(path)!r}, to which nothing may be written.")
+        return
     folder = Path(os.path.realpath(place)).parent
     if not folder.is_dir():
         raise LinsepError(
@@ -33,6 +37,15 @@ def require_place(option: str, path: str | os.PathLike[str] | None, suffix: str 
             f"{option} is {str(path)!r}, but nothing may be written into {str(folder)!r}; choose "
             "another folder."
         )
+
+
+def is_stdout(path: str | os.PathLike[str] | None) -> bool:
+    """Whether a path stands for standard output.
+
+    >>> is_stdout("-"), is_stdout("/dev/stdout"), is_stdout("model.linsep"), is_stdout(None)
+    (True, True, False, False)
+    """
+    return path is not None and (str(path) == "-" or own_descriptor(path) == 1)
 
 
 def require_one(way: str, claims: dict[str, bool]) -> None:

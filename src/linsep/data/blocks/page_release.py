@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.files.system_errors import storing, temporary_folder
+
 Array = npt.NDArray[Any]
 
 STRETCH = 1 << 22
@@ -101,7 +103,11 @@ def room_for(array: Any, beside: Any) -> Any:
     """
     if not maps_of(beside) or not array.size:
         return np.empty(array.shape, array.dtype)
-    with tempfile.TemporaryFile(prefix="linsep-") as file:
+    failure = f"a temporary file in {temporary_folder()} could not be made"
+    with (
+        storing(failure, "For another folder set TMPDIR."),
+        tempfile.TemporaryFile(prefix="linsep-") as file,
+    ):
         return np.memmap(file, array.dtype, "w+", shape=array.shape)
 
 

@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.page_release import Behind, maps_of, release, room_for
 from linsep.data.files import atomic
-from linsep.errors import StorageError
+from linsep.data.files.system_errors import storing, temporary_folder
 
 Array = npt.NDArray[Any]
 
@@ -194,16 +195,17 @@ class Store:
 
     def add_dense(self, X: Array, labels: Array) -> None:
         """Take in rows of a dense array."""
-        rows = self._array("rows", X.dtype)
-        rows.add(X)
-        self._took(labels)
+        with writing(self.folder):
+            self._array("rows", X.dtype).add(X)
+            self._took(labels)
 
     def add_sparse(self, values: Array, places: Array, counts: Array, labels: Array) -> None:
         """Take in sparse rows: their entries, one after the other, and how many each has."""
-        self._array("values", np.float64).add(values)
-        self._array("places", np.int32).add(places)
-        self._array("counts", np.int32).add(counts)
-        self._took(labels)
+        with writing(self.folder):
+            self._array("values", np.float64).add(values)
+            self._array("places", np.int32).add(places)
+            self._array("counts", np.int32).add(counts)
+            self._took(labels)
 
     def _array(self, name: str, dtype: Any) -> Growing:
         if name not in self.arrays:
@@ -219,7 +221,7 @@ class Store:
             self._spill()
 
     def _spill(self) -> None:
-        with _disk_errors(self.folder):
+        with writing(self.folder):
             if self.folder is not None:
                 self.folder.mkdir(parents=True, exist_ok=True)
             self.spilled = True
@@ -233,25 +235,17 @@ class Store:
 
     def finish(self) -> dict[str, Array]:
         """All arrays; those on disk may be changed in place until `settle`."""
-        with _disk_errors(self.folder), ThreadPoolExecutor(2) as pool:  # long copies side by side
+        with writing(self.folder), ThreadPoolExecutor(2) as pool:  # long copies side by side
             found = pool.map(Growing.finish, self.arrays.values())
             return dict(zip(self.arrays, found, strict=True))
 
 
-@contextlib.contextmanager
-def _disk_errors(folder: Path | None) -> Any:
-    try:
-        yield
-    except StorageError:
-        raise
-    except OSError as problem:
-        raise StorageError(
-            f"the binary copy of the rows in {folder or tempfile.gettempdir()} could not be "
-            f"written: {problem.strerror}. Free some space, or pass cache= with another folder."
-        ) from problem
-
-
-writing = _disk_errors
+def writing(folder: Path | None) -> AbstractContextManager[None]:
+    """Where the system refuses something here, it is the binary copy that could not be written."""
+    return storing(
+        f"the binary copy of the rows in {folder or temporary_folder()} could not be written",
+        "For another folder pass cache= or set TMPDIR.",
+    )
 
 
 def pointers(counts: Array) -> Array:

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linsep.errors import DataError
+from linsep.data.files.special_files import kind_of, open_special, own_descriptor
+from linsep.data.files.system_errors import explain
+from linsep.errors import DataError, ParameterError, StorageError
 
 KEPT = 20  # bad rows remembered for telling; all are counted
 
@@ -52,6 +54,9 @@ class BadRows:
 
     def __init__(self, how: str | os.PathLike[str] = "fail") -> None:
         self.how = how
+        kind = None if how in ("fail", "skip") or own_descriptor(how) else kind_of(how)
+        if kind is not None and kind != "a device":  # each pass over the rows lists them anew
+            raise ParameterError(f"bad_rows is {str(how)!r}, which is {kind}; name a file.")
         self.count = 0
         self.first: list[str] = []
         self._file: Any = None
@@ -81,17 +86,25 @@ class BadRows:
     def _note(self, path: Any, row: BadRow) -> None:
         try:
             if self._file is None:
-                self._file = Path(self.how).open("w", newline="", encoding="utf-8")  # noqa: SIM115
+                special = open_special(self.how)
+                where: Any = Path(self.how) if special is None else special
+                self._file = open(where, "w", newline="", encoding="utf-8")  # noqa: SIM115, PTH123
                 csv.writer(self._file).writerow(["file", "line", "column", "reason", "text"])
             csv.writer(self._file).writerow([path, row.line, row.column, row.why, row.text])
         except OSError as problem:
-            raise DataError(
-                f"bad_rows is {str(self.how)!r}, which cannot be written: {problem.strerror}; "
-                "choose another file, or 'skip'."
-            ) from None
+            raise self._unwritten(problem) from problem
 
     def close(self) -> None:
         """Finish the file of bad rows."""
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            try:
+                file.close()
+            except OSError as problem:
+                raise self._unwritten(problem) from problem
+
+    def _unwritten(self, problem: OSError) -> StorageError:
+        return StorageError(
+            f"bad_rows is {str(self.how)!r}, which cannot be written: "
+            f"{explain(problem, 'Choose another file.')}"
+        )

@@ -3,29 +3,38 @@
 import bz2
 import gzip
 import hashlib
+import os
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
-from linsep.errors import DataError, ParameterError
+from linsep.data.files.system_errors import explain, said
+from linsep.errors import DataError, LinsepError, ParameterError
 
 PIECE = 1 << 20
 """Bytes of text that are looked at together."""
 
 SUFFIXES = (".gz", ".bz2", ".zst")
 
-_DAMAGED = (EOFError, OSError, zlib.error)
+_DAMAGED = (EOFError, OSError, zlib.error, zipfile.BadZipFile)
+
+T = TypeVar("T")
 
 
 def open_plain(path: Path) -> Any:
     """Open a file for reading bytes, unpacking it if its first bytes say that it is packed."""
     try:
-        with path.open("rb") as stream:
-            start = stream.read(4)
+        return _open_plain(path)
     except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror}; check the path.") from None
+        raise unreadable(path, problem) from problem
+
+
+def _open_plain(path: Path) -> Any:
+    with path.open("rb") as stream:
+        start = stream.read(4)
     if start[:2] == b"\x1f\x8b":
         return gzip.open(path, "rb")
     if start[:3] == b"BZh":
@@ -45,16 +54,44 @@ def _open_zstd(path: Path) -> Any:
     return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
 
 
+def unreadable(path: Path, problem: OSError) -> DataError:
+    """The error of a file that the system does not let us read."""
+    return DataError(f"{path} cannot be read: {explain(problem)}")
+
+
 @contextmanager
 def unpacking(path: Path) -> Iterator[None]:
-    """Turn what a damaged packed file raises into a DataError that names it."""
+    """Turn what a damaged packed file raises, or the system, into a DataError that names it."""
     try:
         yield
-    except DataError:
+    except LinsepError:
         raise
     except _DAMAGED as problem:
-        said = getattr(problem, "strerror", None) or problem
-        raise DataError(f"{path} cannot be unpacked or read ({said}); fetch it again.") from None
+        if getattr(problem, "errno", None) is not None:
+            raise unreadable(path, problem) from problem  # type: ignore[arg-type]
+        raise DataError(f"{path} cannot be unpacked or read ({problem}); fetch it again.") from None
+
+
+def unpacked(path: Path, pieces: Iterator[T]) -> Iterator[T]:
+    """The pieces of a file; only what reading them raises is told of the file."""
+    with unpacking(path):
+        yield from pieces
+
+
+def open_bare(path: Path) -> Any:
+    """Open a file for reading where one likes."""
+    try:
+        return path.open("rb", buffering=0)
+    except OSError as problem:
+        raise unreadable(path, problem) from problem
+
+
+def about(path: Path) -> os.stat_result:
+    """Size and time of change of a file that is to be read."""
+    try:
+        return path.stat()
+    except OSError as problem:
+        raise unreadable(path, problem) from problem
 
 
 class Identity(NamedTuple):
@@ -67,16 +104,16 @@ class Identity(NamedTuple):
     @classmethod
     def of(cls, path: Path) -> "Identity":
         """Size, time of change, and a digest of 64 places of 4096 bytes spread over the file."""
+        found = about(path)
+        digest = hashlib.blake2b(str(found.st_size).encode(), digest_size=16)
         try:
-            about = path.stat()
-            digest = hashlib.blake2b(str(about.st_size).encode(), digest_size=16)
             with path.open("rb") as stream:
                 for k in range(64):
-                    stream.seek(max(0, about.st_size - 4096) * k // 63)
+                    stream.seek(max(0, found.st_size - 4096) * k // 63)
                     digest.update(stream.read(4096))
         except OSError as problem:
-            raise DataError(f"{path} cannot be read: {problem.strerror}; check the path.") from None
-        return cls(about.st_size, about.st_mtime_ns, digest.hexdigest())
+            raise unreadable(path, problem) from problem
+        return cls(found.st_size, found.st_mtime_ns, digest.hexdigest())
 
 
 class Version:
@@ -88,12 +125,12 @@ class Version:
     def check(self, path: Path) -> None:
         """Raise when `path` has changed since the first look at it."""
         try:
-            about = path.stat()
+            found = path.stat()
         except OSError as problem:
             raise DataError(
-                f"{path} cannot be read: {problem.strerror}; was it moved while it was read?"
-            ) from None
-        now = about.st_size, about.st_mtime_ns
+                f"{path} cannot be read: {said(problem)}; was it moved while it was read?"
+            ) from problem
+        now = found.st_size, found.st_mtime_ns
         if self._seen.setdefault(path, now) != now:
             raise DataError(
                 f"{path} changed while it was read ({self._seen[path][0]} bytes before, {now[0]} "

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.files.compression import SUFFIXES, open_plain, unpacking
+from linsep.data.files.compression import SUFFIXES, about, open_plain, unpacking
 from linsep.errors import DataError
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -39,7 +39,7 @@ def read_idx(path: str | Path) -> npt.NDArray[Any]:
     path = Path(path)
     with unpacking(path), open_plain(path) as stream:
         plain = isinstance(stream, io.BufferedReader)
-        return _parse(stream, path, path.stat().st_size if plain else None)
+        return _parse(stream, path, about(path).st_size if plain else None)
 
 
 def _parse(stream: IO[bytes], path: Path, size: int | None) -> npt.NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from linsep._scipy import sp
 from linsep.data.files.bad_rows import BadRow, BadRows
+from linsep.data.files.compression import unpacking, unreadable
 from linsep.data.files.idx import images_and_labels
 from linsep.data.sources.tables import Source
 from linsep.data.table.encoding import Encoding
@@ -38,12 +39,13 @@ class ArraySource(Source):
     def opened(self, path: Path) -> tuple[Any, Array | None]:
         """Rows and labels of one file."""
         y: Array | None
-        if self.format == "idx":
-            X, y = images_and_labels(path)
-        elif self.format == "npy":
-            X, y = _npy(path, self.asked, self.labelled)
-        else:
-            X, y = _npz(path)
+        with unpacking(path):
+            if self.format == "idx":
+                X, y = images_and_labels(path)
+            elif self.format == "npy":
+                X, y = _npy(path, self.asked, self.labelled)
+            else:
+                X, y = _npz(path)
         if y is not None and X.shape[0] != len(y):
             raise DataError(
                 f"{path} holds {X.shape[0]} rows and {len(y)} labels; give one label per row."
@@ -110,7 +112,11 @@ def _finite_rows(part: Any, path: Path, first: int, bad: BadRows) -> Array | Non
 def _loaded(path: Path, mode: Any = None) -> Any:
     try:
         return np.load(path, mmap_mode=mode, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as problem:
+    except OSError as problem:
+        if problem.errno is not None:
+            raise unreadable(path, problem) from problem
+        raise DataError(f"{path} cannot be read ({problem}); fetch it again.") from None
+    except (ValueError, EOFError) as problem:
         raise DataError(
             f"{path} cannot be read as arrays of numbers ({problem}); save it again by numpy.save "
             "or numpy.savez, without objects."

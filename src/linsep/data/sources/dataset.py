@@ -222,12 +222,11 @@ class Chunks:
         if self._known is not None:
             source.encode(self._known)
         try:
-            with writing(store.folder):
-                for piece, cells in source.raw(self.bad_rows):
-                    if not looked:
-                        source.note(piece)
-                    stored, keep = self._labelled(study, piece, cells)
-                    source.put(store, piece, stored, keep, self._known if studied else None)
+            for piece, cells in source.raw(self.bad_rows):
+                if not looked:
+                    source.note(piece)
+                stored, keep = self._labelled(study, piece, cells)
+                source.put(store, piece, stored, keep, self._known if studied else None)
             arrays = store.finish()
         except BaseException:
             store.close()
@@ -381,8 +380,9 @@ def _numbered(stored: Array, labels: Labels, store: Store) -> Array:
     from linsep.data.blocks.store import Growing
 
     codes = Growing("codes", np.int32)
-    if store.spilled:
-        codes.spill(store.folder)
-    for part in blocks(stored):
-        codes.add(labels.codes(np.asarray(stored[part])))
-    return codes.finish()
+    with writing(store.folder):
+        if store.spilled:
+            codes.spill(store.folder)
+        for part in blocks(stored):
+            codes.add(labels.codes(np.asarray(stored[part])))
+        return codes.finish()

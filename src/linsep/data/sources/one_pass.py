@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.check.arrays import frozen, sum_of_squares
-from linsep.data.files.compression import PIECE, open_plain
+from linsep.data.files.compression import PIECE, about, open_bare, open_plain
 from linsep.data.svmlight.parser import (
     AT,
     END,
@@ -88,7 +88,7 @@ def may_flow(chunks: Any) -> bool:
     if not isinstance(source, SvmlightSource) or len(source.paths) > 1 or not chunks.untouched:
         return False
     path = source.paths[0]
-    if not hasattr(os, "preadv") or not path.is_file() or path.stat().st_size < LONG:
+    if not hasattr(os, "preadv") or not path.is_file() or about(path).st_size < LONG:
         return False
     with open_plain(path) as file:
         return type(file) is io.BufferedReader and file.read(3) != b"\xef\xbb\xbf"
@@ -121,7 +121,7 @@ def survey(path: Path, n_jobs: int | None = None) -> Found:
     from linsep.data.svmlight.line_ends import MOST as MOST_FOUND
     from linsep.data.svmlight.line_ends import ROWS, look
 
-    size = path.stat().st_size
+    size = about(path).st_size
     own = threading.local()
 
     def segment(first: int) -> tuple[int, int, Array, Array]:
@@ -152,7 +152,7 @@ def survey(path: Path, n_jobs: int | None = None) -> Found:
 
     study, least, most, n_rows = LabelStudy(), LARGEST + 1, -1, 0
     kept, held, stride = [], 0, 1
-    with path.open("rb", buffering=0) as file:
+    with open_bare(path) as file:
         for low, high, labels, starts in in_order(segment, range(0, size, _SEGMENT), n_jobs):
             study.add(labels)
             least, most = min(least, low), max(most, high)
@@ -232,7 +232,7 @@ class Flow:
             room = self._free(rooms, halt)
             return room, *self._parsed(file, room, int(number))
 
-        with self.path.open("rb", buffering=0) as file:
+        with open_bare(self.path) as file:
             for room, seen, state in in_order(parse, numbers, self.n_jobs, halt):
                 self._note(seen, state)
                 yield seen
@@ -325,7 +325,7 @@ class Flow:
         """Some rows, read where they lie; indices from zero."""
         found = self.found
         lines = []
-        with self.path.open("rb") as file:
+        with open_plain(self.path) as file:
             for row in numbers.tolist():
                 file.seek(int(found.starts[row // found.stride]))
                 line = b""

@@ -6,12 +6,13 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from linsep.data.blocks.store import MEMORY
 from linsep.data.files.compression import SUFFIXES, open_plain, unpacking
+from linsep.data.files.system_errors import storing, temporary_folder
 from linsep.data.sources.dataset import Chunks
 from linsep.data.table.encoding import Encoding
 from linsep.errors import DataError, ParameterError
@@ -245,11 +246,26 @@ def _files(path: Path) -> list[Path]:
 
 def _spooled() -> tuple[list[Path], str]:
     """Standard input in a file, so that it can be read more than once."""
-    folder = tempfile.mkdtemp(prefix="linsep-")
-    path = Path(folder, "stdin")
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    elsewhere = "For another folder set TMPDIR."
+    with storing(f"standard input could not be kept in {temporary_folder()}", elsewhere):
+        folder = tempfile.mkdtemp(prefix="linsep-")
+        path = Path(folder, "stdin")
+        try:
+            with path.open("wb") as file:
+                for piece in _pieces_of_stdin():
+                    file.write(piece)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
     return [path], folder
+
+
+def _pieces_of_stdin() -> Iterator[bytes]:
+    if sys.stdin is None:
+        raise DataError("standard input is closed; give a file, or a pipe.")
+    with unpacking(Path("standard input")):
+        while piece := sys.stdin.buffer.read(1 << 20):
+            yield piece
 
 
 def _format(paths: list[Path], format: str | None, encoding: Encoding | None) -> str:

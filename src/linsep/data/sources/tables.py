@@ -14,7 +14,7 @@ import numpy.typing as npt
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.store import Store, blocks
 from linsep.data.files.bad_rows import BadRows
-from linsep.data.files.compression import Version
+from linsep.data.files.compression import Version, about
 from linsep.data.table import delimited
 from linsep.data.table import parquet as columnar
 from linsep.data.table.assemble import Beside, dense
@@ -240,7 +240,7 @@ class TableSource(Source):
                       first.skip, other.encoding, first.missing, first.required)  # fmt: skip
 
     def size(self) -> int:
-        return sum(path.stat().st_size for path in self.paths)  # about as many, or more
+        return sum(about(path).st_size for path in self.paths)  # about as many, or more
 
     def begin(self) -> None:
         self.study = TableStudy(self.features)

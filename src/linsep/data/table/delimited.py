@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from linsep.data.files.bad_rows import BadRow
-from linsep.data.files.compression import open_plain, unpacking, whole_lines
+from linsep.data.files.compression import open_plain, unpacked, whole_lines
 from linsep.data.table.dialect import MISSING_TEXTS, LastLine, Layout, Recoded, number
 from linsep.data.table.table_part import (
     Columns,
@@ -41,10 +41,11 @@ def parts(
 ) -> Iterator[TablePart]:
     """The rows of a file, piece by piece; bad rows are numbered by line from 1."""
     line = 0
-    with unpacking(path), open_plain(path) as raw:
+    with open_plain(path) as raw:
         plain = layout.encoding in ("utf-8", "utf-8-sig")
         stream: Any = raw if plain else Recoded(raw, layout.encoding, path)
-        numbered = enumerate(_whole_rows(stream, layout.quote, size or PIECE, path))
+        pieces = _whole_rows(stream, layout.quote, size or PIECE, path)
+        numbered = enumerate(unpacked(path, pieces))
         reader = _Reader(layout, make)
 
         def read(job: Any) -> TablePart:
@@ -91,7 +92,7 @@ class _Reader:
     def __init__(self, layout: Layout, make: Making | None = None) -> None:
         self.layout, self.make = layout, make
         self.wanted = [kind.partition(":")[0] for kind in layout.kinds]
-        self.quote = layout.quote.encode()
+        self.quote, self.delimiter = layout.quote.encode(), layout.delimiter.encode()
         signs = re.escape((layout.delimiter + layout.quote).encode())
         # Neither opens nor closes a cell, nor is doubled: pyarrow takes it off without a word.
         self.stray = re.compile(b"[^\r\n%b]%b[^\r\n%b]" % (signs, re.escape(self.quote), signs))
@@ -135,7 +136,7 @@ class _Reader:
             for _ in range(self.layout.skip):
                 piece = piece[piece.find(b"\n") + 1 :]
         above = lines - _line_count(piece) if first else 0
-        if not piece.strip():
+        if not piece.strip() and self.delimiter not in piece:  # tabs may be all there is in rows
             return TablePart(Columns(), 0, [], lines)
         fast = self._fast(piece, header) if self.options and closed else None
         part = fast or self._made(self._plain(piece, header))

@@ -99,7 +99,8 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
     if not complete and len(lines) > 1:
         lines.pop()  # cut off somewhere
     lines = lines[skip:]
-    if not any(line.strip() for line in lines):
+    between = given.get("delimiter") or ""  # a tab or a space may be all that a row consists of
+    if not any(line.strip() or (between and between in line) for line in lines):
         raise DataError(f"{path} is empty; a header or a first row was wanted.")
     quote = given.get("quote") or _quote(lines)
     delimiter = given.get("delimiter") or _delimiter(lines, quote)

@@ -8,6 +8,7 @@ import numpy as np
 
 from linsep.data.blocks.page_release import trim
 from linsep.data.files.bad_rows import BadRow
+from linsep.data.files.system_errors import explain
 from linsep.data.table.encoding import Texts
 from linsep.data.table.table_part import (
     Columns,
@@ -100,7 +101,7 @@ def parts(
                 yield part._replace(bad=[row.moved(start) for row in part.bad])
                 start += part.lines
         except (pa.ArrowException, OSError) as problem:
-            raise DataError(f"{path} cannot be read after row {start}: {problem}.") from None
+            raise _unread(path, f" after row {start}", problem) from None
 
 
 def _part(batches: tuple[Any, ...], wanted: dict[str, str], texts: Dictionaries) -> TablePart:
@@ -218,7 +219,11 @@ def _opened(path: Path) -> Any:
             return pa.ipc.open_file(pa.memory_map(str(path)))
         return _parquet(path)
     except (pa.ArrowException, OSError) as problem:
-        raise DataError(f"{path} cannot be read as Parquet or Feather: {problem}.") from None
+        raise _unread(path, " as Parquet or Feather", problem) from None
+
+
+def _unread(path: Path, where: str, problem: BaseException) -> DataError:
+    return DataError(f"{path} cannot be read{where}: {explain(problem)}")
 
 
 def _parquet(path: Path, coded: list[str] | None = None, metadata: Any = None) -> Any:

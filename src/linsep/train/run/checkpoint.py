@@ -21,6 +21,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.files import atomic
+from linsep.data.files.special_files import kind_of
+from linsep.data.files.system_errors import explain
 from linsep.errors import ParameterError, StorageError
 from linsep.train.run.loop import Pass
 from linsep.train.run.state import freeze, thaw
@@ -46,8 +48,8 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = SECONDS) -> None:
-        self.path = Path(path)
-        self.previous = Path(f"{path}.previous")
+        self.path = Path(os.path.realpath(path))  # a link keeps pointing where it did
+        self.previous = Path(f"{self.path}.previous")
         self.every = every
 
     def save(self, content: bytes) -> None:
@@ -57,12 +59,29 @@ class Checkpoint:
                 atomic.DISK.rename(str(self.path), str(self.previous))
         except OSError as problem:
             raise StorageError(
-                f"the checkpoint {self.path} could not be renamed: {problem.strerror}."
+                f"the checkpoint {self.path} could not be renamed: {explain(problem)}"
             ) from problem
         atomic.replace(self.path, [content])
 
+    def _require_own(self) -> None:
+        """Refuse what is there and no checkpoint: it would be renamed, or removed as damaged."""
+        for path in (self.path, self.previous):
+            kind = kind_of(path)
+            if kind is not None:
+                raise ParameterError(f"checkpoint is {path}, which is {kind}; name a file.")
+        if self.previous.exists() or not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            start = file.read(len(MAGIC))
+        if start and start != MAGIC:
+            raise ParameterError(
+                f"checkpoint is {self.path}, which is there and is no checkpoint; choose another "
+                "path, or remove it."
+            )
+
     def load(self) -> tuple[dict[str, Any], list[Array]] | None:
         """The newest generation that can be read; None where there is none."""
+        self._require_own()
         found = None
         for path in (self.path, self.previous):
             try:

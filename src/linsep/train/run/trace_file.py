@@ -9,6 +9,7 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.files.system_errors import explain
 from linsep.errors import DataError
 from linsep.status import Status
 from linsep.train.run.loop import UNCOUNTED
@@ -28,7 +29,7 @@ def opened(path: str | Path) -> Iterator[TextIO]:
         with Path(path).open(encoding="utf-8") as file:
             yield file
     except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+        raise DataError(f"{path} cannot be read: {explain(problem)}") from None
 
 
 def read_into(trace: Trace, lines: Iterable[str], name: str) -> None:

@@ -8,6 +8,7 @@ import atexit
 import os
 import sys
 import threading
+import traceback
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import NoReturn
@@ -49,6 +50,15 @@ def _told(problem: Exception) -> str:
     return in_options(str(problem))
 
 
+def _where(problem: OSError) -> str:
+    """The file that the system named, or standard output where it was in printing."""
+    if problem.filename is not None:
+        return f"{problem.filename}: "
+    frames = traceback.walk_tb(problem.__traceback__)
+    printing = any(frame.f_code is click.echo.__code__ for frame, _ in frames)
+    return "standard output: " if printing else ""
+
+
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     _face.own_process = True
@@ -77,11 +87,24 @@ def _run() -> int:
         click.echo(f"Error: {_told(problem)}", err=True)
         return USAGE
     except LinsepError as problem:
-        click.echo(f"Error: {problem}", err=True)
+        click.echo(f"Error: {_told(problem)}", err=True)
         return FAILURE
     except BrokenPipeError:
         sys.stderr.close()  # the reader left; there is nobody to tell
         os._exit(0)  # closing stdout at exit would complain once more
+    except OSError as problem:
+        from linsep.data.files.system_errors import explain
+
+        click.echo(f"Error: {_where(problem)}{explain(problem)}", err=True)
+        return FAILURE
+    except MemoryError as problem:
+        said = f" ({problem})" if str(problem) else ""
+        click.echo(
+            f"Error: memory is used up{said}. Free some or raise the limit (ulimit -v), or take "
+            "fewer rows or columns.",
+            err=True,
+        )
+        return FAILURE
     return 0
 
 

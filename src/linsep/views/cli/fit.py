@@ -79,8 +79,8 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
       linsep fit a9a --learner Perceptron -p keep=average -p max_iter=20
       zcat big.csv.gz | linsep fit - --target y --out y.linsep --json
     """
-    out = asked["out"]
     _foresee(data, as_json, asked)
+    out = asked["out"]
     learner, source, record, texts = _fit(data, **asked)
     for note in source.notes if not asked["quiet"] else []:
         click.echo(arguments.in_options(note), err=True)
@@ -105,10 +105,13 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
 
 def _foresee(data: str, as_json: bool, asked: dict[str, Any]) -> None:
     """Refuse before the fit what would otherwise be refused after it."""
-    from linsep.views.output_paths import require_one, require_place
+    from linsep.data.files.special_files import kind_of
+    from linsep.views.output_paths import is_stdout, require_one, require_place
     from linsep.views.sources import require_there
 
-    if asked["resume"] and asked["out"] in (None, "-"):
+    for name in ("out", "trace"):
+        asked[name] = "-" if is_stdout(asked[name]) else asked[name]
+    if asked["resume"] and (asked["out"] in (None, "-") or kind_of(asked["out"])):
         raise click.UsageError("--resume keeps its checkpoint beside the model: give --out FILE.")
     writes = {f"--{name}": asked[name] == "-" for name in ("out", "trace")}
     require_one("output", writes | {"--json": as_json})
@@ -145,8 +148,8 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
         _train(learner, source, settings)
     seconds = time.perf_counter() - start
     if asked["resume"]:
-        for left in Path(settings["checkpoint"]).parent.glob(f"{Path(asked['out']).name}.check*"):
-            left.unlink()
+        for left in (settings["checkpoint"], f"{settings['checkpoint']}.previous"):
+            Path(left).unlink(missing_ok=True)
     if asked["trace"]:
         _write_trace(getattr(learner, "learner_", learner).trace_, asked["trace"])
     record, texts = _report(learner, source, data, seconds, asked)
@@ -270,19 +273,20 @@ def _write_report(learner: Any, source: Any, path: str) -> str:
 
     X, y = source.load()
     report(learner, X, y, path)
-    click.echo(f"Report in {path} ({Path(path).stat().st_size:,} bytes).", err=True)
+    size = f" ({Path(path).stat().st_size:,} bytes)" if Path(path).is_file() else ""
+    click.echo(f"Report in {path}{size}.", err=True)
     return path
 
 
 def _keep(learner: Any, out: str) -> str:
-    from linsep.model.store import save, to_bytes
+    from linsep.data.files.atomic import replace
+    from linsep.model.store import to_bytes
 
     if out == "-":
-        sys.stdout.buffer.write(to_bytes(learner))
-        sys.stdout.buffer.flush()
+        click.echo(to_bytes(learner), nl=False)
         return "-"
-    save(learner, out)
-    click.echo(f"Model in {out} ({Path(out).stat().st_size:,} bytes).", err=True)
+    size = replace(out, [to_bytes(learner)])
+    click.echo(f"Model in {out} ({size:,} bytes).", err=True)
     return out
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 import click
 
@@ -74,7 +74,8 @@ def command(
     rate = Rate("predicting", quiet or (out == "-" and sys.stdout.isatty()))
     write = _json_lines if as_json else _csv_lines
     if out == "-":
-        _all(write, known, source, scores, proba, reject, rate, sys.stdout)
+        for text in write(known, source, scores, proba, reject, rate):
+            click.echo(text, nl=False)
     else:
         from linsep.data.files.atomic import replace
 
@@ -86,14 +87,6 @@ def command(
     rate.end()
     if source.skipped:
         click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
-
-
-def _all(write: Any, *rest: Any) -> None:
-    *arguments_, stream = rest
-    target: IO[str] = stream
-    for text in write(*arguments_):
-        target.write(text)
-    target.flush()
 
 
 def _values(

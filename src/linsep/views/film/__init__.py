@@ -84,12 +84,12 @@ def film(trace: Any, path: str | Path, X: Any = None, y: Any = None) -> Film:
         from linsep.views.film.animation import FRAMES, animate
 
         run = open_run(trace, X, y, FRAMES)
-        animate(run, path)
+        size = animate(run, path)
     else:
         from linsep.views.film.page import film_page
         from linsep.views.film.story import story_of
 
         run = open_run(trace, X, y)
-        replace(path, [film_page(story_of(run)).encode()])
+        size = replace(path, [film_page(story_of(run)).encode()])
     frames, count = len(run.W), run.trace.count
-    return Film(path, kind[1:], path.stat().st_size, frames, count, run.rows.total)
+    return Film(path, kind[1:], size, frames, count, run.rows.total)

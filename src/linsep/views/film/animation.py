@@ -18,8 +18,8 @@ SECONDS = 12.0  # at most, but for the last frame
 STILL = 2.0
 
 
-def animate(run: Run, path: Path) -> None:
-    """Write the frames as a GIF that goes round."""
+def animate(run: Run, path: Path) -> int:
+    """Write the frames as a GIF that goes round; returns how many bytes."""
     try:
         from PIL import Image
     except ModuleNotFoundError:
@@ -34,7 +34,7 @@ def animate(run: Run, path: Path) -> None:
     made = io.BytesIO()
     pictures[0].save(made, "GIF", save_all=True, append_images=pictures[1:], duration=lasting,
                      loop=0)  # fmt: skip
-    replace(path, [made.getvalue()])
+    return replace(path, [made.getvalue()])
 
 
 def frames(run: Run) -> Any:
