@@ -19,7 +19,7 @@ from linsep.train.run.trace import Trace
 HEADER = {"linsep_trace", "learner", "parameters", "classes", "stride", "corrections"}
 UPDATE = {"kind", "n", "epoch", "row", "scores", "step", "w", "b", "plane"}
 PASS = {"kind", "epoch", "mistakes", "updates", "loss", "eta", "after"}
-END = {"kind", "status", "sentence"}
+END = {"kind", "status", "sentence", "w", "b"}
 ROWS = {"kind", "of", "index", "codes", "X"}
 
 
@@ -143,6 +143,7 @@ def test_every_line_is_json_of_one_schema(learner, classes, tmp_path):
     assert set(end) == END
     assert end["status"] == learner.status_.name
     assert end["sentence"] == learner.status_.value
+    assert (end["w"], end["b"]) == (learner.coef_.tolist(), learner.intercept_.tolist())
 
 
 def test_lines_come_in_the_order_of_the_run():
