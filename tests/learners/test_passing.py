@@ -22,7 +22,12 @@ from linsep.status import Status
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 
 ONCE = {"max_iter": 1, "keep": "average"}
-CLI = "from linsep.data import flow; flow.LONG = 0; from linsep.views.cli import main; main()"
+CLI = """
+from linsep.data.sources import one_pass
+from linsep.views.cli import main
+one_pass.LONG = 0
+main()
+"""
 
 
 def lines(n=9000, d=300, seed=0, classes=(-1, 1), base=1):

@@ -1,7 +1,7 @@
 """What every linear classifier shares; the one level of inheritance in the package."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ from linsep.model.linear import labels, ranked
 from linsep.status import Status
 from linsep.train.problem import Block, Problem
 from linsep.train.run.checkpoint import keeper_of
-from linsep.train.run.loop import Listener, listeners_of
+from linsep.train.run.loop import Listener, Pass, listeners_of, tell
 from linsep.train.run.progress import Progress
 from linsep.train.run.trace import Trace
 
@@ -60,6 +60,8 @@ class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     trace_: Trace
     encoding_: Encoding | None
     data_: dict[str, Any] | None
+    mistakes_: int
+    mistakes_per_epoch_: list[int]
     _any_scale = False  # whether products of entries such as 1e300 are taken care of
 
     def fit(
@@ -168,6 +170,26 @@ class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         self.data_ = None  # parts of the rows are gone before all of them were seen
         problem.settle()  # bad rows must not touch what the parts before have taught
         return problem
+
+    def _fit_part(
+        self,
+        rows: tuple[Any, Any, Any, Any],
+        first: bool,
+        one_pass: Callable[[Problem], Pass],
+    ) -> Self:
+        """`partial_fit`: one pass over rows (X, y, classes, sample_weight) as they come."""
+        problem = self._part(*rows, first)
+        if first:
+            self._reset(problem)
+        with self._listening(None, False, problem) as listeners:
+            tell(listeners, one_pass(problem))
+            self._end(Status.streaming)
+        return self
+
+    def _count(self, done: Pass) -> None:
+        """Note the corrections of a pass."""
+        self.mistakes_ += done.updates
+        self.mistakes_per_epoch_.append(done.updates)
 
     def _by_class(self, weights: Array | None, codes: Array) -> Array | None:
         """Sample weights times class weights."""

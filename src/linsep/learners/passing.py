@@ -34,7 +34,7 @@ def fit_passing(learner: Any, chunks: Chunks, callback: Any, verbose: bool) -> b
             whole = status is not Status.interrupted
             learner.data_ = problem.digest() if whole else None
             chunks.settle(flow.found.study, flow.n_rows)
-            rows, mistakes = learner._judged()
+            rows, mistakes = learner._solver.progressive_loss
             chunks.judged = Judged(rows, mistakes, flow.counts.tolist())
             learner._end(status, 4)
     except Unlike:

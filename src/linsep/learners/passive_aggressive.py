@@ -1,13 +1,15 @@
 """Passive-aggressive learning: as small a step as clears the margin (Crammer et al., 2006)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from linsep.data.sources.dataset import by_block
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.status import Status
-from linsep.train.online.one_vs_rest import Ensemble
+from linsep.train.online.method import Method
 from linsep.train.online.rules import PassiveAggressive1, PassiveAggressive2, Rule
+from linsep.train.online.solver import OnlineSolver
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, run
@@ -59,7 +61,7 @@ class PassiveAggressive(LinearClassifier):
     """
 
     _order_matters = True
-    _resumable = ("_ensemble", "mistakes_", "mistakes_per_epoch_", "_patience")
+    _resumable = ("_solver", "mistakes_", "mistakes_per_epoch_", "_patience")
 
     def __init__(
         self,
@@ -104,15 +106,14 @@ class PassiveAggressive(LinearClassifier):
 
     def _reset(self, problem: Problem) -> None:
         bias = 1.0 if self.fit_intercept else 0.0
-        self.__dict__.pop("_ensemble", None)  # its memory serves the new one
-        self._ensemble = Ensemble(
+        self.__dict__.pop("_solver", None)  # its memory serves the new one
+        self._solver = OnlineSolver(
             problem, self.keep, bias, self.multiclass == "kesler", grouped=True
         )
         self.mistakes_ = 0
-        self.mistakes_per_epoch_: list[int] = []
+        self.mistakes_per_epoch_ = []
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
-        seed = seed_of(self.random_state)
         self._patience = [float("inf"), 0.0, 0]
 
         def ending(done: Pass) -> Status | None:
@@ -124,38 +125,33 @@ class PassiveAggressive(LinearClassifier):
             self._patience = [min(best, done.loss), first, waited]
             return Status.converged if waited >= 5 else None
 
+        method = self._method(seed_of(self.random_state), self.shuffle)
         status = run(
-            lambda epoch: self._pass(problem, epoch, seed, self.shuffle),
+            partial(self._solver.one_pass, problem, method, self._recorder),
             ending,
             self.max_iter,
             listeners,
             self._publish,
+            self._count,
         )
         if status is Status.budget and self.mistakes_per_epoch_[-1] == 0:
             status = Status.inside
-        if status is Status.separated and self._ensemble.misplaced(problem) > 0:
+        if status is Status.separated and self._solver.misplaced(problem) > 0:
             status = Status.averaged
-        self._ensemble.rest()
+        self._solver.rest()
         self._publish()
         return status
 
-    def _pass(self, problem: Problem, epoch: int, seed: int, shuffle: bool) -> Pass:
-        rule: Rule = RULES[self.variant](float(self.C))
-        done = self._ensemble.each(
-            lambda weights, part: weights.online(
-                rule, part.in_order(seed, epoch, shuffle), epoch, self._recorder
-            ),
-            problem,
-            epoch,
-            self._recorder,
-        )
-        self._ensemble.require_in_range(problem)
+    def _method(self, seed: int = 0, shuffle: bool = False) -> Method:
+        """The parameters as what a pass does."""
+        return Method("row", RULES[self.variant](float(self.C)), seed, shuffle)
+
+    def _count(self, done: Pass) -> None:
         self.mistakes_ += done.mistakes
         self.mistakes_per_epoch_.append(done.mistakes)
-        return done
 
     def _publish(self) -> None:
-        self.coef_, self.intercept_ = self._ensemble.kept()
+        self.coef_, self.intercept_ = self._solver.kept()
         self.n_iter_ = len(self.mistakes_per_epoch_)
 
     @by_block
@@ -167,17 +163,11 @@ class PassiveAggressive(LinearClassifier):
         Ends where one pass over all rows so far, in the order they came, would have ended. Pass
         all labels in `classes` on the first call if these rows do not hold them all.
         """
-        first = not hasattr(self, "_ensemble")
-        problem = self._part(X, y, classes, sample_weight, first)
-        if first:
-            self._reset(problem)
-        self._ensemble.fit_layout(problem)
-        with self._listening(None, False, problem) as listeners:
-            if self._recorder is not None:
-                self._recorder.begin(*self._ensemble.now())
-            done = self._pass(problem, 0, 0, shuffle=False)
-            self._publish()
-            for listener in listeners:
-                listener(done)
-            self._end(Status.streaming)
-        return self
+        rows = X, y, classes, sample_weight
+        return self._fit_part(rows, not hasattr(self, "_solver"), self._one_part)
+
+    def _one_part(self, problem: Problem) -> Pass:
+        done = self._solver.part_pass(problem, self._method(), self._recorder)
+        self._count(done)
+        self._publish()
+        return done

@@ -1,7 +1,6 @@
 """Rosenblatt's perceptron: online, in batches or minibatches."""
 
-from collections.abc import Iterator
-from itertools import pairwise
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -14,15 +13,14 @@ from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import out_of_passes
 from linsep.learners.sklearn_compat import check_perceptron
-from linsep.rows.radius import largest_square, squares
+from linsep.rows.radius import largest_square
 from linsep.status import Status
-from linsep.train.online.kernels import MISTAKES, SEEN
-from linsep.train.online.one_vs_rest import Ensemble
+from linsep.train.online.method import Method
 from linsep.train.online.rules import BOUNDARIES, rosenblatt
 from linsep.train.online.schedules import SCHEDULES
-from linsep.train.online.weights import Weights
-from linsep.train.order import Order, seed_of
-from linsep.train.problem import Block, Problem
+from linsep.train.online.solver import OnlineSolver
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, run
 
 Array = npt.NDArray[Any]
@@ -111,7 +109,7 @@ class Perceptron(LinearClassifier):
     """
 
     _order_matters = True
-    _resumable = ("_ensemble", "mistakes_", "mistakes_per_epoch_")
+    _resumable = ("_solver", "mistakes_", "mistakes_per_epoch_")
 
     def __init__(
         self,
@@ -204,28 +202,23 @@ class Perceptron(LinearClassifier):
         bare = self.class_weight is None and self.init is None and self.margin == 0
         return plain and bare and self.max_iter == 1 and not (self.warm_start or self.trace)
 
-    def _judged(self) -> tuple[int, int]:
-        """Rows of the last pass, also one that was interrupted, and mistakes among them."""
-        tally = self._ensemble.parts[0].tally
-        return int(tally[SEEN]), int(tally[MISTAKES])
-
     def _reset(self, problem: Problem) -> None:
         earlier = None
         if self.warm_start and hasattr(self, "coef_"):
             earlier = self.coef_, self.intercept_
         bias = self._bias_square(problem) if self.fit_intercept else 0.0
-        self.__dict__.pop("_ensemble", None)  # its memory serves the new one
+        self.__dict__.pop("_solver", None)  # its memory serves the new one
         online = self.rule == "online"
         passes = self.max_iter if online else 0
         kesler = self.multiclass == "kesler"
-        self._ensemble = Ensemble(problem, self.keep, bias, kesler, online, passes)
+        self._solver = OnlineSolver(problem, self.keep, bias, kesler, online, passes)
         d = problem.n_features
-        if earlier is not None and earlier[0].shape == (self._ensemble.planes, d):
-            self._ensemble.start_at(*earlier)
+        if earlier is not None and earlier[0].shape == (self._solver.n_planes, d):
+            self._solver.start_at(*earlier)
         elif self.init is not None:
-            self._ensemble.start_at(*self._initial(self._ensemble.planes, d))
+            self._solver.start_at(*self._initial(self._solver.n_planes, d))
         self.mistakes_ = 0
-        self.mistakes_per_epoch_: list[int] = []
+        self.mistakes_per_epoch_ = []
 
     def _bias_square(self, problem: Problem) -> float:
         """The square of the constant feature that stands for the bias."""
@@ -252,77 +245,51 @@ class Perceptron(LinearClassifier):
             )
         return w, b
 
+    def _method(self, seed: int = 0, shuffle: bool = False, in_parts: bool = False) -> Method:
+        """The parameters as what a pass does."""
+        return Method(
+            {"online": "row", "minibatch": "minibatch", "batch": "pass"}[self.rule],
+            rosenblatt(float(self.eta0), float(self.margin), self.boundary),
+            seed,
+            shuffle,
+            SCHEDULES.get(self.schedule),
+            self.batch_size,
+            self.step == "mean",
+            float(self.margin),
+            in_parts and self._grows,
+        )
+
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
-        seed = seed_of(self.random_state)
+        solver, method = self._solver, self._method(seed_of(self.random_state), self.shuffle)
         if self._recorder is not None:
-            self._recorder.begin(*self._ensemble.now())
+            self._recorder.begin(*solver.now())
         status = run(
-            lambda epoch: self._pass(problem, epoch, seed, self.shuffle),
+            partial(solver.one_pass, problem, method, self._recorder),
             lambda done: self._ending(problem, done),
             self.max_iter,
             listeners,
             self._publish,
+            self._count,
         )
         self.proof_ = None
-        given = not self.fit_intercept and np.any(self._ensemble.now()[1])  # by init, for good
+        given = not self.fit_intercept and np.any(solver.now()[1])  # by init, for good
         if status is Status.budget and not given:
             status, self.proof_ = out_of_passes(problem, self.classes_, bool(self.fit_intercept))
-        if status is Status.separable and self._ensemble.apart:
+        if status is Status.separable and solver.apart:
             status, self.proof_ = Status.budget, None  # one plane against the rest may still fail
         average = self.keep == "average"
-        if status is Status.separated and average and self._ensemble.misplaced(problem) > 0:
+        if status is Status.separated and average and solver.misplaced(problem) > 0:
             status = Status.averaged
-        self._ensemble.rest()
+        solver.rest()
         self._publish()
         return status
 
-    def _pass(self, problem: Problem, epoch: int, seed: int, shuffle: bool) -> Pass:
-        """One pass of every hyperplane that still makes mistakes."""
-        eta = float(self.eta0)
-        if self.schedule != "line-search":
-            eta = SCHEDULES[self.schedule](eta, max(epoch, 1))
-
-        def one(weights: Weights, part: Problem) -> Pass:
-            if self.rule == "batch":
-                done = self._batch(weights, part, epoch, eta)
-            else:
-                rule = rosenblatt(eta, float(self.margin), self.boundary)
-                blocks = part.in_order(seed, epoch, shuffle)
-                if epoch == 0 and self.bias_step == "radius" and self.fit_intercept:
-                    blocks = self._growing(weights, blocks)
-                if self.rule == "online":
-                    done = weights.online(rule, blocks, epoch, self._recorder)
-                else:
-                    mean = self.step == "mean"
-                    done = weights.minibatch(
-                        rule, blocks, epoch, self.batch_size, mean, self._recorder
-                    )
-            if self.keep == "pocket":
-                weights.put_in_pocket(part, epoch)
-            return done
-
-        done = self._ensemble.each(one, problem, epoch, self._recorder)
-        self._ensemble.require_in_range(problem)
-        self.mistakes_ += done.updates
-        self.mistakes_per_epoch_.append(done.updates)
-        return done
-
-    def _batch(self, weights: Weights, part: Problem, epoch: int, eta: float) -> Pass:
-        margin = float(self.margin)
-        rule = rosenblatt(1.0, margin, self.boundary)
-        delta, db, total = weights.direction(part, rule)
-        if self.step == "mean":
-            delta, db = delta / total, db / total
-        if self.schedule == "line-search":
-            eta = max(eta, weights.line_search(part, delta, db, margin))
-        return weights.step(delta, db, eta, epoch, self._recorder)
-
     def _ending(self, problem: Problem, done: Pass) -> Status | None:
         if done.updates == 0:
-            strictly = self.boundary == "wrong" or self._ensemble.misplaced_now(problem) == 0
+            strictly = self.boundary == "wrong" or self._solver.misplaced_now(problem) == 0
             return Status.separated if strictly else Status.touching
         if self.rule == "batch":
-            moved = self._ensemble.moved
+            moved = self._solver.moved
             if moved == 0:
                 return Status.stalled
             return Status.converged if moved < self.tol else None
@@ -330,7 +297,7 @@ class Perceptron(LinearClassifier):
         return Status.converged if few else None
 
     def _publish(self) -> None:
-        self.coef_, self.intercept_ = self._ensemble.kept()
+        self.coef_, self.intercept_ = self._solver.kept()
         self.n_iter_ = len(self.mistakes_per_epoch_)
 
     @available_if(lambda self: self.rule != "batch")
@@ -345,40 +312,24 @@ class Perceptron(LinearClassifier):
         with the longest row so far, however the rows are cut into parts. Pass all labels in
         `classes` on the first call if these rows do not hold them all.
         """
-        first = not hasattr(self, "_ensemble")
-        growing = self.bias_step == "radius" and self.fit_intercept
-        if growing and self.rule == "minibatch":
+        if self._grows and self.rule == "minibatch":
             raise ParameterError(
                 "bias_step='radius' needs the largest row before the first minibatch; give R as "
                 "bias_step=R, or use fit."
             )
-        problem = self._part(X, y, classes, sample_weight, first)
-        if first:
-            self._reset(problem)
-            if growing:
-                self._ensemble.set_bias(0.0)
-        self._ensemble.fit_layout(problem)
-        with self._listening(None, False, problem) as listeners:
-            if self._recorder is not None:
-                self._recorder.begin(*self._ensemble.now())
-            done = self._pass(problem, 0, 0, shuffle=False)
-            self._publish()
-            for listener in listeners:
-                listener(done)
-            self._end(Status.streaming)
-        return self
+        rows = X, y, classes, sample_weight
+        return self._fit_part(rows, not hasattr(self, "_solver"), self._one_part)
 
-    def _growing(
-        self, weights: Weights, blocks: Iterator[tuple[Block, Order]]
-    ) -> Iterator[tuple[Block, Order]]:
-        """Blocks in the order given, cut before each row that is longer than all before it.
+    @property
+    def _grows(self) -> bool:
+        """Whether the bias of rows that come in parts follows the longest so far."""
+        return bool(self.fit_intercept) and self.bias_step == "radius"
 
-        The bias moves by the square of the longest row so far, this one included.
-        """
-        for block, order in blocks:
-            here = squares(block.rows, len(order))
-            lengths = np.maximum.accumulate(np.append(weights.bias, here))
-            cuts = [0, *(np.flatnonzero(np.diff(lengths[1:])) + 1), len(order)]
-            for start, stop in pairwise(cuts):
-                weights.bias = float(lengths[start + 1])
-                yield block, order[start:stop]
+    def _one_part(self, problem: Problem) -> Pass:
+        if self._grows and not self.mistakes_per_epoch_:
+            self._solver.set_bias(0.0)
+        method = self._method(in_parts=True)
+        done = self._solver.part_pass(problem, method, self._recorder)
+        self._count(done)
+        self._publish()
+        return done

@@ -35,7 +35,7 @@ WIDEST = 24
 
 
 @piece
-def _all(data, indices, start, stop, W, s):
+def _scores(data, indices, start, stop, W, s):
     """s ← Σ x · W[j] over the entries of one row."""
     k = 0
     while W.shape[1] - k >= WIDEST:
@@ -55,7 +55,7 @@ def _all(data, indices, start, stop, W, s):
 
 
 @piece
-def _one(data, indices, start, stop, W):
+def _score(data, indices, start, stop, W):
     """Σ x · W[j, 0] over the entries of one row."""
     s = W.dtype.type(0)
     for e in range(start, stop):
@@ -122,13 +122,13 @@ class Dense(NamedTuple):
     def count(self, i):
         return self.X.shape[1]
 
-    def sketch(self, i, V, s):
+    def bf16_scores(self, i, V, s):
         pass
 
-    def breadth(self, i, V, k):
+    def bf16_magnitude(self, i, V, k):
         return 0.0
 
-    def shorten(self, i, W, V, k):
+    def round_to_bf16(self, i, W, V, k):
         pass
 
     def part(self, start: int, stop: int) -> "Dense":
@@ -170,9 +170,9 @@ class CSR(NamedTuple):
 
     def scores(self, i, W, s):
         if W.shape[1] == 1:
-            s[0] = _one(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W)
+            s[0] = _score(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W)
             return
-        _all(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W, s)
+        _scores(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W, s)
 
     def add_to(self, i, a, W, k):
         scale = W.dtype.type(a)
@@ -182,16 +182,16 @@ class CSR(NamedTuple):
     def count(self, i):
         return self.indptr[i + 1] - self.indptr[i]
 
-    def sketch(self, i, V, s):
-        _all(self.data, self.indices, self.indptr[i], self.indptr[i + 1], V, s)
+    def bf16_scores(self, i, V, s):
+        _scores(self.data, self.indices, self.indptr[i], self.indptr[i + 1], V, s)
 
-    def breadth(self, i, V, k):
+    def bf16_magnitude(self, i, V, k):
         total = 0.0
         for e in range(self.indptr[i], self.indptr[i + 1]):
             total += abs(float(self.data[e]) * float(whole(V[self.indices[e], k])))
         return total
 
-    def shorten(self, i, W, V, k):
+    def round_to_bf16(self, i, W, V, k):
         for e in range(self.indptr[i], self.indptr[i + 1]):
             V[self.indices[e], k] = upper_half(W[self.indices[e], k])
 
@@ -273,18 +273,18 @@ def count(rows, i):
 
 
 @by_type
-def sketch(rows, i, V, s):
-    """s[k] ← ⟨vₖ, xᵢ⟩ for every class, by the first digits of sparse weights"""
-    rows.sketch(i, V, s)
+def bf16_scores(rows, i, V, s):
+    """s[k] ← ⟨vₖ, xᵢ⟩ for every class, by the bfloat16 copy V of sparse weights"""
+    rows.bf16_scores(i, V, s)
 
 
 @by_type
-def breadth(rows, i, V, k):
-    """Σⱼ |vₖⱼ xᵢⱼ| for one class k, by the first digits of sparse weights"""
-    return rows.breadth(i, V, k)
+def bf16_magnitude(rows, i, V, k):
+    """Σⱼ |vₖⱼ xᵢⱼ| for one class k, by the bfloat16 copy V of sparse weights"""
+    return rows.bf16_magnitude(i, V, k)
 
 
 @by_type
-def shorten(rows, i, W, V, k):
-    """v ← the first digits of w, for one class k, where row i is not zero"""
-    rows.shorten(i, W, V, k)
+def round_to_bf16(rows, i, W, V, k):
+    """v ← w rounded to bfloat16, for one class k, where row i is not zero"""
+    rows.round_to_bf16(i, W, V, k)

@@ -1,10 +1,12 @@
-"""The lazy average of the weights of several classes, a little behind the weights themselves.
+"""The mean of the weights after every presentation, from one more addition per mistake.
 
-U needs every correction, but no score needs U. So corrections are written down as they are made,
-and another thread adds them to U, one after the other in their order: the bytes are those of a
-single thread, and the passes do not wait for a second array as large as the weights.
+With u ← u + t·(correction) at presentation t, the mean of all weights after T presentations is
+w − u/T. No score needs u. So with several classes corrections are logged as they are made, and
+another thread adds them to U, one after the other in their order: the bytes are those of a single
+thread, and the passes do not wait for a second array as large as the weights.
 """
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -13,6 +15,8 @@ import numpy.typing as npt
 
 from linsep._compile import exact, kernel, piece
 from linsep.rows.rows import Rows, add_to
+from linsep.train.online.hyperplanes import Hyperplanes
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 
@@ -20,7 +24,7 @@ ROOM = 1 << 15  # shares in a log
 LOGS = 4
 
 
-class Log(NamedTuple):
+class CorrectionLog(NamedTuple):
     """Corrections in their order: the row of each, and what each class's u receives of it."""
 
     rows: Array
@@ -28,29 +32,29 @@ class Log(NamedTuple):
     made: Array
 
 
-def blank(room: int, classes: int) -> Log:
+def empty_log(room: int, classes: int) -> CorrectionLog:
     """A log with room for so many corrections."""
-    return Log(np.empty(room, np.int64), np.empty((room, classes)), np.zeros(1, np.int64))
+    return CorrectionLog(np.empty(room, np.int64), np.empty((room, classes)), np.zeros(1, np.int64))
 
 
-NOTHING = blank(0, 0)
+NO_LOG = empty_log(0, 0)
 NO_SUMS = np.empty((0, 0))
 
 
 @piece
-def note(log, i, a, seen, bias, ub):  # type: ignore[no-untyped-def]
+def log_correction(log, i, a, seen, bias, bias_sums):  # type: ignore[no-untyped-def]
     """Write down that wₖ received aₖ times row i at presentation t = `seen`."""
     place = log.made[0]
     log.rows[place] = i
     for k in range(a.shape[0]):
-        log.shares[place, k] = a[k] * seen  # u ← u + t·ax, once `catch_up` comes to it
-        ub[k] += a[k] * seen * bias
+        log.shares[place, k] = a[k] * seen  # u ← u + t·ax, once `apply_log` comes to it
+        bias_sums[k] += a[k] * seen * bias
     log.made[0] = place + 1
 
 
 @kernel
-def catch_up(rows, log, U):  # type: ignore[no-untyped-def]
-    """uₖ ← uₖ + t·aₖx for every correction in the log, which is blank again afterwards."""
+def apply_log(rows, log, U):  # type: ignore[no-untyped-def]
+    """uₖ ← uₖ + t·aₖx for every correction in the log, which is empty again afterwards."""
     for place in range(log.made[0]):
         for k in range(log.shares.shape[1]):
             if log.shares[place, k] != 0.0:
@@ -59,17 +63,17 @@ def catch_up(rows, log, U):  # type: ignore[no-untyped-def]
 
 
 @exact
-def means(W, U, seen, start, stop, coef):  # type: ignore[no-untyped-def]
+def sparse_means(W, U, seen, start, stop, coef):  # type: ignore[no-untyped-def]
     """coefₖⱼ ← wⱼₖ − uⱼₖ/T for some features j of sparse weights; without sums, wⱼₖ itself."""
     for j in range(start, stop):
         for k in range(coef.shape[0]):
             coef[k, j] = W[j, k] - U[j, k] / seen if U.shape[0] > 0 else W[j, k]
 
 
-class Averages:
+class LogQueue:
     """U, and what is still to be added to it.
 
-    An interrupt can come between any two lines: a log that is handed over twice is blank the second
+    An interrupt can come between any two lines: a log that is handed over twice is empty the second
     time, and `join` waits for all that was handed over before.
 
     Parameters
@@ -82,14 +86,14 @@ class Averages:
     def __init__(self, U: Array, classes: int, apart: bool) -> None:
         self._U = U
         self.room = max(16, ROOM // classes)
-        self._logs = [blank(self.room, classes) for _ in range(LOGS if apart else 1)]
+        self._logs = [empty_log(self.room, classes) for _ in range(LOGS if apart else 1)]
         self._jobs: list[Future[None] | None] = [None] * len(self._logs)
         self._turn = 0
         self._rows: Any = None
         self._pool = ThreadPoolExecutor(1) if apart else None
 
-    def log(self, rows: Rows) -> Log:
-        """A blank log for `room` corrections by these rows."""
+    def log(self, rows: Rows) -> CorrectionLog:
+        """An empty log for `room` corrections by these rows."""
         self._hand_over()
         self._turn = (self._turn + 1) % len(self._logs)
         job = self._jobs[self._turn]
@@ -103,9 +107,9 @@ class Averages:
         if log.made[0] == 0:
             return
         if self._pool is None:
-            catch_up(self._rows, log, self._U)
+            apply_log(self._rows, log, self._U)
         else:
-            self._jobs[self._turn] = self._pool.submit(catch_up, self._rows, log, self._U)
+            self._jobs[self._turn] = self._pool.submit(apply_log, self._rows, log, self._U)
 
     def join(self) -> Array:
         """U, with all corrections added."""
@@ -121,3 +125,43 @@ class Averages:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
+
+
+class LazyAverage(Stateful):
+    """U and u_b, the sums that make the average of weights and intercepts."""
+
+    state_names = ("sums", "bias_sums")
+
+    def __init__(self, planes: Hyperplanes) -> None:
+        self._U = np.zeros(planes.W.shape)
+        self.bias_sums = np.zeros(len(planes.b))
+        self.queue: LogQueue | None = None
+
+    @property
+    def sums(self) -> Array:
+        """U, with all corrections added."""
+        return self._U if self.queue is None else self.queue.join()
+
+    @sums.setter
+    def sums(self, new: Array) -> None:
+        self.queue, self._U = None, new
+
+    def open_queue(self, apart: bool) -> None:
+        """Log corrections from now on, if they are not logged yet."""
+        if self.queue is None:
+            self.queue = LogQueue(self._U, len(self.bias_sums), apart)
+
+    def close_queue(self) -> None:
+        """Add what is left, and let the thread go."""
+        if self.queue is not None:
+            self.queue.close()
+        self.queue = None
+
+    def carry(self, carried: Callable[[Array], Array]) -> None:
+        """Follow the weights to another layout."""
+        self.sums = carried(self.sums)
+
+    def move(self, share: float, delta: Array, db: Array) -> None:
+        """u ← u + share·δ, for a correction by all rows at once."""
+        self.sums += share * delta
+        self.bias_sums += share * db

@@ -5,7 +5,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.train.online.hyperplanes import Hyperplanes
+from linsep.train.problem import Problem
+
 Array = npt.NDArray[Any]
+
+
+def exact_step(
+    problem: Problem, planes: Hyperplanes, delta: Array, db: Array, margin: float
+) -> float:
+    """The step along (delta, db) that minimises the perceptron criterion of all rows."""
+    z = signed(problem, problem.X @ planes.by_class(planes.W).T + planes.b)
+    dz = signed(problem, problem.X @ planes.by_class(delta).T + db)
+    weights = problem.weights
+    if weights.size:
+        weights = np.repeat(weights, z.shape[1])
+    return best_step(z.ravel(), dz.ravel(), weights, margin)
+
+
+def signed(problem: Problem, scores: Array) -> Array:
+    """Signed scores, one column for each comparison that the rule makes of a row.
+
+    Of two classes ± the score; of more the own score less each rival's.
+    """
+    own = np.arange(problem.n_classes) == problem.codes[:, None]
+    if problem.binary:
+        return scores * np.where(own[:, 1:], 1.0, -1.0)
+    gaps = scores[own][:, None] - scores
+    return gaps[~own].reshape(len(scores), -1)
 
 
 def best_step(z: Array, dz: Array, weights: Array, margin: float) -> float:

@@ -1,8 +1,18 @@
 """Corrections by many rows at once: each sees the same weights, then all are applied."""
 
+from typing import Any
+
+import numpy as np
+
 from linsep._compile import inner, kernel
+from linsep.data.blocks.blocks import BLOCK
 from linsep.rows.rows import add_to, scores
+from linsep.train.online.averaging import NO_SUMS
 from linsep.train.online.kernels import AVERAGE, LOSS, MISTAKES, ROW, SEEN, STEPS, UPDATES, correct
+from linsep.train.online.method import Method
+from linsep.train.online.trainer import Trainer
+from linsep.train.run.loop import Pass
+from linsep.train.run.trace import EVERY, Trace
 
 
 @inner
@@ -18,15 +28,15 @@ def corrections(rule, rows, codes, weights, order, start, stop, bias, W, b, A, t
         scores(rows, i, W, wide)
         for k in range(b.shape[0]):
             s[k] = wide[k] + b[k]
-        found, mistakes, charge = correct(rule, rows, i, codes[i], bias, 0.0, s, A[m])
+        asked, mistakes, cost = correct(rule, rows, i, codes[i], bias, 0.0, s, A[m])
         c = weights[i] if weights.shape[0] > 0 else 1.0
         if c != 1.0:
             for k in range(b.shape[0]):
                 A[m, k] *= c
         total += c
-        tally[UPDATES] += found if c > 0.0 else 0
+        tally[UPDATES] += asked if c > 0.0 else 0
         tally[MISTAKES] += mistakes if c > 0.0 else 0
-        tally[LOSS] += c * charge
+        tally[LOSS] += c * cost
     return total
 
 
@@ -43,13 +53,14 @@ def apply(rows, order, start, stop, A, factor, bias, W, b):
 
 @kernel
 def minibatches(
-    rule, rows, codes, weights, order, start, limit, batch, mean, bias, keep, W, b,
-    U, ub, A, tally, wide,
-):  # fmt: skip
+    rule, rows, codes, weights, order, start, limit, batch, mean, planes, kept, A, tally, wide
+):
     """Correct by the sum (or mean) of each `batch` rows of order[start:]; stop after `limit` steps.
 
     Returns where it stopped.
     """
+    W, b, bias = planes
+    keep, U, ub, _ = kept
     steps = 0
     while start < order.shape[0]:
         stop = min(start + batch, order.shape[0])
@@ -70,3 +81,27 @@ def minibatches(
             break
     tally[STEPS] += steps
     return start
+
+
+def minibatch_pass(
+    trainer: Trainer, method: Method, problem: Any, epoch: int, trace: Trace | None
+) -> Pass:
+    """Correct after every few rows, by the sum or the mean of what they ask for."""
+    trainer.open_pass(epoch)
+    trainer.weight_screen.drop()
+    rule, tally = method.rule_of(epoch), trainer.tally
+    sums = NO_SUMS if trainer.average is None else trainer.average.sums
+    A = np.zeros((min(method.batch_size, BLOCK), len(trainer.planes.b)))
+    for block, order in problem.in_order(method.seed, epoch, method.shuffle):
+        position = 0
+        while position < len(order):
+            before = tally[STEPS]
+            limit = EVERY if trace is None else trace.wait()
+            position = minibatches(
+                rule, block.rows, block.codes, block.weights, order, position, limit,
+                method.batch_size, method.mean, trainer.planes.given, trainer.kept_for(sums), A,
+                tally, trainer.scratch.wide,
+            )  # fmt: skip
+            if trace is not None:
+                trainer.record(trace, before, epoch, block.start)
+    return trainer.close_pass(epoch, getattr(rule, "eta", 1.0))

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Callable
 
-SCHEDULES: dict[str, Callable[[float, int], float]] = {
+Schedule = Callable[[float, int], float]
+
+SCHEDULES: dict[str, Schedule] = {
     "constant": lambda eta0, t: eta0,
     "1/t": lambda eta0, t: eta0 / t,
     "1/sqrt(t)": lambda eta0, t: eta0 / math.sqrt(t),

@@ -48,8 +48,7 @@ def listeners_of(callback: Any) -> list[Listener]:
 
 def tell(listeners: Iterable[Listener], done: Pass) -> bool:
     """Tell every listener of a pass; whether one of them asked to stop."""
-    asked = [listener(done) is True for listener in listeners]  # all of them, before any decides
-    return any(asked)
+    return any([listener(done) is True for listener in listeners])  # noqa: C419 - tell them all
 
 
 def run(
@@ -58,13 +57,15 @@ def run(
     max_iter: int,
     listeners: Iterable[Listener] = (),
     publish: Callable[[], None] | None = None,
+    count: Callable[[Pass], None] | None = None,
 ) -> Status:
     """Make passes until `decide` names an ending, at most `max_iter`.
 
-    Before listeners are told of a pass, `publish` makes the weights visible in the learner, so that
-    they can predict with it. A listener that returns True stops the run. Ctrl-C ends it between two
-    blocks of rows: the weights are whole, and the status says so. A listener with a method `resume`
-    is asked for the last pass of an earlier run whose state it has restored; passes go on from it.
+    `count` is told of every pass that this run makes, at once. Before listeners are told of it,
+    `publish` makes the weights visible in the learner, so that they can predict with it. A listener
+    that returns True stops the run. Ctrl-C ends it between two blocks of rows: the weights are
+    whole, and the status says so. A listener with a method `resume` is asked for the last pass of
+    an earlier run whose state it has restored; passes go on from it.
     """
     listeners = list(listeners)
     first = 1
@@ -78,13 +79,15 @@ def run(
     try:
         for epoch in range(first, max_iter + 1):
             done = one_pass(epoch)
+            if count is not None:
+                count(done)
             if listeners and publish is not None:
                 publish()
-            asked = [listener(done) is True for listener in listeners]
+            stop = tell(listeners, done)
             status = decide(done)
             if status is not None:
                 return status
-            if any(asked):
+            if stop:
                 return Status.stopped
     except KeyboardInterrupt:
         return Status.interrupted

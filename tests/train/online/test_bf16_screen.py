@@ -1,4 +1,4 @@
-"""Scoring by the first digits of the weights saves time and never changes a decision."""
+"""Scoring by a bfloat16 copy of the weights saves time and never changes a decision."""
 
 import numpy as np
 import pytest
@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep import PassiveAggressive, Perceptron
-from linsep.train.online import weights
+from linsep.train.online import bf16_screen as screening
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 
 
 @pytest.fixture(autouse=True, scope="module")
 def few_weights_are_many():
-    """First digits are kept of large weights only; here they are of any."""
+    """A copy is kept of large weights only; here it is of any."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weights, "LARGE", 0)
+        patch.setattr(screening, "LARGE", 0)
         yield
 
 
@@ -30,7 +30,7 @@ def text(n, d, K, seed, dtype=np.float64):
 
 def by_all_digits(learner, X, y):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weights, "LARGE", np.inf)
+        patch.setattr(screening, "LARGE", np.inf)
         return learner.fit(X, y)
 
 
@@ -51,14 +51,14 @@ def facts(learner):
     ],
     ids=lambda learner: str(learner).replace(" ", ""),
 )
-def test_the_first_digits_change_no_byte(learner, dtype):
+def test_a_screen_of_the_weights_changes_no_byte(learner, dtype):
     X, y = text(500, 60, 5, 0, dtype)
     made = []
     with pytest.MonkeyPatch.context() as patch:
-        make = weights.shortened
-        patch.setattr(weights, "shortened", lambda *of: made.append(make(*of)) or made[-1])
+        make = screening.bf16_screen
+        patch.setattr(screening, "bf16_screen", lambda *of: made.append(make(*of)) or made[-1])
         found = [np.copy(fact) for fact in facts(learner.fit(X, y))]
-    assert made[0].reach.size  # they were used
+    assert made[0].norm_bounds.size  # they were used
     wanted = facts(by_all_digits(learner, X, y))
     assert all((a == b).all() for a, b in zip(found, wanted, strict=True))
 
@@ -70,7 +70,7 @@ def test_the_first_digits_change_no_byte(learner, dtype):
     st.integers(-60, 60),
     st.sampled_from(["ovr", "kesler"]),
 )
-def test_no_magnitude_fools_the_first_digits(seed, large, small, multiclass):
+def test_no_magnitude_fools_the_screen(seed, large, small, multiclass):
     X, y = text(40, 6, 3, seed)
     X.data[::2] *= 10.0**large
     X.data[1::3] *= 10.0**small

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from linsep import PassiveAggressive, Perceptron, Status
 from linsep.rows.rows import as_rows
-from linsep.train.online import averaging as averages
-from linsep.train.online.one_vs_rest import SMALL
+from linsep.train.online import averaging
+from linsep.train.online.solver import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 
@@ -35,12 +35,12 @@ def model(learner):
 
 @pytest.mark.parametrize("learner", [Perceptron, PassiveAggressive])
 @pytest.mark.parametrize("multiclass", ["kesler", "ovr"])
-@pytest.mark.parametrize("room", [1, averages.ROOM])
+@pytest.mark.parametrize("room", [1, averaging.ROOM])
 def test_a_thread_and_the_length_of_its_logs_change_no_byte(
     text, monkeypatch, learner, multiclass, room
 ):
     alone = fitted(text, learner, multiclass=multiclass, n_jobs=1)
-    monkeypatch.setattr(averages, "ROOM", room)  # never fewer than 16 corrections
+    monkeypatch.setattr(averaging, "ROOM", room)  # never fewer than 16 corrections
     together = fitted(text, learner, multiclass=multiclass, n_jobs=2)
     assert model(together) == model(alone)
 
@@ -72,9 +72,9 @@ def test_an_interrupt_leaves_the_average_of_the_passes_made(text):
 
 def test_a_log_handed_over_twice_counts_once():
     rows = as_rows(sp.csr_matrix(np.eye(2)))
-    kept = averages.Averages(np.zeros((2, 4)), 2, apart=True)
+    kept = averaging.LogQueue(np.zeros((2, 4)), 2, apart=True)
     log = kept.log(rows)
-    averages.note(log, 1, np.array([1.0, -1.0]), 3.0, 0.0, np.zeros(2))
+    averaging.log_correction(log, 1, np.array([1.0, -1.0]), 3.0, 0.0, np.zeros(2))
     kept._hand_over()
     kept._hand_over()
     assert kept.join()[:, :2].tolist() == [[0.0, 0.0], [3.0, -3.0]]
@@ -83,6 +83,6 @@ def test_a_log_handed_over_twice_counts_once():
 
 def test_a_recording_is_the_same_with_short_logs(text, monkeypatch):
     whole = fitted(text, trace=True, max_iter=2).trace_
-    monkeypatch.setattr(averages, "ROOM", 1)
+    monkeypatch.setattr(averaging, "ROOM", 1)
     short = fitted(text, trace=True, max_iter=2).trace_
     assert [update["n"] for update in short.updates] == [update["n"] for update in whole.updates]

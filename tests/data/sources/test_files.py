@@ -17,7 +17,7 @@ from linsep.data.table.dialect import sniff
 from linsep.data.table.encoding import Texts
 from linsep.errors import DataError, ParameterError
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 def write(folder, text, name="t.csv"):

@@ -1,0 +1,86 @@
+"""Hyperplanes under training: weights in the layout of the rows, and intercepts."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.rows.rows import CSR, aligned
+from linsep.train.problem import Problem
+from linsep.train.run.state import Stateful
+
+Array = npt.NDArray[Any]
+
+
+class Planes(NamedTuple):
+    """What kernels are given: weights, intercepts, and the square of the constant feature."""
+
+    W: Array
+    b: Array
+    bias: float
+
+
+class Hyperplanes(Stateful):
+    """The current weights W and intercepts b.
+
+    Parameters
+    ----------
+    problem : what is being learned
+    n_planes : how many hyperplanes
+    bias : square of the constant feature: 0 for no intercept, 1, or the squared radius
+    """
+
+    state_names = ("W", "b")
+
+    def __init__(self, problem: Problem, n_planes: int, bias: float) -> None:
+        self.sparse = isinstance(problem.rows, CSR)
+        self.W = problem.rows.weights(n_planes, problem.n_features)
+        self.b = aligned((n_planes,), float)
+        self.bias = bias
+
+    @property
+    def given(self) -> Planes:
+        """The hyperplanes as kernels take them."""
+        return Planes(self.W, self.b, self.bias)
+
+    @property
+    def flat(self) -> Planes:
+        """A single one, with its weights as a vector."""
+        return Planes(self.W.reshape(-1), self.b, self.bias)
+
+    def by_class(self, W: Array) -> Array:
+        """Numbers in the layout of the weights as (K, d)."""
+        return W[:, : len(self.b)].T if self.sparse else W
+
+    def room_for_scores(self) -> Array:
+        """Room for the scores of a row, as wide as the layout's weights."""
+        return aligned((self.W.shape[1] if self.sparse else len(self.b),), float)
+
+    def start_at(self, coef: Array, intercept: Array) -> None:
+        """Begin from these (K, d) weights and (K,) intercepts instead of zero."""
+        self.by_class(self.W)[...] = coef
+        self.b[...] = intercept
+
+    def fit_layout(self, problem: Problem) -> Callable[[Array], Array] | None:
+        """Carry the weights over when later rows come in another layout or precision.
+
+        Returns what carries other numbers of the old layout over, as float64; None where nothing
+        changes.
+        """
+        planes = len(self.b)
+        fresh = problem.rows.weights(planes, problem.n_features)
+        sparse, dtype = isinstance(problem.rows, CSR), np.promote_types(self.W.dtype, fresh.dtype)
+        if sparse == self.sparse and dtype == self.W.dtype:
+            return None
+        was_sparse, shape = self.sparse, fresh.shape
+
+        def carried(old: Array) -> Array:
+            new = np.zeros(shape)
+            self.by_class(new)[...] = old[:, :planes].T if was_sparse else old
+            return new
+
+        old = self.by_class(self.W)
+        self.sparse, self.W = sparse, fresh.astype(dtype, copy=False)
+        self.by_class(self.W)[...] = old
+        return carried

@@ -1,0 +1,43 @@
+"""How a pass corrects: after how many rows, by which rule, with which step size."""
+
+from typing import NamedTuple
+
+from linsep.train.online.rules import Rosenblatt, Rule
+from linsep.train.online.schedules import SCHEDULES, Schedule
+
+
+class Method(NamedTuple):
+    """What a solver does in each pass.
+
+    Attributes
+    ----------
+    after : 'row', 'minibatch' or 'pass': after what weights are corrected
+    rule : the correction rule; its step size, if it has one, is that of the first pass
+    seed, shuffle : the order of rows
+    schedule : η in pass t, given the first; None for the exact minimum along the line, if larger
+    batch_size : rows of a minibatch
+    margin : of the perceptron criterion that a line search minimises
+    growing_bias : whether the constant feature is as long as the longest row so far
+    mean : whether many rows move the weights by their mean instead of their sum
+
+    Examples
+    --------
+    >>> Method("row", rosenblatt(6.0, 0.0), schedule=SCHEDULES["1/t"]).rule_of(3).eta
+    2.0
+    """
+
+    after: str
+    rule: Rule
+    seed: int = 0
+    shuffle: bool = False
+    schedule: Schedule | None = SCHEDULES["constant"]
+    batch_size: int = 1
+    mean: bool = False
+    margin: float = 0.0
+    growing_bias: bool = False
+
+    def rule_of(self, epoch: int) -> Rule:
+        """The rule with the step size of a pass; rows that come in parts are of the first."""
+        if self.schedule is None or not isinstance(self.rule, Rosenblatt):
+            return self.rule
+        return self.rule._replace(eta=self.schedule(self.rule.eta, max(epoch, 1)))

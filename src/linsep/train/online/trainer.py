@@ -1,0 +1,256 @@
+"""Hyperplanes that are trained together, with what is kept of them, and a pass row by row."""
+
+from typing import Any
+
+import numpy.typing as npt
+
+from linsep.rows.int8_screen import Int8Screen, NoScreen
+from linsep.rows.rows import aligned
+from linsep.train.online.averaging import NO_LOG, NO_SUMS, LazyAverage, sparse_means
+from linsep.train.online.bf16_screen import WeightScreen
+from linsep.train.online.growing_bias import growing_bias
+from linsep.train.online.hyperplanes import Hyperplanes
+from linsep.train.online.kernels import (
+    AVERAGE,
+    BEST,
+    LAST,
+    LOSS,
+    MISTAKES,
+    NOTHING,
+    POCKET,
+    ROW,
+    RUN,
+    SEEN,
+    STEPS,
+    TALLY,
+    UPDATES,
+    Kept,
+    Kesler,
+    OneVsRest,
+    Presented,
+    Scheme,
+    Scratch,
+    misplaced,
+    present,
+    present_classes,
+)  # fmt: skip
+from linsep.train.online.method import Method
+from linsep.train.online.pocket import Pocket
+from linsep.train.online.rules import Rule
+from linsep.train.problem import Block, Problem, presentations
+from linsep.train.run.loop import Pass
+from linsep.train.run.state import Stateful
+from linsep.train.run.trace import EVERY, Trace
+
+Array = npt.NDArray[Any]
+
+
+class Trainer(Stateful):
+    """Hyperplanes under training: the current ones, and the average or the best of those before.
+
+    Parameters
+    ----------
+    problem : what is being learned
+    keep : 'last', 'average' or 'pocket'
+    bias : square of the constant feature: 0 for no intercept, 1, or the squared radius
+    first : with one-vs-rest, which class the (first) hyperplane is for
+    n_planes : with one-vs-rest, how many classes from there on
+    """
+
+    state_names = ("planes", "average", "pocket", "tally", "moved")
+
+    def __init__(
+        self,
+        problem: Problem,
+        keep: str,
+        bias: float,
+        first: int | None = None,
+        n_planes: int | None = None,
+    ) -> None:
+        n_planes = n_planes or (1 if problem.binary else problem.n_classes)
+        self.binary = problem.binary and n_planes == 1
+        self.first = first
+        self.planes = Hyperplanes(problem, n_planes, bias)
+        self.average = LazyAverage(self.planes) if keep == "average" else None
+        self.pocket = Pocket(self.planes) if keep == "pocket" else None
+        self.tally = aligned((TALLY,), float)
+        self.tally[BEST] = -1
+        self.moved = 0.0  # the norm of the last correction by all rows
+        self.spare_thread = False
+        self._settled = NO_SUMS
+        self._scores = aligned((n_planes,), float)
+        self._steps = aligned((n_planes,), float)
+        self._meet(problem)
+
+    def _meet(self, problem: Problem) -> None:
+        """Note what has to be known of the rows."""
+        self.total = problem.total
+        self.scratch = Scratch(self._scores, self._steps, self.planes.room_for_scores())
+        self.rest()
+        self.weight_screen = WeightScreen(self.planes, problem)
+
+    def rest(self) -> None:
+        """Forget what only saves time: screens, and a thread for averages."""
+        if self.average is not None:
+            self.average.close_queue()
+        if hasattr(self, "weight_screen"):
+            self.weight_screen.drop()
+        self.row_screen: Int8Screen | NoScreen = NoScreen()
+
+    def start_at(self, coef: Array, intercept: Array) -> None:
+        """Begin from these (K, d) weights and (K,) intercepts instead of zero."""
+        self.planes.start_at(coef, intercept)
+        self.weight_screen.drop()
+
+    def fit_layout(self, problem: Problem) -> None:
+        """Carry everything over when later rows come in another layout."""
+        shape = self.planes.W.shape
+        carried = self.planes.fit_layout(problem)
+        if carried is not None and self.average is not None:
+            self.average.carry(carried)
+        if carried is not None and self.pocket is not None:
+            self.pocket.carry(carried, self.planes, shape)
+        self._meet(problem)
+
+    @property
+    def seen(self) -> float:
+        """Presentations so far."""
+        return float(self.tally[SEEN])
+
+    def kept_for(self, sums: Any) -> Kept:
+        """What a kernel keeps beside the last weights, with these sums where there is an average"""
+        if self.average is not None:
+            return Kept(AVERAGE, sums, self.average.bias_sums, NOTHING)
+        if self.pocket is not None:
+            return Kept(POCKET, sums, NOTHING, self.pocket.longest)
+        return Kept(LAST, sums, NOTHING, NOTHING)
+
+    def open_pass(self, epoch: int) -> None:
+        """Count from zero; the longest-lived of rows that come in parts goes on living."""
+        self.tally[[UPDATES, MISTAKES, LOSS]] = 0
+        if epoch > 0:
+            self.tally[RUN], self.tally[BEST] = 0, -1
+
+    def close_pass(self, epoch: int, eta: float) -> Pass:
+        """What the pass did."""
+        t = self.tally
+        return Pass(epoch, int(t[MISTAKES]), int(t[UPDATES]), float(t[LOSS]) / self.total, eta)
+
+    def record(self, trace: Trace, before: float, epoch: int, start: int) -> None:
+        """Tell a trace of the corrections since there were `before`, in a block from row `start`"""
+        one_row = self.tally[ROW] >= 0
+        trace.update(
+            int(self.tally[STEPS] - before),
+            epoch,
+            start + int(self.tally[ROW]) if one_row else None,
+            self.scratch.scores if one_row else NOTHING,
+            self.scratch.steps if one_row else NOTHING,
+            self.planes.by_class(self.planes.W),
+            self.planes.b,
+            self.first,
+        )
+
+    def fill_pocket(self, problem: Problem, epoch: int) -> None:
+        """At the end of a pass, keep its longest-lived hyperplanes if they are the best so far."""
+        if self.pocket is not None:
+
+            def count(W: Array, b: Array) -> float:
+                return self.misplaced(problem, W, b)
+
+            self.pocket.close_pass(self.planes, self.tally, count, epoch)
+
+    def misplaced(self, problem: Problem, W: Array, b: Array) -> float:
+        """The weight of rows that these hyperplanes do not put strictly on their own side."""
+        first = -1 if self.first is None or self.binary else self.first
+        return problem.sum(
+            lambda block: misplaced(
+                block.rows, block.codes, block.weights, first, W, b, self.planes.room_for_scores()
+            ),
+            lambda p, q: p + q,
+        )
+
+    def kept(self) -> tuple[Array, Array]:
+        """The hyperplanes to keep, in this layout's own order."""
+        W = self.planes.W
+        if self.average is not None and self.seen:
+            W = (W - self.average.sums / self.seen).astype(W.dtype)  # mean = w − u/T
+        elif self.pocket is not None and self.pocket.best is not None:
+            W = self.pocket.best[1]
+        return W, self.kept_biases()
+
+    def kept_biases(self) -> Array:
+        """The biases that go with them."""
+        if self.average is not None and self.seen:
+            return self.planes.b - self.average.bias_sums / self.seen
+        if self.pocket is not None and self.pocket.best is not None:
+            return self.pocket.best[2]
+        return self.planes.b
+
+    def settle(self) -> None:
+        """Wait until the average includes every correction: then threads may share it."""
+        self._settled = NO_SUMS
+        if self.average is not None and self.seen:
+            self._settled = self.average.sums
+
+    def hand_out(self, coef: Array, start: int, stop: int) -> None:
+        """`kept` for some features, put into its place in the (K, d) weights of all classes."""
+        first = self.first or 0
+        W, mine = self.planes.W, coef[first : first + len(self.planes.b)]
+        if self.planes.sparse and self.pocket is None:
+            sparse_means(W, self._settled, self.seen, start, stop, mine)
+            return
+        if self.pocket is not None and self.pocket.best is not None:
+            W = self.pocket.best[1]
+        mine[:, start:stop] = self.planes.by_class(W)[:, start:stop]
+        if self._settled.size:
+            mine[:, start:stop] = W[:, start:stop] - self._settled[:, start:stop] / self.seen
+
+
+def row_pass(
+    trainer: Trainer, method: Method, problem: Problem, epoch: int, trace: Trace | None
+) -> Pass:
+    """Correct after every row."""
+    trainer.open_pass(epoch)
+    rule, tally = method.rule_of(epoch), trainer.tally
+    if epoch > 1:  # at first too many rows are corrected
+        trainer.weight_screen.make(trainer.planes)
+    if trainer.average is not None and not trainer.binary:
+        trainer.average.open_queue(trainer.spare_thread and epoch > 0)
+    blocks = problem.in_order(method.seed, epoch, method.shuffle)
+    if method.growing_bias:
+        blocks = growing_bias(trainer.planes, blocks)
+    for block, order in blocks:
+        order, scale = presentations(block, order)
+        presented = Presented(block.codes, order, scale)
+        position = 0
+        while position < len(order):
+            before = tally[STEPS]
+            limit = EVERY if trace is None else trace.wait()
+            while position < len(order) and tally[STEPS] < before + limit:
+                left = int(before + limit - tally[STEPS])
+                position = _present(trainer, rule, block, presented, position, left)
+            if trace is not None:
+                trainer.record(trace, before, epoch, block.start)
+    return trainer.close_pass(epoch, getattr(rule, "eta", 1.0))
+
+
+def _present(
+    trainer: Trainer, rule: Rule, block: Block, presented: Presented, position: int, limit: int
+) -> int:
+    """Up to `limit` corrections from a position on; where they ended."""
+    average, planes = trainer.average, trainer.planes
+    if trainer.binary:
+        screen = trainer.row_screen.part(block.start, block.start + len(block.codes))
+        sums = NOTHING if average is None else average.sums.reshape(-1)
+        return present(
+            rule, block.rows, screen, presented, position, limit, planes.flat,
+            trainer.kept_for(sums), trainer.tally, trainer.scratch,
+        )  # fmt: skip
+    log = NO_LOG
+    if average is not None and average.queue is not None:
+        log, limit = average.queue.log(block.rows), min(limit, average.queue.room)
+    scheme: Scheme = Kesler() if trainer.first is None else OneVsRest(trainer.first)
+    return present_classes(
+        scheme, rule, block.rows, trainer.weight_screen.given, presented, position, limit,
+        planes.given, trainer.kept_for(log), trainer.tally, trainer.scratch,
+    )  # fmt: skip

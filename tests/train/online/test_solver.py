@@ -1,0 +1,121 @@
+"""All hyperplanes of a learner, what is kept of them, and the way a row takes to them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from problems import ROWS, three_classes, two_classes
+
+import linsep
+import reference
+from linsep.train.online.batch import batch_pass
+from linsep.train.online.line_search import exact_step
+from linsep.train.online.method import Method
+from linsep.train.online.rules import rosenblatt
+from linsep.train.online.solver import OnlineSolver
+from linsep.train.online.trainer import Trainer
+
+PLAIN = Method("row", rosenblatt(1.0, 0.0))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("make, planes", [(two_classes, 1), (three_classes, 3)])
+def test_the_average_is_the_mean_of_the_weights_after_every_presentation(make, planes, sparse):
+    problem = make(sparse=sparse)
+    solver = OnlineSolver(problem, "average", 1.0, kesler=True)
+    for epoch in (1, 2):
+        solver.one_pass(problem, PLAIN, None, epoch)
+    coef, intercept = solver.kept()
+    shown = reference.online(ROWS.tolist(), problem.codes.tolist(), planes, 2)
+    wanted = np.array(reference.average(shown), float)
+    np.testing.assert_allclose(np.column_stack([coef, intercept]), wanted, rtol=1e-14)
+
+
+def test_a_hyperplane_without_mistakes_is_left_alone():
+    problem = three_classes()
+    solver = OnlineSolver(problem, "last", 1.0, kesler=False)
+    solver.done[1] = True
+    solver.one_pass(problem, PLAIN, None, 1)
+    moved = [bool(trainer.planes.W.any()) for trainer in solver.trainers]
+    assert moved == [True, False, True]
+    assert [trainer.seen for trainer in solver.trainers] == [4.0, 4.0, 4.0]
+
+
+def test_hyperplanes_of_sparse_rows_in_a_group_are_those_of_each_alone():
+    together = OnlineSolver(three_classes(True), "last", 1.0, kesler=False, grouped=True)
+    alone = OnlineSolver(three_classes(True), "last", 1.0, kesler=False)
+    assert (len(together.trainers), len(alone.trainers)) == (1, 3)
+    for solver in (together, alone):
+        solver.one_pass(three_classes(True), PLAIN, None, 1)
+    for one, other in zip(together.now(), alone.now(), strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_parts_in_another_layout_go_on_from_the_same_weights():
+    solver = OnlineSolver(two_classes(), "pocket", 1.0, kesler=True)
+    solver.part_pass(two_classes(), PLAIN, None)
+    before = solver.now()
+    solver.fit_layout(two_classes(sparse=True))
+    assert [part.tolist() for part in solver.now()] == [part.tolist() for part in before]
+
+
+def test_a_batch_step_by_line_search_reaches_the_minimum_along_the_line():
+    problem = two_classes()
+    trainer = Trainer(problem, "last", 1.0)
+    trainer.start_at(np.array([[1.0, 0.0]]), np.array([-1.5]))
+    step = exact_step(problem, trainer.planes, np.array([[1.0, 0.0]]), np.array([1.0]), 0.0)
+    # along (1, 0, 1) row 0 scores −0.5 + 2η: right from η = 0.25 on, where row 3 (0.5 − 2η) turns
+    assert step == 0.25
+    method = PLAIN._replace(after="pass", schedule=None, rule=rosenblatt(0.125, 0.0))
+    done = batch_pass(trainer, method, problem, 1, None)
+    assert done.eta == 0.25
+    assert trainer.planes.W.tolist() == [[1.25, 0.0]]
+    assert trainer.moved == np.sqrt(2.0)
+
+
+WALK = """
+import os, sys
+import numpy as np
+import linsep
+from linsep import Perceptron
+root = os.path.dirname(linsep.__file__) + os.sep
+X = np.random.default_rng(0).normal(size=(30, 3))
+ways = []
+def look(frame, event, _):
+    code = frame.f_code
+    touches = "wrong", "dot", "add", "row_order", "as_rows", "encode", "check_shape"
+    if event == "call" and code.co_name in touches and code.co_filename.startswith(root):
+        way = []
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(root):
+                way.append(frame.f_code.co_filename[len(root):].replace(os.sep, "/"))
+            frame = frame.f_back
+        if way[::-1] not in ways:
+            ways.append(way[::-1])
+sys.setprofile(look)
+Perceptron(max_iter=2, tol=1).fit(X, X[:, 0] > 0)
+sys.setprofile(None)
+for way in ways:
+    print(*way)
+"""
+
+
+def test_a_row_passes_few_files_and_never_goes_back_to_the_learner():
+    """Run as Python, so that the calls inside kernels can be seen too."""
+    environment = os.environ | {
+        "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(linsep.__file__).parents[1]),
+    }  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-c", WALK], env=environment, capture_output=True, text=True, check=True
+    )
+    ways = [line.split() for line in ran.stdout.splitlines()]
+    corrections = [way for way in ways if way[-1] == "train/online/rules.py"]
+    assert corrections
+    for way in corrections:
+        after = way[way.index("train/run/loop.py") :]
+        assert not [file for file in after if file.startswith("learners/")], way
+    files = {file for way in ways for file in way if not file.startswith("_compile/")}
+    assert len(files) <= 15, sorted(files)
