@@ -112,7 +112,7 @@ class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
             with self._listening(callback, verbose, problem) as listeners:
                 # Overflow is looked for in what comes out, and refused by name.
                 with np.errstate(over="ignore", invalid="ignore"):
-                    status = self._train(problem, [*listeners, *keeper])
+                    status = self._train_classes(problem, [*listeners, *keeper])
                     problem.settle()
                 self._end(status)
         return self
@@ -125,6 +125,10 @@ class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit could honour; learners with such parameters override."""
+
+    def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
+        """`_train`; learners that can do without a class of no weight override."""
+        return self._train(problem, listeners)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         raise NotImplementedError(f"{type(self).__name__} must write _train")

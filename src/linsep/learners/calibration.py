@@ -35,13 +35,17 @@ def cross_fitted(learner: Any, problem: Problem) -> Array:
         probability=False, class_weight=None, callback=None, verbose=False, trace=False,
         warm_start=False,
     )  # fmt: skip
-    if min(len(one) for one in spread if len(one)) > 1:
+    present = np.flatnonzero([len(one) > 0 for one in spread])
+    if len(present) > 1 and min(len(spread[k]) for k in present) > 1:
         for k in np.unique(fold[counts]):
             out = fold == k
             fit = counts & ~out
             with warnings.catch_warnings(action="ignore", category=NotConverged):
                 plain.fit(problem.X[fit], problem.codes[fit], c[fit] if weights.size else None)
-            S[out] = np.asarray(plain.decision_function(problem.X[out])).reshape(-1, planes)
+            scores = np.asarray(plain.decision_function(problem.X[out]))
+            if planes > 1 and scores.ndim == 1:  # two of several classes have weight
+                scores = np.stack([-scores, scores], axis=1)
+            S[np.ix_(out, present if planes > 1 else [0])] = scores.reshape(len(scores), -1)
     own = np.arange(problem.n_classes) if planes > 1 else np.ones(1, int)
     return np.stack([
         fit_sigmoid(S[counts, p], problem.codes[counts] == own[p], c[counts])

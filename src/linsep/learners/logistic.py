@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from linsep._face import available_if
 from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
+from linsep.learners.absent_classes import train_present
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.certificates import believed, counted, question
 from linsep.learners.diagnosis import explain, separation
@@ -94,7 +95,8 @@ class LogisticRegression(LinearClassifier):
     trace : bool
         Record passes, and for gradient, minibatch and sgd steps, in `trace_`.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
-        As in `Perceptron`. Threads never change the result.
+        As in `Perceptron`. Threads never change the result. A class without any weight, as a
+        resample may have of a rare one, gets probability zero.
     penalty, dual, intercept_scaling, multi_class
         Of scikit-learn, accepted where they agree with `l1_ratio`, a free intercept and the loss
         above; so are the names of its solvers, which have the same optimum and stand for 'auto'.
@@ -230,6 +232,9 @@ class LogisticRegression(LinearClassifier):
                 "'auto'."
             )
         return solver
+
+    def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
+        return train_present(self, problem, listeners)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
