@@ -10,8 +10,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from linsep import LinearSVC, LogisticRegression, Status, gap, read
 from linsep.errors import NotConverged
-from linsep.learners import logistic, svm
+from linsep.learners import logistic
 from linsep.proofs.gap.certificate import Question, planes
+from linsep.train.convex.dual.active_set import Polished
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -77,13 +78,13 @@ def test_a_solver_that_claims_too_much_is_found_out(monkeypatch):
 
 @pytest.mark.parametrize("damage", [lambda a: 0.9 * a, lambda a: 1.1 * a, lambda a: 1 - a])
 def test_multipliers_that_prove_nothing_are_found_out(monkeypatch, damage):
-    honest = svm.Machine.auto
+    honest = Polished.solution
 
-    def boastful(self, *given):
-        found = honest(self, *given)
-        return found._replace(alpha=damage(found.alpha))
+    def boastful(self):
+        solution = honest(self)
+        return replace(solution, alpha=damage(solution.alpha))
 
-    monkeypatch.setattr(svm.Machine, "auto", boastful)
+    monkeypatch.setattr(Polished, "solution", boastful)
     with pytest.warns(NotConverged, match="counted again"):
         learner = LinearSVC().fit(X, Y)
     assert learner.status_ is Status.unproved

@@ -153,6 +153,6 @@ def test_flows_break_even_over_classes_that_do_not_touch(seed):
 
 def test_a_callback_can_end_it(iris):
     X, y = iris
-    found, _ = solve(X, y, n_classes=3, tol=1e-12, listener=lambda check: True)
+    found = solve(X, y, n_classes=3, tol=1e-12, listener=lambda check: True)
     assert found.status is linsep.Status.stopped
     assert found.n_iter == 1

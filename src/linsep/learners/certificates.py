@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.proofs.gap.certificate import Question, Recount
+from linsep.parallel import Pool
+from linsep.proofs.gap.certificate import Question, Recount, planes
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
+from linsep.train.convex.solution import Solution
 from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]
@@ -18,16 +20,46 @@ NOISE = 1e-12  # of the objective: two counts in floats differ by this
 ROUNDED = 8  # units in the last place of the stored weights that their rounding may cost
 
 
-def question(learner: Any, problem: Problem, penalty: Penalty, factor: float = 1.0) -> Question:
-    """The problem of a fit and the weights it stored; losses times `factor`."""
+def question(
+    learner: Any,
+    problem: Problem,
+    penalty: Penalty,
+    factor: float = 1.0,
+    solution: Solution | None = None,
+) -> Question:
+    """What a fit minimised, losses times `factor`, and the weights it stored or would store."""
     C = factor * float(learner.C)
     if np.isposinf(C):
         C, penalty = 1.0, Penalty(0.0, 0.0)
+    if solution is None:
+        W, b = learner.coef_, learner.intercept_
+    else:
+        W = np.atleast_2d(np.asarray(solution.w, problem.X.dtype))
+        b = np.atleast_1d(np.asarray(solution.b, problem.X.dtype))
     return Question(
         problem.X, problem.codes, C * problem.weights if problem.weights.size else C,
-        learner.coef_, learner.intercept_, learner.fit_intercept, penalty, problem.n_jobs,
-        float(learner.tol),
+        W, b, learner.fit_intercept, penalty, problem.n_jobs, float(learner.tol),
     )  # fmt: skip
+
+
+def noise(problem: Problem) -> float:
+    """What rounding the stored weights may cost, relative to the objective."""
+    return max(NOISE, ROUNDED * float(np.finfo(problem.X.dtype).eps))
+
+
+def plane_certificate(
+    learner: Any, problem: Problem, loss: str, penalty: Penalty, k: int = 1, factor: float = 1.0
+) -> Callable[[Solution], Recount]:
+    """The certificate of one hyperplane, between class `k` and the rest; losses times `factor`."""
+    codes = problem.codes if problem.binary else (problem.codes == k).astype(np.int8)
+
+    def certify(solution: Solution) -> Recount:
+        asked = question(learner, problem, penalty, factor, solution)._replace(codes=codes)
+        alpha = None if solution.alpha is None else solution.alpha[None]
+        with Pool(1):
+            return planes(loss, asked, alpha)
+
+    return certify
 
 
 def believed(learner: Any, found: Recount, status: Status, claimed: float) -> Status:
@@ -44,16 +76,16 @@ def believed(learner: Any, found: Recount, status: Status, claimed: float) -> St
         )
     if status is not Status.converged:
         return status
-    noise = max(NOISE, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
-    within = found.shown <= ALIKE * max(claimed, learner.tol) + noise
+    rounding = max(NOISE, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
+    within = found.shown <= ALIKE * max(claimed, learner.tol) + rounding
     return Status.converged if within else Status.unproved
 
 
 def counted(learner: Any, found: Recount, status: Status) -> Status:
     """The same without a penalty, where there is no dual: only the objective is counted again."""
     claimed, learner.objective_ = learner.objective_, float(found.primal)
-    noise = max(1e-9, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
-    over = found.primal - found.doubt - claimed * (1.0 + noise)
+    rounding = max(1e-9, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
+    over = found.primal - found.doubt - claimed * (1.0 + rounding)
     if status is not Status.converged or not over > learner.tol * claimed:
         return status
     learner.gap_ = max(learner.gap_, float(over / found.primal))

@@ -424,4 +424,4 @@ def _telling(listeners: list[Listener]) -> Any:
     tell = Journal().telling(listeners)
     if tell is None:
         return None
-    return lambda look: tell(Pass(look.n_iter, UNCOUNTED, look.n_active, look.primal))
+    return lambda look: tell(Pass(look.n_iter, UNCOUNTED, look.active, look.primal))

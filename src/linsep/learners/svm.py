@@ -1,6 +1,8 @@
 """The linear support vector machine, with a certified duality gap."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -11,24 +13,24 @@ from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.calibration import cross_fitted
-from linsep.learners.certificates import believed, question
+from linsep.learners.certificates import believed, noise, plane_certificate, question
 from linsep.learners.diagnosis import explain
 from linsep.learners.first_order import check_steps, descend_scores, take_in
 from linsep.learners.sklearn_compat import check_svm
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
 from linsep.parallel import Pool
-from linsep.proofs.gap.certificate import Question, Recount, planes
+from linsep.proofs.gap.certificate import Question, Recount, planes, plus
 from linsep.proofs.gap.joint_certificate import crammer_singer
 from linsep.proofs.gap.penalty import RIDGE as PLAIN
 from linsep.status import Status
 from linsep.train.convex.choose import Machine, one_vs_rest
-from linsep.train.convex.dual import crammer_singer as joint_hinge
-from linsep.train.convex.dual.coordinate_descent import Solution
+from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.dual.crammer_singer import CrammerSinger
 from linsep.train.convex.dual.support import near_margin, supports
 from linsep.train.convex.losses import Hinge, SquaredHinge
-from linsep.train.convex.newton import primal_newton as tall
 from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -231,52 +233,51 @@ class LinearSVC(LinearClassifier):
             "C": 2.0 * float(self.C) if joint else float(self.C),
             "loss": self.loss,
             "fit_intercept": self.fit_intercept,
-            "tol": float(self.tol),
             "max_iter": self.max_iter,
             "seed": seed_of(self.random_state),
             "n_jobs": self.n_jobs,
-            "listener": _telling(listeners, own),
         }
+        tell = _telling(listeners, own)
+        goal = Goal(float(self.tol), self.max_iter, tell, noise=noise(problem))
 
-        def fit(machine: Machine, k: int) -> Solution:
+        def fit(machine: Machine, k: int, goal: Goal) -> Solution:
             alpha = None if before is None or before[2] is None else before[2][k]
             start = None if before is None else (before[0][k], float(before[1][k]))
-            if self.solver == "newton":
-                if tall.suits(problem.X):
-                    return machine.by_looks(start, own)
-                found = machine.by_steps(machine.tol, self.max_iter, machine.listener, start)
-                return machine.finished(found)
-            if self.solver == "dual":
-                return machine.finished(machine.by_passes(self.max_iter, alpha))
-            return machine.auto(alpha, start, own)
+            plane = 1 if problem.binary else k
+            certify = plane_certificate(
+                self, problem, self.loss, PLAIN, plane, 2.0 if joint else 1.0
+            )
+            solver = machine.solver(self.solver, start, alpha)
+            return drive(solver, goal._replace(certify=certify))
 
         if problem.binary:
-            found = [fit(Machine(problem.X, problem.signs, **settings), 0)]
-            if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
-                one = found[0]
-                half = (0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap)
-                found = [one._replace(primal=half[0], dual=half[1], gap=half[2])]
+            machine = Machine(problem.X, problem.signs, log=own, **settings)
+            solutions = [fit(machine, 0, goal)]
         else:
-            found = one_vs_rest(problem.X, problem.codes, problem.n_classes, fit, **settings)
-        self._publish(problem, found)
-        status = worst([one.status for one in found])
-        alpha = [one.alpha for one in found]
-        return self._recount(problem, status, lambda asked: planes(self.loss, asked, alpha))
+            codes, n_classes = problem.codes, problem.n_classes
+            solutions = one_vs_rest(problem.X, codes, n_classes, fit, goal, **settings)
+        if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
+            one = solutions[0]
+            P, D, gap = 0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap
+            certificate = one.certificate.times(0.5)
+            solutions = [replace(one, primal=P, dual=D, gap=gap, certificate=certificate)]
+        self._publish(problem, solutions)
+        claimed = sum(one.gap for one in solutions) / (sum(one.primal for one in solutions) or 1.0)
+        self.solver_ = "+".join(sorted({one.solver for one in solutions}))
+        certificate = reduce(plus, [one.certificate for one in solutions])
+        return believed(self, certificate, worst([one.status for one in solutions]), claimed)
 
     def _recount(
         self, problem: Problem, status: Status, count: Callable[[Question], Recount]
     ) -> Status:
         """Bounds computed anew from data, stored weights and the solver's multipliers."""
-        # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
-        half = problem.binary and self.multiclass == "crammer-singer"
-        asked = question(self, problem, PLAIN, 2.0 if half else 1.0)
         claimed = self.gap_
         try:
             with Pool(1):
-                again = count(asked)
+                again = count(question(self, problem, PLAIN))
         except KeyboardInterrupt:
             return Status.interrupted
-        return believed(self, again.times(0.5) if half else again, status, claimed)
+        return believed(self, again, status, claimed)
 
     def _jointly(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
         """All classes at once, by Crammer and Singer's loss."""
@@ -285,13 +286,21 @@ class LinearSVC(LinearClassifier):
             A = np.zeros((problem.n_rows, problem.n_classes))
             A[self.support_] = self.dual_coef_.T
             start = A, np.asarray(before[1], np.float64)
-        with Pool(1):
-            found, A = joint_hinge.solve(
-                problem.X, problem.codes, problem.weights if problem.weights.size else None,
-                float(self.C), n_classes=problem.n_classes, fit_intercept=self.fit_intercept,
-                tol=float(self.tol), max_iter=self.max_iter, seed=seed_of(self.random_state),
-                start=start, listener=_telling(listeners),
-            )  # fmt: skip
+        solver = CrammerSinger(
+            problem.X, problem.codes, problem.weights if problem.weights.size else None,
+            float(self.C), n_classes=problem.n_classes, fit_intercept=self.fit_intercept,
+            max_iter=self.max_iter, seed=seed_of(self.random_state), start=start,
+        )  # fmt: skip
+
+        def certify(solution: Solution) -> Recount:
+            with Pool(1):
+                return crammer_singer(
+                    question(self, problem, PLAIN, solution=solution), solution.alpha
+                )
+
+        goal = Goal(float(self.tol), self.max_iter, _telling(listeners), certify, noise(problem))
+        found = drive(solver, goal)
+        A, self.solver_ = found.alpha, found.solver
         self.coef_ = np.asarray(found.w, problem.X.dtype)
         self.intercept_ = np.asarray(found.b, problem.X.dtype)
         self.n_iter_ = found.n_iter
@@ -300,8 +309,7 @@ class LinearSVC(LinearClassifier):
         self.dual_coef_ = np.ascontiguousarray(A[self.support_].T)
         self._n_rows = problem.n_rows
         self._set_margin(problem)
-        status = worst([found.status])
-        return self._recount(problem, status, lambda asked: crammer_singer(asked, A))
+        return believed(self, found.certificate, worst([found.status]), self.gap_)
 
     def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
         """Weights, intercepts and multipliers of the fit before, where they fit this problem."""
@@ -393,7 +401,7 @@ def _telling(listeners: list[Listener], own: Journal | None = None) -> Any:
     tell = (own or Journal()).telling(listeners)
     if tell is None:
         return None
-    return lambda check: tell(Pass(check.n_iter, UNCOUNTED, check.n_active, check.primal))
+    return lambda check: tell(Pass(check.n_iter, UNCOUNTED, check.active, check.primal))
 
 
 def worst(statuses: list[Status]) -> Status:

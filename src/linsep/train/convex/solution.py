@@ -1,4 +1,4 @@
-"""What a solver of a convex problem hands back."""
+"""What a convex fit hands back."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,25 +18,30 @@ class Solution:
     Attributes
     ----------
     w : weights, (d,) for two classes and (K, d) for more
-    b : bias, a float or (K,)
+    b : intercept, a float or (K,)
+    alpha : multipliers of the rows, a feasible point of the dual; None where they follow from the
+        weights
     primal : the objective at (w, b)
     dual : no weights have a smaller objective than this
     gap : primal − dual
-    n_iter : passes over all rows
+    n_iter : passes over all rows, or steps
     status : how the run ended
     message : the same in a sentence with the numbers of this run
-    alpha : multipliers of the rows, (n, K), where they do not follow from the weights
+    solver : the name of the solver that ran
+    certificate : what the certificate said of these weights, where one was asked
     """
 
     w: Array
     b: Any
+    alpha: Any
     primal: float
     dual: float
     gap: float
     n_iter: int
-    status: Status
-    message: str
-    alpha: Array | None = None
+    status: Status = Status.budget
+    message: str = ""
+    solver: str = ""
+    certificate: Any = None
 
     @property
     def relative_gap(self) -> float:

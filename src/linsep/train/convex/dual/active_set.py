@@ -7,18 +7,24 @@ solution until a multiplier meets its bound and leaves F, or gets there and lets
 row in. The dual never falls, so that the rounds end at the optimum, to the last digit.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.parallel import Pool
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.solution import Solution
+
 Floats = npt.NDArray[np.float64]
 
 ROUNDS = 500
+SNAP = 1e-5  # a multiplier this near to its bound, relative to it, counts as there
 FREE = 300  # most rows on the margin: beyond, the equations cost more than they give
 
 
-class Polished(NamedTuple):
+class Refined(NamedTuple):
     """Weights, intercept and multipliers, with the bounds they prove."""
 
     w: Floats
@@ -30,7 +36,7 @@ class Polished(NamedTuple):
 
 def polish(
     X: Any, signs: Floats, caps: Floats, alpha: Floats, *, squared: bool, fit_intercept: bool
-) -> Polished | None:
+) -> Refined | None:
     """Solve for the multipliers exactly, starting from nearly optimal ones.
 
     Parameters
@@ -44,7 +50,7 @@ def polish(
 
     Returns
     -------
-    Polished, or None where the equations do not settle.
+    Refined, or None where the equations do not settle.
     """
     counts = caps > 0
     softness = np.zeros(len(caps))
@@ -165,10 +171,84 @@ def _bounds(
     b: float,
     squared: bool,
     softness: Floats,
-) -> Polished:
+) -> Refined:
     """P(w, b) and D(α), each computed from the data."""
     lack = np.maximum(0.0, 1.0 - signs * (X @ w + b))
     primal = 0.5 * float(w @ w) + float(caps @ (lack**2 if squared else lack))
     v = (signs * alpha) @ X
     dual = float(alpha.sum()) - 0.5 * float(v @ v) - 0.5 * float(softness @ alpha**2)
-    return Polished(w, b, alpha, primal, dual)
+    return Refined(w, b, alpha, primal, dual)
+
+
+class Polished:
+    """A solver of a small problem whose solution is brought to its last digits by `polish`.
+
+    Parameters
+    ----------
+    solver : any solver of a two-class support vector machine
+    X, signs, caps, squared, fit_intercept : as of `polish`
+    start : multipliers of a neighbouring problem, polished before the solver begins
+    """
+
+    def __init__(
+        self,
+        solver: Any,
+        X: Any,
+        signs: Floats,
+        caps: Floats,
+        squared: bool,
+        fit_intercept: bool,
+        start: Floats | None = None,
+    ) -> None:
+        self._solver, self._given = solver, (X, signs.astype(np.float64), caps)
+        self._how: Any = {"squared": squared, "fit_intercept": fit_intercept}
+        self.pool: Pool = solver.pool
+        self._start, self._first = start, True
+
+    @property
+    def name(self) -> str:
+        return "active set" if self._first else str(self._solver.name)
+
+    @property
+    def tol(self) -> float:
+        return float(self._solver.tol)
+
+    @tol.setter
+    def tol(self, tol: float) -> None:
+        self._solver.tol = tol
+
+    def candidates(self) -> Iterator[Candidate]:
+        if self._start is not None:
+            better = self._polished(self._start, np.inf)
+            if better is not None:
+                self._settled = Solution(*better, max(0.0, better.primal - better.dual), 1)
+                yield Candidate(1, better.primal, better.dual)
+        self._first = False
+        yield from self._solver.candidates()
+
+    def interrupted(self) -> None:
+        self._first = False
+        self._solver.interrupted()
+
+    def rescaled(self) -> None:
+        """Small problems are solved by methods that scale the rows themselves."""
+
+    def solution(self) -> Solution:
+        """The optimum itself where the equations settle, and otherwise what the solver has."""
+        if self._first:
+            return self._settled
+        found: Solution = self._solver.solution()
+        better = self._polished(found.alpha, found.primal)
+        if better is None:
+            return found
+        return Solution(*better, max(0.0, better.primal - better.dual), found.n_iter)
+
+    def _polished(self, alpha: Floats, most: float) -> Refined | None:
+        """The optimum near these multipliers, if its objective is no higher than `most`."""
+        caps = self._given[2]
+        if not self._how["squared"]:  # a point inside all bounds has no multiplier at one
+            alpha = np.where(alpha <= SNAP * caps, 0.0, alpha)
+            alpha = np.where(alpha >= (1.0 - SNAP) * caps, caps, alpha)
+        better = polish(*self._given, alpha, **self._how)
+        within = better is not None and better.primal <= most * (1 + 1e-12)
+        return better if within else None

@@ -16,21 +16,21 @@ of α pulls at b, and the next pass starts from where b was pulled to,
     b ← b + ρ Σ αᵢyᵢ,      until Σ αᵢyᵢ = 0.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from threading import Event
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import ParameterError
-from linsep.parallel import Pool, threads
-from linsep.status import Status
+from linsep.parallel import Pool
+from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.dual.design import SMALL, Ground
 from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.convex.dual.kernels import ALPHA, CAP
 from linsep.train.convex.dual.state import DualState
+from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
 
@@ -39,49 +39,7 @@ LOSSES: dict[str, DualLoss] = {
     "squared_hinge": SquaredHinge(),
     "logistic": Logistic(),
 }
-FINEST = 1e-13  # relative gaps below this are rounding
 FARTHEST = 8  # passes made without a look at all rows, at most
-
-
-class Check(NamedTuple):
-    """What a look at all rows showed, for listeners.
-
-    Attributes
-    ----------
-    n_iter : passes made so far
-    primal, dual : the best P and D so far; the optimum lies between them
-    gap : their difference
-    n_active : rows in play, those whose multiplier was not found resting at a bound
-    """
-
-    n_iter: int
-    primal: float
-    dual: float
-    gap: float
-    n_active: int
-
-
-class Solution(NamedTuple):
-    """The best weights met, the multipliers that bound them from below, and how it ended.
-
-    Attributes
-    ----------
-    w, b : weights and intercept
-    alpha : multipliers of the rows; the support vectors are the rows where it is not zero
-    primal, dual, gap : P(w, b), D(alpha) and their difference, an upper bound on P − min P
-    n_iter : passes made, over rows in play
-    status, message : how the fit ended, as a value and as a sentence with its numbers
-    """
-
-    w: Array
-    b: float
-    alpha: Array
-    primal: float
-    dual: float
-    gap: float
-    n_iter: int
-    status: Status
-    message: str
 
 
 class Best:
@@ -99,10 +57,6 @@ class Best:
     def gap(self) -> float:
         return max(0.0, self.primal - self.dual)
 
-    def within(self, tol: float) -> bool:
-        """Whether the relative gap is at most `tol`; a P that fell by 1e-15 counts as zero."""
-        return self.gap <= tol * max(self.primal, 1e-15 * self.start)
-
     def look(self, state: DualState) -> tuple[float, bool]:
         """Look at all rows and keep what is better; returns the gap now, and whether D fell."""
         seen = state.look()
@@ -114,7 +68,7 @@ class Best:
         return seen.primal - seen.dual, fell
 
 
-class Outlook:
+class GapSchedule:
     """When a look at all rows is worth its price.
 
     The slack met in a pass foretells the gap after it. A look is due when that promises the gap
@@ -123,7 +77,6 @@ class Outlook:
 
     def __init__(self, tol: float, primal: float, often: bool) -> None:
         self._often = often
-        self._tol = tol
         self._aim = tol * primal
         self._last = self._seen = primal
         self._passes = 0
@@ -136,34 +89,14 @@ class Outlook:
         far = self._passes >= 3 and met < 0.05 * self._seen
         return self._often or self._foretold <= self._aim or far or self._passes >= FARTHEST
 
-    def looked(self, gap: float, primal: float) -> None:
-        self._aim = self._tol * primal * min(1.0, self._foretold / gap if gap > 0.0 else 1.0)
+    def looked(self, gap: float, primal: float, tol: float) -> None:
+        self._aim = tol * primal * min(1.0, self._foretold / gap if gap > 0.0 else 1.0)
         self._seen = self._last
         self._passes = 0
 
 
-def solve(
-    X: Any,
-    signs: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    loss: str = "hinge",
-    fit_intercept: bool = True,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    start: Array | None = None,
-    listener: Callable[[Check], Any] | None = None,
-    lanes: int = 2,
-    halt: Event | None = None,
-    ground: Ground | None = None,
-) -> Solution:
-    """Fit a two-class linear model to a certified relative gap.
-
-    Minimises ½‖w‖² + C Σ cᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + b)); the intercept is not penalised. The result is a
-    function of the arguments alone, the same bytes for any number of threads.
+class DualDescent:
+    """Coordinate descent on the dual as a solver.
 
     Parameters
     ----------
@@ -173,156 +106,124 @@ def solve(
     C : weight of the losses against the penalty, positive and finite
     loss : 'hinge', 'squared_hinge' or 'logistic'
     fit_intercept : whether b is free, or zero
-    tol : ends when (P − D)/P is at most this
     max_iter : most passes over the rows in play
     seed : decides the order of visits
     n_jobs : threads; two can be of use
     start : multipliers to begin from, as those of a neighbouring problem
-    listener : told a `Check` after each look at all rows; returns True to stop
     lanes : 1 or 2, part of the method: two suit two threads
     halt : set from another thread to end early with what there is
-    ground : X as it is shared by several problems, made with the same `fit_intercept`
+    ground : makes X as it is shared by several problems with the same `fit_intercept`
+    """
 
-    Returns
-    -------
-    Solution
-        An interrupt (Ctrl-C) is answered with the best model so far.
+    name = "dual"
+    tol = 1e-4
+
+    def __init__(
+        self,
+        X: Any,
+        signs: Array,
+        weights: Array | None = None,
+        C: float = 1.0,
+        *,
+        loss: str = "hinge",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        seed: int = 0,
+        n_jobs: int | None = None,
+        start: Array | None = None,
+        lanes: int = 2,
+        halt: Event | None = None,
+        ground: Callable[[], Ground] | None = None,
+    ) -> None:
+        if not 0.0 < C < np.inf:
+            raise ParameterError(f"C is {C!r}; the dual needs a positive finite number.")
+        if loss not in LOSSES:
+            raise ParameterError(f"loss is {loss!r}; choose one of {', '.join(LOSSES)}.")
+        n = X.shape[0]
+        self._caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, float)
+        self._X, self._signs, self._loss, self._free = X, signs, LOSSES[loss], fit_intercept
+        self.max_iter, self._seed, self._start, self._lanes = max_iter, seed, start, lanes
+        self._ground, self._halt = ground, halt or Event()
+        self.pool = Pool(n_jobs, most=lanes)
+
+    def _begin(self) -> None:
+        if self._ground is None:
+            ground = Ground(self._X, self._free, self.pool)
+        else:
+            ground = self._ground()
+        self.state = DualState(
+            ground, self._signs, self._caps, self._loss, free=self._free, lanes=self._lanes,
+            seed=self._seed, pool=self.pool,
+        )  # fmt: skip
+        if self._start is not None:
+            self.state.start_from(self._start)
+        self.best = Best(self.state)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Passes over the rows in play, and a look at all rows when it is due."""
+        self._begin()
+        state, best = self.state, self.best
+        schedule = GapSchedule(self.tol, best.primal, often=state.ground.entries < SMALL)
+        if state.points[:, ALPHA].any():  # a warm start may already be there
+            best.look(state)
+            yield self._seen()
+        while True:
+            met = state.one_pass(max(1, self.max_iter - state.n_iter))
+            over = state.n_iter >= self.max_iter or self._halt.is_set()
+            if not (schedule.due(met) or over):
+                state.narrow()
+                continue
+            gap, fell = best.look(state)
+            yield self._seen()
+            if fell and state.working.lanes > 1 and not state.working.cautious:
+                state.working.be_cautious()
+            schedule.looked(gap, best.primal, self.tol)
+            state.widen()
+
+    def _seen(self) -> Candidate:
+        best, state = self.best, self.state
+        active = len(state.working.listing)
+        return Candidate(state.n_iter, best.primal, best.dual, active, 1e-15 * best.start)
+
+    def interrupted(self) -> None:
+        """Weights that a pass left between two multipliers, computed anew."""
+        if not hasattr(self, "best"):
+            self._begin()
+        self.state.rebuild()
+        self.best.look(self.state)
+
+    def rescaled(self) -> None:
+        """Lengths of rows overflow whatever the columns' scale: there is no other way here."""
+
+    def solution(self) -> Solution:
+        best, state = self.best, self.state
+        w = state.ground.features(best.w)
+        return Solution(w, best.b, best.alpha, best.primal, best.dual, best.gap, state.n_iter)
+
+
+def solve(
+    X: Any,
+    signs: Array,
+    weights: Array | None = None,
+    C: float = 1.0,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    listener: Callable[[Candidate], Any] | None = None,
+    halt: Event | None = None,
+    **settings: Any,
+) -> Solution:
+    """Fit a two-class linear model to a relative gap of `tol`; `settings` as of `DualDescent`.
+
+    The result is a function of the arguments alone, the same bytes for any number of threads. An
+    interrupt (Ctrl-C) is answered with the best model so far.
 
     Examples
     --------
     >>> X = np.array([[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-    >>> found = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=10.0, tol=1e-10)
-    >>> found.w.round(6) + 0.0, round(found.b, 6), found.status.name
+    >>> solution = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=10.0, tol=1e-10)
+    >>> solution.w.round(6) + 0.0, round(solution.b, 6), solution.status.name
     (array([0., 1.]), -1.0, 'converged')
     """
-    if not 0.0 < C < np.inf:
-        raise ParameterError(f"C is {C!r}; the dual needs a positive finite number.")
-    if loss not in LOSSES:
-        raise ParameterError(f"loss is {loss!r}; choose one of {', '.join(LOSSES)}.")
-    n = X.shape[0]
-    caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
-    with Pool(n_jobs, most=lanes) as pool:
-        if ground is None:
-            ground = Ground(X, fit_intercept, pool)
-        state = DualState(
-            ground, signs, caps, LOSSES[loss], free=fit_intercept, lanes=lanes, seed=seed, pool=pool
-        )
-        if start is not None:
-            state.start_from(start)
-        best = Best(state)
-        try:
-            status = _descend(state, best, max(tol, FINEST), max_iter, listener, halt or Event())
-        except KeyboardInterrupt:
-            status = Status.interrupted
-            state.rebuild()
-            best.look(state)
-    return _solution(best, state, status, tol)
-
-
-def _descend(
-    state: DualState,
-    best: Best,
-    tol: float,
-    max_iter: int,
-    listener: Callable[[Check], Any] | None,
-    halt: Event,
-) -> Status:
-    """Make passes, and look at all rows when it is due, until the gap is closed."""
-    outlook = Outlook(tol, best.primal, often=state.ground.entries < SMALL)
-    if state.points[:, ALPHA].any():  # a warm start may already be there
-        best.look(state)
-        if best.within(tol):
-            return Status.converged
-    while True:
-        met = state.one_pass(max_iter - state.n_iter)
-        over = state.n_iter >= max_iter or halt.is_set()
-        if not (outlook.due(met) or over):
-            state.narrow()
-            continue
-        gap, fell = best.look(state)
-        if best.within(tol):
-            return Status.converged
-        seen = Check(state.n_iter, best.primal, best.dual, best.gap, len(state.working.listing))
-        if listener is not None and listener(seen) is True:
-            return Status.stopped
-        if over:
-            return Status.interrupted if halt.is_set() else Status.budget
-        if fell and state.working.lanes > 1 and not state.working.cautious:
-            state.working.be_cautious()
-        outlook.looked(gap, best.primal)
-        state.widen()
-
-
-def _solution(best: Best, state: DualState, status: Status, tol: float) -> Solution:
-    n_iter = state.n_iter
-    gap = best.gap / best.primal if best.primal > 0.0 else 0.0
-    message = f"{n_iter} passes, relative gap {gap:.1e}, asked for {tol:.1e}."
-    if status is Status.budget:
-        message = (
-            f"Stopped after {n_iter} passes with a relative gap of {gap:.1e}; {tol:.1e} was asked "
-            "for. Raise max_iter, bring the features to one scale, or lower C."
-        )
-    return Solution(
-        state.ground.features(best.w),
-        best.b,
-        best.alpha,
-        best.primal,
-        best.dual,
-        best.gap,
-        n_iter,
-        status,
-        message,
-    )
-
-
-def one_vs_rest(
-    X: Any, codes: Array, n_classes: int, *, n_jobs: int | None = None, **settings: Any
-) -> list[Solution]:
-    """Fit each class against all others, several classes at a time.
-
-    Parameters
-    ----------
-    X : checked array or CSR matrix
-    codes : class of each row, from 0 to n_classes − 1
-    n_classes : how many classes there are
-    n_jobs : threads, each with a class of its own
-    settings : those of `solve`
-
-    Returns
-    -------
-    list of Solution
-        One for each class. After an interrupt the classes not yet begun have made one pass.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]])
-    >>> found = one_vs_rest(X, np.array([0, 0, 1, 1, 2, 2]), 3, C=10.0)
-    >>> [f.status.name for f in found]
-    ['converged', 'converged', 'converged']
-    """
-    halt = Event()
-
-    with Pool(n_jobs) as pool:
-        ground = Ground(X, settings.get("fit_intercept", True), pool)
-    _ = ground.lengths  # measured once, before the threads part
-
-    def fit(k: int) -> Solution:
-        signs = np.where(codes == k, 1.0, -1.0)
-        return solve(X, signs, n_jobs=1, lanes=1, halt=halt, ground=ground, **settings)
-
-    return each_class(fit, n_classes, n_jobs, halt)
-
-
-def each_class(
-    fit: Callable[[int], Solution], n_classes: int, n_jobs: int | None, halt: Event
-) -> list[Solution]:
-    """`fit` of every class, by several threads; `halt` is set after an interrupt."""
-    with ThreadPoolExecutor(min(threads(n_jobs), n_classes)) as pool:
-        waiting = [pool.submit(fit, k) for k in range(n_classes)]
-        try:
-            return [one.result() for one in waiting]
-        except BaseException as problem:
-            halt.set()
-            if not isinstance(problem, KeyboardInterrupt):
-                raise
-            return [one.result() for one in waiting]
+    solver = DualDescent(X, signs, weights, C, max_iter=max_iter, halt=halt, **settings)
+    return drive(solver, Goal(tol, max_iter, listener, halt=halt))

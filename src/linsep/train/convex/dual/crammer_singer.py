@@ -11,7 +11,7 @@ pulls at b, and the next pass starts from b + ρ Σᵢ Aᵢ, until Σᵢ Aᵢ = 
 multipliers are made to break even first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,9 @@ import scipy.sparse as sp
 
 from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK
+from linsep.parallel import Pool
 from linsep.rows.rows import add_to, as_rows, scores
-from linsep.status import Status
-from linsep.train.convex.dual.coordinate_descent import FINEST, Check
+from linsep.train.convex.drive import FINEST, Candidate, Goal, drive
 from linsep.train.convex.dual.design import middle
 from linsep.train.convex.dual.state import EPS
 from linsep.train.convex.solution import Solution
@@ -230,66 +230,6 @@ def _path(flow: Floats, start: int, ends: Array) -> list[int]:
     return []
 
 
-def solve(
-    X: Any,
-    codes: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    n_classes: int,
-    fit_intercept: bool = True,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    seed: int = 0,
-    start: tuple[Array, Array] | None = None,
-    listener: Callable[[Check], Any] | None = None,
-) -> tuple[Solution, Floats]:
-    """Fit all classes at once to a certified relative gap.
-
-    Parameters
-    ----------
-    X : checked array or CSR matrix
-    codes : class number of each row
-    weights : cᵢ ≥ 0 of each row, or None where each counts once
-    C : weight of the losses against the penalty
-    n_classes : K
-    fit_intercept : whether intercepts are free, or zero
-    tol : ends when (P − D)/P is at most this
-    max_iter : most passes
-    seed : of the order of the rows
-    start : multipliers (n, K) and intercepts of a neighbouring problem
-    listener : told a `Check` at each look at all rows; returns True to stop
-
-    Returns
-    -------
-    Solution, and the multipliers A, (n, K), so that W = AᵀX
-
-    Examples
-    --------
-    >>> X, codes = np.array([[0.0, 2.0], [2.0, 0.0], [-2.0, -2.0]]), np.array([0, 1, 2])
-    >>> found, A = solve(X, codes, C=10.0, n_classes=3, tol=1e-10)
-    >>> found.status.name, (X @ found.w.T + found.b).argmax(axis=1)
-    ('converged', array([0, 1, 2]))
-    """
-    n = X.shape[0]
-    caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        joint = Joint(X, codes, caps, n_classes, fit_intercept)
-        if start is not None:
-            joint.begin(*start)
-        best = Best(joint)
-        goal = FINEST if X.shape[0] * X.shape[1] * n_classes <= SMALL else max(tol, FINEST)
-        status, n_iter = _descend(joint, best, goal, max_iter, seed, listener)
-        if status is Status.budget and best.gap <= max(tol, FINEST) * best.primal:
-            status = Status.converged
-    W, b = joint.outside(best.W, best.b)
-    unit = joint.scale**2
-    share = best.gap / best.primal if best.primal > 0.0 else 0.0
-    message = f"{n_iter} passes, relative gap {share:.1e}, asked for {tol:.1e}."
-    bounds = (best.primal / unit, best.dual / unit, best.gap / unit)
-    return Solution(W, b, *bounds, n_iter, status, message), best.A / unit
-
-
 class Best:
     """The lowest P and the highest D met, from W = 0 and A = 0 on."""
 
@@ -310,32 +250,109 @@ class Best:
             self.dual, self.A = dual, A.copy()
 
 
-def _descend(
-    joint: Joint,
-    best: Best,
-    tol: float,
-    max_iter: int,
-    seed: int,
-    listener: Callable[[Check], Any] | None,
-) -> tuple[Status, int]:
-    """Passes in a new order each, with a look at all rows after the first few and every fifth."""
-    n_iter = 0
-    try:
-        for n_iter in range(1, max_iter + 1):
-            order = row_order(len(joint.codes), seed, n_iter, 0, True)
+class CrammerSinger:
+    """All classes at once, as a solver.
+
+    Parameters
+    ----------
+    X : checked array or CSR matrix
+    codes : class number of each row
+    weights : cᵢ ≥ 0 of each row, or None where each counts once
+    C : weight of the losses against the penalty
+    n_classes : K
+    fit_intercept : whether intercepts are free, or zero
+    max_iter : most passes
+    seed : of the order of the rows
+    start : multipliers (n, K) and intercepts of a neighbouring problem
+    """
+
+    name = "dual"
+
+    def __init__(
+        self,
+        X: Any,
+        codes: Array,
+        weights: Array | None = None,
+        C: float = 1.0,
+        *,
+        n_classes: int,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        seed: int = 0,
+        start: tuple[Array, Array] | None = None,
+    ) -> None:
+        n = X.shape[0]
+        caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
+        self._given = (X, codes, caps, n_classes, fit_intercept)
+        self.max_iter, self._seed, self._start = max_iter, seed, start
+        self.pool, self.n_iter = Pool(1), 0
+        self._tol, self._small = 1e-4, n * X.shape[1] * n_classes <= SMALL
+
+    @property
+    def tol(self) -> float:
+        """What small problems end at are their last digits: these cost next to nothing."""
+        return FINEST if self._small else self._tol
+
+    @tol.setter
+    def tol(self, tol: float) -> None:
+        self._tol = tol
+
+    def _begin(self) -> None:
+        self.joint = Joint(*self._given)
+        if self._start is not None:
+            self.joint.begin(*self._start)
+        self.best = Best(self.joint)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Passes in a new order each; a look at all rows after the first few and every fifth."""
+        self._begin()
+        joint, best = self.joint, self.best
+        while True:
+            self.n_iter += 1
+            order = row_order(len(joint.codes), self._seed, self.n_iter, 0, True)
             moved = joint.go(order)
-            if n_iter > 3 and n_iter % 5 and n_iter < max_iter and moved:
+            if self.n_iter > 3 and self.n_iter % 5 and self.n_iter < self.max_iter and moved:
                 continue
             if not moved:
                 joint.rest[:] = 0
             best.look(joint)
-            seen = Check(n_iter, best.primal, best.dual, best.gap, moved)
-            stop = listener is not None and listener(seen) is True
-            if best.gap <= tol * best.primal:
-                return Status.converged, n_iter
-            if stop:
-                return Status.stopped, n_iter
-    except KeyboardInterrupt:
-        best.look(joint)
-        return Status.interrupted, n_iter
-    return Status.budget, n_iter
+            unit = joint.scale**2
+            yield Candidate(self.n_iter, best.primal / unit, best.dual / unit, moved)
+
+    def interrupted(self) -> None:
+        if not hasattr(self, "best"):
+            self._begin()
+        self.best.look(self.joint)
+
+    def rescaled(self) -> None:
+        """Rows are scaled as a whole already."""
+
+    def solution(self) -> Solution:
+        W, b = self.joint.outside(self.best.W, self.best.b)
+        unit = self.joint.scale**2
+        bounds = (self.best.primal / unit, self.best.dual / unit, self.best.gap / unit)
+        return Solution(W, b, self.best.A / unit, *bounds, self.n_iter)
+
+
+def solve(
+    X: Any,
+    codes: Array,
+    weights: Array | None = None,
+    C: float = 1.0,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    listener: Callable[[Candidate], Any] | None = None,
+    **settings: Any,
+) -> Solution:
+    """Fit all classes at once to a relative gap of `tol`; `settings` as of `CrammerSinger`.
+
+    Examples
+    --------
+    >>> X, codes = np.array([[0.0, 2.0], [2.0, 0.0], [-2.0, -2.0]]), np.array([0, 1, 2])
+    >>> solution = solve(X, codes, C=10.0, n_classes=3, tol=1e-10)
+    >>> solution.status.name, (X @ solution.w.T + solution.b).argmax(axis=1)
+    ('converged', array([0, 1, 2]))
+    """
+    solver = CrammerSinger(X, codes, weights, C, max_iter=max_iter, **settings)
+    return drive(solver, Goal(tol, max_iter, listener))

@@ -22,10 +22,11 @@ import scipy.sparse as sp
 from linsep._scipy import linalg
 from linsep.data.blocks.blocks import BLOCK
 from linsep.errors import OverflowedError, ParameterError
-from linsep.status import Status
-from linsep.train.convex.dual.coordinate_descent import FINEST, Check, Solution
+from linsep.parallel import Pool
+from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.dual.design import middle
 from linsep.train.convex.dual.state import EPS
+from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
 
@@ -253,69 +254,6 @@ def _factor(G: Array) -> Any:
     raise np.linalg.LinAlgError
 
 
-def solve(
-    X: Any,
-    signs: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    loss: str = "hinge",
-    fit_intercept: bool = True,
-    tol: float = 1e-4,
-    max_iter: int = 200,
-    listener: Callable[[Check], Any] | None = None,
-) -> Solution:
-    """Fit a two-class support vector machine to a certified relative gap, whatever C and scale.
-
-    Minimises ½‖w‖² + C Σ cᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + b)); the intercept is not penalised.
-
-    Parameters
-    ----------
-    X : checked array or CSR matrix, one of whose sides is small (see `suits`)
-    signs : −1 or +1 for each row
-    weights : cᵢ ≥ 0 of each row, or None where each counts once
-    C : weight of the losses against the penalty, positive and finite
-    loss : 'hinge' or 'squared_hinge'
-    fit_intercept : whether b is free, or zero
-    tol : ends when (P − D)/P is at most this
-    max_iter : most steps
-    listener : told a `Check` before each step; returns True to stop
-
-    Returns
-    -------
-    Solution
-        As of `linsep.train.convex.dual.coordinate_descent.solve`; `n_iter` counts steps.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-    >>> found = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=1e6, tol=1e-8)
-    >>> found.w.round(6) + 0.0, round(found.b, 6), found.status.name
-    (array([0., 1.]), -1.0, 'converged')
-    """
-    if not 0.0 < C < np.inf:
-        raise ParameterError(f"C is {C!r}; a penalty needs a positive finite number.")
-    if loss not in ("hinge", "squared_hinge"):
-        raise ParameterError(f"loss is {loss!r}; choose 'hinge' or 'squared_hinge'.")
-    n = X.shape[0]
-    caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
-    used = caps > 0.0
-    rows = Rows(X if used.all() else X[used], fit_intercept)
-    # ½‖w‖² = ½‖v‖²/scale²: for v the caps are scale² times as large.
-    unit = rows.scale**2
-    y = np.asarray(signs, np.float64)[used]
-    machine = Machine(rows, y, caps[used] * unit, loss == "squared_hinge", fit_intercept)
-    best = Best(machine)
-    status, n_iter = _follow(machine, best, max(tol, FINEST), max_iter, listener)
-    w, b = rows.outside(best.point.v, best.point.b)
-    alpha = np.zeros(n)
-    alpha[used] = best.alpha / unit
-    gap = best.gap / best.primal if best.primal > 0.0 else 0.0
-    message = f"{n_iter} steps, relative gap {gap:.1e}, asked for {tol:.1e}."
-    bounds = (best.primal / unit, best.dual / unit, best.gap / unit)
-    return Solution(w, b, alpha, *bounds, n_iter, status, message)
-
-
 class Best:
     """The lowest P and the highest D met, from w = 0 and α = 0 on."""
 
@@ -344,33 +282,120 @@ class Best:
         return primal - dual
 
 
-def _follow(
-    machine: Machine,
-    best: Best,
-    tol: float,
-    max_iter: int,
-    listener: Callable[[Check], Any] | None,
-) -> tuple[Status, int]:
-    """Follow the central path until the gap is closed, or rounding lets no step succeed."""
-    n_iter = 0
-    for p in machine.starts():
-        gap, stuck = np.inf, 0
-        while n_iter < max_iter and stuck < PATIENCE and np.isfinite(p.v).all():
-            n_iter += 1
-            try:
-                with np.errstate(all="ignore"):
-                    z = machine.y * (machine.rows.scores(p.v) + p.b)
-                    now = best.look(p, z)
-                    if best.gap <= tol * best.primal:
-                        return Status.converged, n_iter
-                    seen = Check(n_iter, best.primal, best.dual, best.gap, len(machine.y))
-                    if listener is not None and listener(seen) is True:
-                        return Status.stopped, n_iter
+class InteriorPoint:
+    """The interior point method as a solver.
+
+    Parameters
+    ----------
+    X : checked array or CSR matrix, one of whose sides is small (see `suits`)
+    signs : −1 or +1 for each row
+    weights : cᵢ ≥ 0 of each row, or None where each counts once
+    C : weight of the losses against the penalty, positive and finite
+    loss : 'hinge' or 'squared_hinge'
+    fit_intercept : whether b is free, or zero
+    """
+
+    name = "interior"
+    tol = 1e-4
+
+    def __init__(
+        self,
+        X: Any,
+        signs: Array,
+        weights: Array | None = None,
+        C: float = 1.0,
+        *,
+        loss: str = "hinge",
+        fit_intercept: bool = True,
+    ) -> None:
+        if loss not in ("hinge", "squared_hinge"):
+            raise ParameterError(f"loss is {loss!r}; choose 'hinge' or 'squared_hinge'.")
+        self._given = (X, signs, weights, C, loss == "squared_hinge", fit_intercept)
+        self.pool, self.n_iter = Pool(1), 0
+
+    def _begin(self) -> None:
+        X, signs, weights, C, squared, free = self._given
+        self.scaled = ScaledProblem(X, signs, weights, C, free, Rows)
+        self.machine = Machine(self.scaled.rows, self.scaled.signs, self.scaled.caps, squared, free)
+        self.best = Best(self.machine)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Steps along the central path, until rounding lets none succeed."""
+        self._begin()
+        machine, best = self.machine, self.best
+        for p in machine.starts():
+            gap, stuck = np.inf, 0
+            while stuck < PATIENCE and np.isfinite(p.v).all():
+                z = machine.y * (machine.rows.scores(p.v) + p.b)
+                now = best.look(p, z)
+                self.n_iter += 1
+                yield self.scaled.seen(best, self.n_iter, len(machine.y))
+                try:
                     p = machine.step(p, z)
-            except KeyboardInterrupt:
-                return Status.interrupted, n_iter
-            except np.linalg.LinAlgError:
-                break
-            stuck = 0 if now < 0.9 * gap else stuck + 1
-            gap = min(gap, now)
-    return Status.budget, n_iter
+                except np.linalg.LinAlgError:
+                    break
+                stuck = 0 if now < 0.9 * gap else stuck + 1
+                gap = min(gap, now)
+
+    def interrupted(self) -> None:
+        if not hasattr(self, "best"):
+            self._begin()
+
+    def rescaled(self) -> None:
+        """Rows are scaled as a whole already."""
+
+    def solution(self) -> Solution:
+        return self.scaled.solution(self.best, self.n_iter)
+
+
+class ScaledProblem:
+    """Rows of positive weight, divided by one number: ½‖w‖² = ½‖v‖²/scale².
+
+    For v the caps are scale² times as large.
+    """
+
+    def __init__(
+        self, X: Any, signs: Array, weights: Array | None, C: float, free: bool, kind: Any
+    ) -> None:
+        if not 0.0 < C < np.inf:
+            raise ParameterError(f"C is {C!r}; a penalty needs a positive finite number.")
+        self.n = X.shape[0]
+        caps = np.full(self.n, float(C)) if weights is None else C * np.asarray(weights, float)
+        self.used = caps > 0.0
+        self.rows: Any = kind(X if self.used.all() else X[self.used], free)
+        self.unit = self.rows.scale**2
+        self.signs = np.asarray(signs, np.float64)[self.used]
+        self.caps = caps[self.used] * self.unit
+
+    def seen(self, best: "Best", n_iter: int, active: int) -> Candidate:
+        return Candidate(n_iter, best.primal / self.unit, best.dual / self.unit, active)
+
+    def solution(self, best: "Best", n_iter: int) -> Solution:
+        w, b = self.rows.outside(best.point.v, best.point.b)
+        alpha = np.zeros(self.n)
+        alpha[self.used] = best.alpha / self.unit
+        bounds = (best.primal / self.unit, best.dual / self.unit, best.gap / self.unit)
+        return Solution(w, b, alpha, *bounds, n_iter)
+
+
+def solve(
+    X: Any,
+    signs: Array,
+    weights: Array | None = None,
+    C: float = 1.0,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    listener: Callable[[Candidate], Any] | None = None,
+    **settings: Any,
+) -> Solution:
+    """Fit to a relative gap of `tol`, whatever C and scale; `settings` as of `InteriorPoint`.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
+    >>> solution = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=1e6, tol=1e-8)
+    >>> solution.w.round(6) + 0.0, round(solution.b, 6), solution.status.name
+    (array([0., 1.]), -1.0, 'converged')
+    """
+    return drive(InteriorPoint(X, signs, weights, C, **settings), Goal(tol, max_iter, listener))

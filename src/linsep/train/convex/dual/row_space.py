@@ -304,7 +304,7 @@ class _Run:
         W = np.ascontiguousarray(W.T)
         bounds = (done.primal, done.primal - done.gap, done.gap)
         message = f"{done.passes} passes, relative gap {relative:.1e}."
-        return Solution(W, self.losses.b, *bounds, done.passes, done.status, message, done.A)
+        return Solution(W, self.losses.b, done.A, *bounds, done.passes, done.status, message)
 
     def ending(self, status: Status) -> Solution:
         """The weights, and the gap computed anew from the rows and from them."""
@@ -320,6 +320,6 @@ class _Run:
             status = Status.converged
         W = np.ascontiguousarray(products.ground.features(W)[:, : products.K].T)
         return Solution(
-            W, losses.b, primal, primal - gap, gap, self.steps, status,
+            W, losses.b, None, primal, primal - gap, gap, self.steps, status,
             f"{self.steps} steps, relative gap {relative:.1e}.",
         )  # fmt: skip

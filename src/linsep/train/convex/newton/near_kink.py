@@ -21,7 +21,7 @@ from linsep.train.convex.newton.smoothed_hinge import SparseTallRows, TallRows, 
 Floats = npt.NDArray[np.float64]
 Tall = TallRows | SparseTallRows
 
-ROOM = 1 << 24  # bytes of rows in a band
+ROOM = 1 << 25  # bytes of rows in a band
 
 
 class Band:
@@ -49,14 +49,22 @@ class Band:
             active=s.active + below.active,
         )
 
+    def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
+        """Σ cᵢφ(tᵢ) at u − t·step for each size t."""
+        sides, below = np.array([1.0, -1.0]), self.below
+        level = below.weight - below.v @ u[:-1] - float(u[-1]) * below.weight * sides
+        slope = below.v @ step[:-1] + float(step[-1]) * below.weight * sides
+        return self.inside.along(u, step, h, sizes) + level.sum() + sizes * slope.sum()
+
 
 def band_of(rows: Tall, u: Floats, h: float, sums: TallSums, entries: float) -> Band | None:
     """The rows nearest to the corner at (u, b), of width `h`, where `sums` were found.
 
+    Near is a row that a small change of the weights brings there: a long one crosses a wide space.
     None where the rows within the corner are too many for memory; a row has so many `entries`.
     """
-    pieces, reach = _nearest(rows, u, max(2, int(ROOM / (12 * (entries + 4)))))
-    if not pieces or not reach > h:
+    pieces, reach = _nearest(rows, u, h, max(2, int(ROOM / (12 * (entries + 4)))))
+    if not pieces or not reach > 0.0:
         return None
     inside = rows.joined(pieces)
     near = inside.at(u, h)
@@ -66,14 +74,18 @@ def band_of(rows: Tall, u: Floats, h: float, sums: TallSums, entries: float) -> 
     return Band(inside, below)
 
 
-def _nearest(rows: Tall, u: Floats, most: int) -> tuple[list[Any], float]:
-    """At most so many rows, and how far from the corner all others are at least."""
+def _nearest(rows: Tall, u: Floats, h: float, most: int) -> tuple[list[Any], float]:
+    """At most so many rows, and how far from the corner all others are at least.
+
+    Rows within it are at a distance of zero.
+    """
     far: list[Floats] = []
     pieces: list[Any] = []
     reach = math.inf
 
     def distances(k: int) -> Floats:
-        return np.abs(1.0 - rows.signed_scores(k, u))
+        apart = np.abs(1.0 - rows.signed_scores(k, u))
+        return np.where(apart < h, 0.0, apart / rows.lengths(k))
 
     for k, mine in enumerate(rows.pool.in_order(distances, range(len(rows)))):
         near = mine < reach

@@ -17,7 +17,7 @@ kept for a row, whatever their count (Chapelle, *Training a support vector machi
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -28,23 +28,23 @@ import scipy.sparse as sp
 from linsep.data.blocks.page_release import room_for, rows_of
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import Pool
-from linsep.status import Status
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
-from linsep.train.convex.dual.coordinate_descent import FINEST, Check, Solution
-from linsep.train.convex.newton import sparse_sums
+from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.newton.near_kink import band_of
 from linsep.train.convex.newton.smoothed_hinge import SQUARED, SparseTallRows, TallRows, TallSums
 from linsep.train.convex.newton.sparse_sums import SparseRows, columns_of
 from linsep.train.convex.sampling import pick
+from linsep.train.convex.solution import Solution
 from linsep.train.run.replay_log import Journal
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-WIDEST = 128  # features up to which a matrix of their products is cheap beside a pass
+WIDEST = 512  # features up to which a matrix of their products is cheap beside a pass
 LONGEST = 128  # entries of a sparse row, on average, up to which their products are cheap
-FEWEST = 1 << 16  # rows from which passes over all of them are few enough to pay
+FEWEST = 2048  # rows from which passes over all of them are few enough to pay
+PER_FEATURE = 10  # and rows for each feature: with fewer, most lie near the kink
 WIDTH = 2.0  # of the rounded corner at first: all rows at w = 0 lie in it
 NARROWING = 0.5  # the least part of a width that the next one is
 WIDENING = 16.0  # times as wide as in the sample, where that leads astray
@@ -53,16 +53,17 @@ _PER_FEATURE = 256  # sampled rows for each feature
 _COARSE = 1e-4  # the finest gap worth having in a sample: it errs by more
 _FIRST = 8  # looks at all rows before the rows about the corner are taken apart
 _STEPS = 400  # most looks at those
-_FAILURES = 3  # bands in a row that may fail to halve the gap
+_FAILURES = 20  # bands in a row that may fail to halve the gap
+_SHORTER = 0.5 ** np.arange(1.0, 17.0)  # parts of a step that are tried where all of it fails
 _PATIENCE = 100  # looks at one width that may fail to close the gap
 
 
 def suits(X: Any) -> bool:
-    """Whether X has many rows of few features."""
-    if sp.issparse(X):
-        return sparse_sums.suits(X, LONGEST)
+    """Whether X has many rows for its features, and few enough of these for their products."""
     n, d = X.shape
-    return bool(n >= FEWEST and d <= WIDEST)
+    if sp.issparse(X) and X.nnz > LONGEST * n:
+        return False
+    return bool(n >= max(FEWEST, PER_FEATURE * d) and d <= WIDEST)
 
 
 class Point(NamedTuple):
@@ -82,7 +83,7 @@ class Point(NamedTuple):
         return max(0.0, self.primal - self.dual)
 
     @property
-    def corner(self) -> float:
+    def kink(self) -> float:
         """Σ cᵢℓ(zᵢ) − αᵢtᵢ: what is left of the gap once the gradient is zero."""
         s, b = self.sums, float(self.u[-1])
         scores = float(s.v.sum(axis=0) @ self.u[:-1]) + b * float(s.weight[0] - s.weight[1])
@@ -137,101 +138,117 @@ class _Objective:
             H[-1] = H[:, -1] = 0.0
         return Curvature(H).solve(p.gradient)
 
+    def lowest(self, p: Point, step: Floats) -> tuple[float, float]:
+        """The t, of some below 1, with the smallest F(p − t·step), and F there."""
+        u, ridge = p.u, self.ridge
+        penalties = [0.5 * float(ridge @ (u - t * step) ** 2) for t in _SHORTER]
+        values = self.rows.along(u, step, p.h, _SHORTER) + penalties
+        k = int(values.argmin())
+        return float(_SHORTER[k]), float(values[k])
+
 
 class _Descent:
-    """Newton's steps at narrower and narrower corners, until the gap is closed."""
+    """Newton's steps at narrower and narrower kinks, until the gap is closed.
 
-    def __init__(
-        self,
-        objective: _Objective,
-        tol: float,
-        max_iter: int,
-        listener: Callable[[Check], Any] | None = None,
-        unit: float = 1.0,
-    ) -> None:
+    Parameters
+    ----------
+    objective : over all rows, a sample, or those near the kink
+    tol : the relative gap to reach
+    max_iter : looks at the rows of the objective, at most; None where a driver decides when to end
+    """
+
+    def __init__(self, objective: _Objective, tol: float, max_iter: int | None = None) -> None:
         self.objective, self.tol, self.max_iter = objective, tol, max_iter
-        self.listener, self.unit = listener, unit
         self.passes = 0
         self.lowest: Point | None = None
         self.highest: Point | None = None
-        self.status: Status | None = None
+        self.stuck = False
 
     @property
     def gap(self) -> float:
         assert self.lowest is not None and self.highest is not None
         return max(0.0, self.lowest.primal - self.highest.dual)
 
+    @property
+    def ended(self) -> bool:
+        """Whether no more looks are wanted."""
+        if self.max_iter is None or self.lowest is None:
+            return self.stuck
+        within = self.gap <= self.tol * self.lowest.primal
+        return self.stuck or within or self.passes >= self.max_iter
+
     def look(self, u: Floats, h: float) -> Point:
-        """One pass, told to the listener; decides whether it was the last."""
+        """One pass."""
         p = self.objective.at(u, h)
         self.passes += 1
         if self.lowest is None or p.primal < self.lowest.primal:
             self.lowest = p
         if self.highest is None or p.dual > self.highest.dual:
             self.highest = p
-        primal = self.lowest.primal
-        if self.gap <= self.tol * primal:
-            self.status = Status.converged
-        elif self.listener is not None:
-            unit, dual = self.unit, self.highest.dual
-            seen = Check(self.passes, unit * primal, unit * dual, unit * self.gap, p.sums.active)
-            self.status = Status.stopped if self.listener(seen) is True else None
-        if self.status is None and self.passes >= self.max_iter:
-            self.status = Status.budget
         return p
 
-    def run(self, p: Point, most: int | None = None) -> Point:
-        """From a point looked at on, `most` looks at most; the last one that was gone to."""
-        stuck, least, damping = 0, math.inf, 0.0
-        last = math.inf if most is None else self.passes + most
-        while self.status is None and self.passes < last:
+    def run(self, p: Point, most: float = math.inf) -> Generator[Point, None, Point]:
+        """From a point looked at on, `most` looks at most; returns the last one that was gone to.
+
+        Yields every point that was looked at.
+        """
+        since, least, damping = 0, math.inf, 0.0
+        last = self.passes + most
+        while not self.ended and self.passes < last:
             step = self.objective.step(p, damping)
             decrement2 = float(p.gradient @ step)
-            stuck = 0 if p.gap < 0.9 * least else stuck + 1
+            since = 0 if p.gap < 0.9 * least else since + 1
             least = min(least, p.gap)
-            if stuck > _PATIENCE or not (math.isfinite(decrement2) and p.primal > 0.0):
-                self.status = Status.budget
-            elif p.h != SQUARED and p.corner > max(self.tol * p.primal, 10.0 * decrement2):
-                # The corner holds the gap up, which falls with h²: make it as narrow as asked for.
-                narrow = math.sqrt(0.5 * self.tol * p.primal / p.corner)
+            if since > _PATIENCE or not (math.isfinite(decrement2) and p.primal > 0.0):
+                self.stuck = True
+            elif p.h != SQUARED and p.kink > max(self.tol * p.primal, 10.0 * decrement2):
+                # The kink holds the gap up, which falls with h²: make it as narrow as asked for.
+                narrow = math.sqrt(0.5 * self.tol * p.primal / p.kink)
                 h = p.h * min(0.7, max(NARROWING, narrow))
                 if h < LEAST:
-                    self.status = Status.budget
-                    break
+                    self.stuck = True
+                    return p
                 p = self.look(p.u - step, h)
-                stuck, least = 0, math.inf
+                yield p
+                since, least = 0, math.inf
             else:
                 trial = self.look(p.u - step, p.h)
+                yield trial
                 fell = p.value - trial.value + 4e-15 * abs(p.value)
                 if fell >= 1e-4 * decrement2:
                     p = trial
+                elif not self.ended:
+                    p = yield from self.shortened(p, step)
                 if fell >= 0.3 * decrement2:
                     damping = damping / 6 if damping > 1e-9 else 0.0
                 elif fell < 0.1 * decrement2:
                     damping = 8.0 * damping if damping > 0.0 else 1e-2
-                    if self.passes == 2 and p.h != SQUARED:  # a sample found too narrow a corner
+                    if self.max_iter is None and self.passes == 2 and p.h != SQUARED:
+                        # a sample came to too narrow a kink
                         p = self.look(p.u, min(WIDTH, WIDENING * p.h))
+                        yield p
+        return p
+
+    def shortened(self, p: Point, step: Floats) -> Generator[Point, None, Point]:
+        """The lowest of some points along a step that overshot, or p where all are higher."""
+        t, value = self.objective.lowest(p, step)
+        if value < p.value:
+            p = self.look(p.u - t * step, p.h)
+            yield p
         return p
 
 
-def solve(
-    X: Any,
-    signs: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    loss: str = "hinge",
-    fit_intercept: bool = True,
-    tol: float = 1e-4,
-    max_iter: int = 200,
-    n_jobs: int | None = None,
-    start: tuple[Array, float] | None = None,
-    listener: Callable[[Check], Any] | None = None,
-    journal: Journal | None = None,
-) -> Solution:
-    """Fit a two-class support vector machine to a certified relative gap, in bounded memory.
+def _finish(run: Generator[Point, None, Point]) -> Point:
+    """Where a run ends that nobody watches."""
+    while True:
+        try:
+            next(run)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
-    Minimises ½‖w‖² + C Σ cᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + b)); the intercept is not penalised.
+
+class PrimalNewton:
+    """Newton's method on the smoothed hinge (or the squared one) as a solver, in bounded memory.
 
     Parameters
     ----------
@@ -241,48 +258,94 @@ def solve(
     C : weight of the losses against the penalty, positive and finite
     loss : 'hinge' or 'squared_hinge'
     fit_intercept : whether b is free, or zero
-    tol : ends when (P − D)/P is at most this
-    max_iter : most passes over all rows
     n_jobs : threads; never changes the bytes of the result
     start : weights and intercept to begin from
-    listener : told a `Check` after each pass; returns True to stop
-    journal : what an earlier run found, gone through again; new passes are added
+    log : what an earlier run evaluated, gone through again; new passes are added
+    rescale : whether columns are brought to moderate scale from a look at all rows
+    """
 
-    Returns
-    -------
-    Solution
-        As of `linsep.train.convex.dual.coordinate_descent.solve`; where X lies in a file, so do the
-        multipliers.
+    name = "newton"
+    tol = 1e-4
+
+    def __init__(
+        self,
+        X: Any,
+        signs: Array,
+        weights: Array | None = None,
+        C: float = 1.0,
+        *,
+        loss: str = "hinge",
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        start: tuple[Array, float] | None = None,
+        log: Journal | None = None,
+        rescale: bool = False,
+    ) -> None:
+        self._given = (X, signs.astype(np.int8, copy=False), weights, float(C))
+        self._settings: dict[str, Any] = {
+            "loss": loss, "fit_intercept": fit_intercept, "n_jobs": n_jobs, "start": start,
+            "log": log,
+        }  # fmt: skip
+        self._rescale = rescale
+        self.pool = Pool(n_jobs)
+
+    def rescaled(self) -> "PrimalNewton | None":
+        return None if self._rescale else PrimalNewton(*self._given, **self._settings, rescale=True)
+
+    def _begin(self) -> None:
+        free = bool(self._settings["fit_intercept"])
+        self.problem = _Given(*self._given, free, self.pool, self._rescale)
+        if self._settings["log"] is not None:
+            self.problem.objective.journal = self._settings["log"]
+        self.descent = _Descent(self.problem.objective, self.tol)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """A sample; steps with all rows; then on those near the kink, looking at all each time."""
+        self._begin()
+        problem, descent, start = self.problem, self.descent, self._settings["start"]
+        kink = SQUARED if self._settings["loss"] == "squared_hinge" else WIDTH
+        u = problem.start(start)
+        if start is None:
+            u, kink = problem.by_sample(u, kink, self.tol)
+        for p in problem.near_kink(descent, u, kink):
+            low, high, unit = descent.lowest, descent.highest, problem.unit
+            assert low is not None and high is not None
+            bounds = unit * low.primal, unit * high.dual
+            yield Candidate(descent.passes, *bounds, p.sums.active)
+            descent.tol = self.tol
+
+    def interrupted(self) -> None:
+        if not hasattr(self, "descent"):
+            self._begin()
+
+    def solution(self) -> Solution:
+        return self.problem.solution(self.descent)
+
+
+def solve(
+    X: Any,
+    signs: Array,
+    weights: Array | None = None,
+    C: float = 1.0,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    listener: Callable[[Candidate], Any] | None = None,
+    **settings: Any,
+) -> Solution:
+    """Fit to a relative gap of `tol` in bounded memory; `settings` as of `PrimalNewton`.
+
+    Where X lies in a file, so do the multipliers.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((1000, 2))
-    >>> found = solve(X, np.where(X[:, 0] + rng.standard_normal(1000) > 0, 1, -1), C=10.0)
-    >>> found.w.round(1) + 0.0, found.gap <= 1e-4 * found.primal, found.status.name
+    >>> solution = solve(X, np.where(X[:, 0] + rng.standard_normal(1000) > 0, 1, -1), C=10.0)
+    >>> solution.w.round(1) + 0.0, solution.gap <= 1e-4 * solution.primal, solution.status.name
     (array([1.4, 0. ]), True, 'converged')
     """
-    signs = signs.astype(np.int8, copy=False)
-    with Pool(n_jobs) as pool, np.errstate(all="ignore"):
-        for careful in (False, True):
-            given = _Given(X, signs, weights, float(C), fit_intercept, pool, careful)
-            if journal is not None:
-                given.objective.journal = journal
-            descent = _Descent(given.objective, max(tol, FINEST), max_iter, listener, given.unit)
-            corner = SQUARED if loss == "squared_hinge" else WIDTH
-            try:
-                u = given.start(start)
-                if start is None:
-                    u, corner = given.by_sample(u, corner, tol)
-                given.by_bands(descent, descent.look(u, corner))
-            except KeyboardInterrupt:
-                descent.status = Status.interrupted
-            except OverflowedError:
-                if careful:
-                    raise
-                continue
-            return given.solution(descent, tol)
-    raise AssertionError  # the second round returns or raises
+    return drive(PrimalNewton(X, signs, weights, C, **settings), Goal(tol, max_iter, listener))
 
 
 def _scattered(n: int, count: int) -> Array:
@@ -356,26 +419,32 @@ class _Given:
             plain = Columns(np.empty(0, some.dtype), np.empty(0, some.dtype))
             sample = TallRows(Blocks(some, plain), signs, c, self.pool)
         descent = _Descent(_Objective(sample, self.ridge, self.free), max(tol, _COARSE), 60)
-        p = descent.run(descent.look(u, h))
+        p = _finish(descent.run(descent.look(u, h)))
         return p.u, p.h
 
-    def by_bands(self, descent: _Descent, p: Point) -> None:
-        """Steps with all rows; then on those about the corner, looking at all where that led."""
-        p, failed = descent.run(p, _FIRST), 0
+    def near_kink(self, descent: _Descent, u: Floats, h: float) -> Iterator[Point]:
+        """Steps with all rows; then on those near the kink, looking at all where that led."""
+        p = descent.look(u, h)
+        yield p
+        p, failed = (yield from descent.run(p, _FIRST)), 0
         n, d = self.X.shape
         entries = self.X.nnz / n if sp.issparse(self.X) else d
-        while descent.status is None and failed < _FAILURES and p.h != SQUARED:
+        while not descent.ended and failed < _FAILURES and p.h != SQUARED:
             band = band_of(self.rows, p.u, p.h, p.sums, entries)
-            if band is None:
-                break
+            if band is None:  # too many rows for memory: fewer about a narrower kink
+                p, failed = (yield from descent.run(p, _FIRST)), failed + 1
+                continue
             inner = _Descent(_Objective(band, self.ridge, self.free), 0.3 * descent.tol, _STEPS)
-            found = inner.run(inner.look(p.u, p.h))
-            before, p = descent.gap, descent.look(found.u, found.h)
+            led = _finish(inner.run(inner.look(p.u, p.h)))
+            before, q = descent.gap, descent.look(led.u, led.h)
+            yield q
+            if q.primal > p.primal:  # rows from outside crossed the kink
+                q = yield from descent.shortened(p, p.u - q.u)
+            p = q
             failed = failed + 1 if descent.gap > 0.5 * before else 0
-        if descent.status is None:
-            descent.run(p)
+        yield from descent.run(p)
 
-    def solution(self, descent: _Descent, tol: float) -> Solution:
+    def solution(self, descent: _Descent) -> Solution:
         low, high = descent.lowest, descent.highest
         if low is None or high is None:  # interrupted before the first look
             low = high = self.objective.at(self.start(None), SQUARED)
@@ -389,10 +458,6 @@ class _Given:
         alpha = room_for(np.broadcast_to(np.float64(0), self.X.shape[:1]), self.X)
         shrink = (self.unit * high.shrink[0], self.unit * high.shrink[1])
         self.rows.multipliers(high.u, high.h, shrink, np.asarray(alpha))
-        gap = descent.gap / low.primal if low.primal > 0.0 else 0.0
-        message = f"{descent.passes} passes, relative gap {gap:.1e}, asked for {tol:.1e}."
         bounds = (self.unit * low.primal, self.unit * high.dual, self.unit * descent.gap)
-        status = descent.status or Status.budget
-        return Solution(
-            w, float(b) if self.free else 0.0, alpha, *bounds, descent.passes, status, message
-        )
+        b = float(b) if self.free else 0.0
+        return Solution(w, b, alpha, *bounds, descent.passes)

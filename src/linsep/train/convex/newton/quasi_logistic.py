@@ -138,4 +138,4 @@ def fit_any(
         if stuck:
             break
     message = f"{P.looks} passes, relative gap {gap / value if value else 0.0:.1e}."
-    return Solution(W, b, value, value - gap, gap, P.looks, status, message)
+    return Solution(W, b, None, value, value - gap, gap, P.looks, status, message)

@@ -6,6 +6,7 @@ For the hinge max(0, t), φ rounds the corner: it is (t + h)²/4h where |t| < h.
 max(0, t)² is its own φ. The two classes are summed apart because the certificate needs both.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +109,15 @@ class TallRows:
         X, signs, _ = self.part(k)
         return np.asarray(signs * (X.astype(np.float64, copy=False) @ u[:-1] + float(u[-1])))
 
+    def lengths(self, k: int) -> Floats:
+        """‖x̃ᵢ‖ of the rows of block k."""
+        X = self.part(k)[0].astype(np.float64, copy=False)
+        return np.sqrt(1.0 + np.einsum("ij,ij->i", X, X))
+
+    def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
+        """Σ cᵢφ(tᵢ) at u − t·step for each size t."""
+        return _along(self, lambda k: self.part(k)[2], u, step, h, sizes)
+
     def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
         """Some rows of block k, their signs and weights."""
         X, signs, c = self.part(k)
@@ -175,6 +185,14 @@ class SparseTallRows:
         """zᵢ of the rows of block k."""
         return np.asarray(self.rows.part(k)[1] * self.rows.scores(k, u))
 
+    def lengths(self, k: int) -> Floats:
+        """‖x̃ᵢ‖ of the rows of block k."""
+        return np.sqrt(self.rows.lengths(k, np.eye(self.rows.n_features + 1)))
+
+    def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
+        """Σ cᵢφ(tᵢ) at u − t·step for each size t."""
+        return _along(self, lambda k: self.rows.part(k)[2], u, step, h, sizes)
+
     def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
         """Some rows of block k, their signs and weights."""
         _, signs, c = self.rows.part(k)
@@ -201,6 +219,29 @@ class SparseTallRows:
             behind.took(stop - start)
 
         self.rows.pool.map(one, range(len(self.rows)))
+
+
+def _along(
+    rows: Any, weights: Callable[[int], Floats], u: Floats, step: Floats, h: float, sizes: Floats
+) -> Floats:
+    """Σ cᵢφ(tᵢ) at several points of a line, in one pass."""
+
+    def one(k: int) -> Floats:
+        t, slope = 1.0 - rows.signed_scores(k, u), rows.signed_scores(k, step)
+        c = np.broadcast_to(weights(k), t.shape)
+        sums = np.empty(len(sizes))
+        for place, size in enumerate(sizes):
+            at = t + size * slope
+            over = np.maximum(0.0, at)
+            if h == SQUARED:
+                over *= over
+            else:
+                near = np.flatnonzero(np.abs(at) < h)
+                over[near] = (at[near] + h) ** 2 / (4.0 * h)
+            sums[place] = c @ over
+        return sums
+
+    return add_up(np.array(rows.pool.map(one, range(len(rows)))))
 
 
 @kernel

@@ -345,4 +345,4 @@ class _Run:
             f"Ended after {self.passes} passes with a relative gap of {relative:.1e}; "
             f"{self.tol:.1e} was asked for. Raise max_iter or tol.",
         )
-        return Solution(W, b, primal, primal - gap, gap, self.passes, status, message)
+        return Solution(W, b, None, primal, primal - gap, gap, self.passes, status, message)

@@ -10,24 +10,34 @@ large as the smaller side of X are factored where that is small, and otherwise s
 gradients.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep.errors import OverflowedError, ParameterError
-from linsep.status import Status
-from linsep.train.convex.dual.coordinate_descent import FINEST, Check, Solution
-from linsep.train.convex.dual.interior_point import Best, Machine, Point, Rows, suits
+from linsep.errors import OverflowedError
+from linsep.parallel import Pool
+from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.dual.interior_point import (
+    Best,
+    Machine,
+    Point,
+    Rows,
+    ScaledProblem,
+    suits,
+)
+from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
+
+PATIENCE = 20  # steps that may fail to lessen the gap
 
 
 class WideRows:
     """Rows with too many columns for a matrix of their products: only sums over them are made."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, centred: bool) -> None:
         self._X = X.astype(np.float64, copy=False)
         self.n, self.width = X.shape
         self.centre = np.zeros(1)
@@ -43,6 +53,9 @@ class WideRows:
 
     def total(self, a: Array) -> Array:
         return np.asarray(self._X.T @ a) / self.scale
+
+    def inside(self, w: Array, b: float) -> tuple[Array, float]:
+        return np.asarray(w, np.float64) * self.scale, float(b)
 
     def outside(self, v: Array, b: float) -> tuple[Array, float]:
         return v / self.scale, b
@@ -110,101 +123,94 @@ class Newton(Machine):
         return t
 
 
+class SquaredHingeNewton:
+    """Newton's method for the squared hinge as a solver.
+
+    Parameters
+    ----------
+    X, signs, weights, C, fit_intercept : as of `linsep.train.convex.dual.interior_point`
+    start : weights and intercept to begin from
+    """
+
+    name = "newton"
+    tol = 1e-4
+
+    def __init__(
+        self,
+        X: Any,
+        signs: Array,
+        weights: Array | None = None,
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        start: tuple[Array, float] | None = None,
+    ) -> None:
+        self._given = (X, signs, weights, C, fit_intercept)
+        self._start, self.pool, self.n_iter = start, Pool(1), 0
+
+    def _begin(self) -> None:
+        X, *_, free = self._given
+        self.scaled = ScaledProblem(*self._given, Rows if suits(X) else WideRows)
+        rows, scaled = self.scaled.rows, self.scaled
+        self.machine = Newton(rows, scaled.signs, scaled.caps, True, free)
+        self.best = Best(self.machine)
+        self.v, self.b = np.zeros(rows.width), 0.0
+        if self._start is not None:
+            self.v, self.b = rows.inside(*self._start)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Newton's steps, until rounding lets none succeed."""
+        self._begin()
+        machine, best, v, b = self.machine, self.best, self.v, self.b
+        gap, stuck = np.inf, 0
+        while stuck < PATIENCE and np.isfinite(v).all():
+            p, z = machine.at(v, b)
+            now = best.look(p, z)
+            self.n_iter += 1
+            yield self.scaled.seen(best, self.n_iter, int((z < 1.0).sum()))
+            stuck = 0 if now < 0.9 * gap else stuck + 1
+            gap = min(gap, now)
+            close = min(0.1, np.sqrt(max(now, 0.0) / best.primal)) if best.primal else 0.1
+            try:
+                dv, db = machine.direction(p, z, max(1e-12, 0.1 * float(close)))
+                t = machine.best_step(p, z, dv, db)
+                v, b = p.v + t * dv, p.b + t * db
+            except np.linalg.LinAlgError:
+                v = np.full_like(v, np.nan)
+            if self._start is not None and not np.isfinite(v).all():
+                # All rows beyond the margin: nothing there says where the intercept should go.
+                self._start, v, b = None, np.zeros_like(v), 0.0
+
+    def interrupted(self) -> None:
+        if not hasattr(self, "best"):
+            self._begin()
+
+    def rescaled(self) -> None:
+        """Rows are scaled as a whole already."""
+
+    def solution(self) -> Solution:
+        return self.scaled.solution(self.best, self.n_iter)
+
+
 def solve(
     X: Any,
     signs: Array,
     weights: Array | None = None,
     C: float = 1.0,
     *,
-    fit_intercept: bool = True,
     tol: float = 1e-4,
     max_iter: int = 200,
-    start: tuple[Array, float] | None = None,
-    listener: Callable[[Check], Any] | None = None,
+    listener: Callable[[Candidate], Any] | None = None,
+    **settings: Any,
 ) -> Solution:
-    """Fit a two-class machine with the squared hinge to a certified relative gap.
-
-    Parameters
-    ----------
-    X : checked array or CSR matrix
-    signs : −1 or +1 for each row
-    weights : cᵢ ≥ 0 of each row, or None where each counts once
-    C : weight of the losses against the penalty, positive and finite
-    fit_intercept : whether b is free, or zero
-    tol : ends when (P − D)/P is at most this
-    max_iter : most steps
-    start : weights and intercept to begin from
-    listener : told a `Check` before each step; returns True to stop
-
-    Returns
-    -------
-    Solution
-        As of `linsep.train.convex.dual.coordinate_descent.solve`; `n_iter` counts steps.
+    """Fit to a relative gap of `tol`; `settings` as of `SquaredHingeNewton`.
 
     Examples
     --------
     >>> X = np.array([[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-    >>> found = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=1e6, tol=1e-8)
-    >>> found.w.round(5) + 0.0, round(found.b, 5), found.status.name
+    >>> solution = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=1e6, tol=1e-8)
+    >>> solution.w.round(5) + 0.0, round(solution.b, 5), solution.status.name
     (array([0., 1.]), -1.0, 'converged')
     """
-    if not 0.0 < C < np.inf:
-        raise ParameterError(f"C is {C!r}; a penalty needs a positive finite number.")
-    n = X.shape[0]
-    caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
-    used = caps > 0.0
-    counted = X if used.all() else X[used]
-    rows: Any = Rows(counted, fit_intercept) if suits(X) else WideRows(counted)
-    unit = rows.scale**2  # ½‖w‖² = ½‖v‖²/scale²: for v the caps are scale² times as large
-    y = np.asarray(signs, np.float64)[used]
-    machine = Newton(rows, y, caps[used] * unit, True, fit_intercept)
-    best = Best(machine)
-    v, b = np.zeros(rows.width), 0.0
-    if start is not None and isinstance(rows, Rows):
-        v, b = rows.inside(*start)
-    elif start is not None:
-        v, b = np.asarray(start[0], np.float64) * rows.scale, float(start[1])
-    status, n_iter = _follow(machine, best, v, b, max(tol, FINEST), max_iter, listener)
-    w, b = rows.outside(best.point.v, best.point.b)
-    alpha = np.zeros(n)
-    alpha[used] = best.alpha / unit
-    gap = best.gap / best.primal if best.primal > 0.0 else 0.0
-    message = f"{n_iter} steps, relative gap {gap:.1e}, asked for {tol:.1e}."
-    bounds = (best.primal / unit, best.dual / unit, best.gap / unit)
-    return Solution(w, b, alpha, *bounds, n_iter, status, message)
-
-
-def _follow(
-    machine: Newton,
-    best: Best,
-    v: Array,
-    b: float,
-    tol: float,
-    max_iter: int,
-    listener: Callable[[Check], Any] | None,
-) -> tuple[Status, int]:
-    """Newton's steps until the gap is closed, or rounding lets none succeed."""
-    gap, stuck = np.inf, 0
-    for n_iter in range(1, max_iter + 1):
-        try:
-            with np.errstate(all="ignore"):
-                p, z = machine.at(v, b)
-                now = best.look(p, z)
-                if best.gap <= tol * best.primal:
-                    return Status.converged, n_iter
-                seen = Check(n_iter, best.primal, best.dual, best.gap, int((z < 1.0).sum()))
-                if listener is not None and listener(seen) is True:
-                    return Status.stopped, n_iter
-                stuck = 0 if now < 0.9 * gap else stuck + 1
-                gap = min(gap, now)
-                close = min(0.1, np.sqrt(max(now, 0.0) / best.primal)) if best.primal else 0.1
-                dv, db = machine.direction(p, z, max(1e-12, 0.1 * float(close)))
-                t = machine.best_step(p, z, dv, db)
-        except KeyboardInterrupt:
-            return Status.interrupted, n_iter
-        except np.linalg.LinAlgError:
-            return Status.budget, n_iter
-        v, b = p.v + t * dv, p.b + t * db
-        if stuck >= 20 or not np.isfinite(v).all():
-            return Status.budget, n_iter
-    return Status.budget, max_iter
+    solver = SquaredHingeNewton(X, signs, weights, C, **settings)
+    return drive(solver, Goal(tol, max_iter, listener))

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from linsep.parallel import Pool, threads
 from linsep.rows.rows import aligned
-from linsep.train.convex.dual.coordinate_descent import Outlook
+from linsep.train.convex.dual.coordinate_descent import GapSchedule
 from linsep.train.convex.dual.design import SMALL, Ground
 from linsep.train.convex.dual.dual_losses import Logistic
 from linsep.train.convex.dual.kernels import inner
@@ -136,13 +136,13 @@ class _Group:
         for k, f in enumerate(self.folds):
             known = (self.points, self.home, int(f), self.alpha, self.turn, k, C)
             compiled.stretch(*known, self.W, self.lanes)
-        outlook = Outlook(tol, self._foretold(C), often=False)
-        done = self.passes > 0 and self.quick and self._look(C, tol, outlook, found, c)
+        schedule = GapSchedule(tol, self._foretold(C), often=False)
+        done = self.passes > 0 and self.quick and self._look(C, tol, schedule, found, c)
         while not done and self.passes - before < PASSES:
             met = self._pass(C, pull)
             if self.halt.is_set():
                 return False
-            done = outlook.due(met) and self._look(C, tol, outlook, found, c)
+            done = schedule.due(met) and self._look(C, tol, schedule, found, c)
         self.quick = self.passes - before <= 1
         return bool(done)
 
@@ -176,7 +176,7 @@ class _Group:
                 total = self.lanes[k, TOTAL]
                 compiled.recentre(self.W, k, self.ground.centre, total, self.lanes)
 
-    def _look(self, C: float, tol: float, outlook: Outlook, found: Folded, c: int) -> bool:
+    def _look(self, C: float, tol: float, schedule: GapSchedule, found: Folded, c: int) -> bool:
         """Look at all rows; whether every fold is within its gap, with what was found kept."""
         kept = self.W.copy(), self.alpha.copy(), self.turn.copy(), self.lanes.copy()
         if self.free:
@@ -194,7 +194,7 @@ class _Group:
         squares = [inner(self.W[:, k], self.W[:, k]) for k in range(len(self.folds))]
         primal = 0.5 * np.array(squares) + seen[:, 0]
         gap = seen[:, 1] / np.maximum(primal, np.finfo(float).tiny)
-        outlook.looked(float(seen[:, 1].sum()), float(primal.sum()))
+        schedule.looked(float(seen[:, 1].sum()), float(primal.sum()), tol)
         done = bool((gap <= tol).all())
         if done:
             self.primals.append(float(primal.sum()))
