@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import linsep
 from linsep import LinearSVC
 from linsep.model.chances import calibrated_chances
-from linsep.rows.row_hash import prints
+from linsep.rows.row_hash import row_hashes
 from linsep.train.closed.platt import fit_sigmoid, folds
 
 
@@ -105,10 +105,10 @@ def test_equal_rows_share_a_fold_whatever_their_order_and_layout():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (300, 4)).astype(float)
     codes = rng.integers(0, 3, 300)
-    found = folds(prints(X), codes)
-    assert (prints(sp.csr_array(X)) == prints(X)).all()
+    found = folds(row_hashes(X), codes)
+    assert (row_hashes(sp.csr_array(X)) == row_hashes(X)).all()
     order = rng.permutation(300)
-    assert (folds(prints(X[order]), codes[order]) == found[order]).all()
+    assert (folds(row_hashes(X[order]), codes[order]) == found[order]).all()
     for code in range(3):
         seen = {}
         for row, fold in zip(X[codes == code].tolist(), found[codes == code], strict=True):

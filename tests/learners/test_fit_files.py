@@ -203,7 +203,7 @@ def test_a_kept_copy_is_used_again_only_if_it_is_whole_and_of_this_file(tmp_path
     expected = state(learner.fit(linsep.read(path, cache=kept)))
     again = linsep.read(path, cache=kept)
     assert state(learner.fit(again)) == expected
-    assert again.source.study.missing == {}  # no look at the file was needed
+    assert again.source.statistics.missing == {}  # no look at the file was needed
     rows_file = kept / "rows"
     damaged = bytearray(rows_file.read_bytes())
     damaged[1000] ^= 1

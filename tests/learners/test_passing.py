@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import linsep
 from linsep import Perceptron
-from linsep.data.sources import one_pass as flow
+from linsep.data.sources import one_pass
 from linsep.errors import DataError
 from linsep.model.store import to_bytes
 from linsep.status import Status
@@ -52,9 +52,9 @@ def written(path, rows, end="\n"):
 def both(monkeypatch, path, **asked):
     """Models of the same file, by rows at rest and by rows that pass, and whether they passed."""
     asked = ONCE | asked
-    monkeypatch.setattr(flow, "LONG", 1 << 60)
+    monkeypatch.setattr(one_pass, "LONG", 1 << 60)
     rest = Perceptron(**asked).fit(linsep.read(path))
-    monkeypatch.setattr(flow, "LONG", 0)
+    monkeypatch.setattr(one_pass, "LONG", 0)
     chunks = linsep.read(path)
     passing = Perceptron(**asked).fit(chunks)
     assert to_bytes(passing) == to_bytes(rest)
@@ -77,15 +77,15 @@ def test_the_model_has_the_bytes_of_a_fit_on_rows_at_rest(tmp_path, monkeypatch,
 @pytest.mark.parametrize("piece", [512, 1000, 1 << 14])
 @pytest.mark.parametrize("segment", [64, 4097, 1 << 20])
 def test_the_size_of_pieces_changes_nothing(tmp_path, monkeypatch, piece, segment):
-    monkeypatch.setattr(flow, "PIECE", piece)
-    monkeypatch.setattr(flow, "_SEGMENT", segment)
+    monkeypatch.setattr(one_pass, "PIECE", piece)
+    monkeypatch.setattr(one_pass, "_SEGMENT", segment)
     assert both(monkeypatch, written(tmp_path / "t.svm", lines()))
 
 
 @pytest.mark.parametrize("places", [1, 5, 100, 5000])
 def test_few_places_of_lines_are_enough(tmp_path, monkeypatch, places):
-    monkeypatch.setattr(flow, "_PLACES", places)
-    monkeypatch.setattr(flow, "_SEGMENT", 4096)
+    monkeypatch.setattr(one_pass, "_PLACES", places)
+    monkeypatch.setattr(one_pass, "_SEGMENT", 4096)
     passed = both(monkeypatch, written(tmp_path / "t.svm", lines()))
     assert passed or places < 3  # blocks would begin between the places that are known
 
@@ -108,7 +108,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_plain_lines_of_all_kinds_pass(tmp_path, monkeypatch, change):
-    monkeypatch.setattr(flow, "_SEGMENT", 5000)
+    monkeypatch.setattr(one_pass, "_SEGMENT", 5000)
     for end in ("\n", ""):
         assert both(monkeypatch, written(tmp_path / "t.svm", CHANGES[change](lines()), end))
 
@@ -133,9 +133,9 @@ def test_other_lines_are_read_as_ever(tmp_path, monkeypatch, change):
 def test_a_long_line_or_block_is_read_as_ever(tmp_path, monkeypatch):
     path = written(tmp_path / "t.svm", lines())
     with monkeypatch.context() as patch:
-        patch.setattr(flow, "PIECE", 64)
+        patch.setattr(one_pass, "PIECE", 64)
         assert not both(patch, path)
-    monkeypatch.setattr(flow, "WIDE", 1000)
+    monkeypatch.setattr(one_pass, "WIDE", 1000)
     assert not both(monkeypatch, path)
 
 
@@ -168,9 +168,9 @@ def test_options_of_reading_are_honoured(tmp_path, monkeypatch):
         ({"base": 0}, True), ({"n_features": 400}, True), ({"classes": [-1, 1]}, False),
         ({"cache": tmp_path / "kept"}, False),
     ):  # fmt: skip
-        monkeypatch.setattr(flow, "LONG", 1 << 60)
+        monkeypatch.setattr(one_pass, "LONG", 1 << 60)
         rest = Perceptron(**ONCE).fit(linsep.read(path, **how))
-        monkeypatch.setattr(flow, "LONG", 0)
+        monkeypatch.setattr(one_pass, "LONG", 0)
         chunks = linsep.read(path, **how)
         assert to_bytes(Perceptron(**ONCE).fit(chunks)) == to_bytes(rest)
         assert (chunks.judged is not None) == passed
@@ -180,7 +180,7 @@ def test_options_of_reading_are_honoured(tmp_path, monkeypatch):
 def test_a_bad_row_is_named_as_ever_or_skipped(tmp_path, monkeypatch, bad):
     rows = lines()
     path = written(tmp_path / "t.svm", [*rows[:7000], bad, *rows[7000:]])
-    monkeypatch.setattr(flow, "LONG", 0)
+    monkeypatch.setattr(one_pass, "LONG", 0)
     with pytest.raises(DataError, match="line 7001"):
         Perceptron(**ONCE).fit(linsep.read(path))
     chunks = linsep.read(path, bad_rows="skip")
@@ -203,14 +203,14 @@ def test_the_ends_of_lines_tell_what_the_parser_finds_or_nothing(tmp_path_factor
     if not path.stat().st_size:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flow, "LONG", 0)
-        patch.setattr(flow, "_SEGMENT", 16)
+        patch.setattr(one_pass, "LONG", 0)
+        patch.setattr(one_pass, "_SEGMENT", 16)
         try:
-            found = flow.flow_of(linsep.read(path, format="svmlight"))
+            found = one_pass.stream_of(linsep.read(path, format="svmlight"))
             seen = list(found.blocks([0])) if found else []
             if found:
-                found.require_as_told()
-        except flow.Unlike:
+                found.require_as_scanned()
+        except one_pass.ScanMismatch:
             return
         if not found:
             return
@@ -261,7 +261,7 @@ def test_a_bad_row_leaves_no_model(tmp_path):
 
 def test_a_file_that_changes_under_the_pass_is_an_error(tmp_path, monkeypatch):
     path = written(tmp_path / "t.svm", lines())
-    monkeypatch.setattr(flow, "LONG", 0)
+    monkeypatch.setattr(one_pass, "LONG", 0)
 
     def touch(done):
         os.utime(path, ns=(1, 1))
@@ -272,15 +272,15 @@ def test_a_file_that_changes_under_the_pass_is_an_error(tmp_path, monkeypatch):
 
 def test_an_interrupt_in_the_middle_keeps_the_weights_so_far(tmp_path, monkeypatch):
     path = written(tmp_path / "t.svm", lines())
-    monkeypatch.setattr(flow, "LONG", 0)
-    note = flow.Flow._note
+    monkeypatch.setattr(one_pass, "LONG", 0)
+    note = one_pass.OnePassStream._note
 
     def interrupted(self, seen, state):
         note(self, seen, state)
         if self.seen > 5000:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(flow.Flow, "_note", interrupted)
+    monkeypatch.setattr(one_pass.OnePassStream, "_note", interrupted)
     chunks = linsep.read(path)
     learner = Perceptron(**ONCE, shuffle=False).fit(chunks)
     assert learner.status_ is Status.interrupted

@@ -1,8 +1,6 @@
 """What every linear classifier shares; the one level of inheritance in the package."""
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -16,24 +14,21 @@ from linsep.data.check.arrays import (
     require_finite,
 )
 from linsep.data.check.labels import agree, encode
-from linsep.data.sources.dataset import Chunks, opened, scores_of
-from linsep.data.table.encoding import Encoding
-from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
-from linsep.learners.parameters import NamedParameters, check_callback, check_types
+from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.learners.fitting import Fitting
+from linsep.learners.parameters import NamedParameters, check_types
 from linsep.model.chances import check_reject, decided
 from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
 from linsep.status import Status
 from linsep.train.problem import Block, Problem
-from linsep.train.run.checkpoint import keeper_of
-from linsep.train.run.loop import Listener, Pass, listeners_of, tell
-from linsep.train.run.progress import Progress
-from linsep.train.run.trace import Trace
+from linsep.train.run.loop import Pass, tell
 
 Array = npt.NDArray[Any]
 
 
-class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
+class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator):
     """Checking, labels, weights, the ending of a fit, and prediction.
 
     A learner subclasses this directly, takes its parameters in `__init__`, and writes
@@ -46,95 +41,13 @@ class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
     _first_at_zero = False
     """Whether a score of exactly zero means the first of two classes (`FIRST_AT_ZERO`)."""
 
-    _resumable: tuple[str, ...] = ()
-    """Attributes that hold what the next pass of a run depends on."""
-
-    _one_pass = False
-    """Whether rows are wanted once, one after the other, and nothing of all of them before."""
-
-    status_: Status
     classes_: Array
     coef_: Array
     intercept_: Array
     n_features_in_: int
-    trace_: Trace
-    encoding_: Encoding | None
-    data_: dict[str, Any] | None
     mistakes_: int
     mistakes_per_epoch_: list[int]
     _any_scale = False  # whether products of entries such as 1e300 are taken care of
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        callback: Any = None,
-        verbose: bool = False,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Learn from rows `X` and labels `y`.
-
-        Parameters
-        ----------
-        X : (n, d) array, sparse matrix, data frame, or a file opened by `linsep.read`
-        y : (n,) labels of any kind; a file brings its own
-        sample_weight : (n,) weights, optional
-        callback : a callable told of every pass, or a list of them; one that returns True
-            ends the fit
-        verbose : show progress on stderr
-        checkpoint : path of a file that is written after the first pass and then every few seconds;
-            if the process dies, the same call goes on from the last pass written down and ends with
-            the same bytes. Closed forms, which make one pass, and solvers that keep numbers for
-            each row (descent on the dual, several classes of `LogisticRegression` and `LinearSVC`,
-            l1_ratio > 0) begin again.
-
-        Returns
-        -------
-        self
-        """
-        check_types(self)
-        check_callback(callback)
-        self._check_parameters()
-        once = self._one_pass and sample_weight is None and y is None and checkpoint is None
-        if once and isinstance(X, Chunks):
-            from linsep.learners.passing import fit_passing
-
-            if fit_passing(self, X, callback, verbose):
-                return self
-        with opened(X, y) as (X, y, encoding):
-            problem = self._problem(X, y, sample_weight)
-            self._from_file, self.encoding_ = False, encoding
-            self.data_ = problem.digest()
-            self._reset(problem)
-            keeper = self._keeper(problem, checkpoint)
-            with self._listening(callback, verbose, problem) as listeners:
-                # Overflow is looked for in what comes out, and refused by name.
-                with np.errstate(over="ignore", invalid="ignore"):
-                    status = self._train_classes(problem, [*listeners, *keeper])
-                    problem.settle()
-                self._end(status)
-        return self
-
-    def _keeper(self, problem: Problem, checkpoint: Any) -> list[Listener]:
-        """The listener that saves what the next pass depends on, if a checkpoint is asked for."""
-        weights = problem.weights if problem.weights.size else None
-        data = (problem.X, problem.codes, weights)
-        return [*keeper_of(self, checkpoint, self.classes_.tolist(), self._settings(), *data)]
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters that no fit could honour; learners with such parameters override."""
-
-    def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
-        """`_train`; learners that can do without a class of no weight override."""
-        return self._train(problem, listeners)
-
-    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
-        raise NotImplementedError(f"{type(self).__name__} must write _train")
-
-    def _reset(self, problem: Problem) -> None:
-        """Forget an earlier fit; learners that keep more than weights override."""
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Problem:
         """Checked rows, classes and weights, from whatever the user handed in."""
@@ -231,45 +144,6 @@ class LinearClassifier(NamedParameters, ClassifierMixin, BaseEstimator):
         if not (np.isfinite(per_class).all() and (per_class >= 0).all()):
             raise ParameterError(f"class_weight is {asked!r}; weights must be finite, >= 0.")
         return per_class
-
-    @contextmanager
-    def _listening(
-        self, callback: Any, verbose: bool, problem: Problem
-    ) -> Iterator[list[Listener]]:
-        """The listeners of one fit: the user's, the trace and the progress bar."""
-        listeners = listeners_of(getattr(self, "callback", None)) + listeners_of(callback)
-        self._recorder: Trace | None = None
-        if hasattr(self, "trace_"):
-            del self.trace_
-        if getattr(self, "trace", False):
-            self._recorder = Trace(type(self).__name__, self._settings(), self.classes_.tolist())
-            self._recorder.keep_rows(problem.X, problem.codes)
-            listeners.append(self._recorder)
-        try:
-            if verbose or getattr(self, "verbose", False):
-                passes, name = getattr(self, "max_iter", 1), type(self).__name__
-                with Progress(passes, name, problem.n_rows) as bar:
-                    yield [*listeners, bar]
-            else:
-                yield listeners
-        finally:
-            if self._recorder is not None:
-                self.trace_ = self._recorder
-            del self._recorder
-
-    def _settings(self) -> dict[str, Any]:
-        """Parameters that a trace can write down."""
-        plain = (str, int, float, bool, type(None))
-        return {k: v for k, v in self.get_params(deep=False).items() if isinstance(v, plain)}
-
-    def _end(self, status: Status, depth: int = 3) -> None:
-        self.status_ = status
-        if self._recorder is not None:
-            weights, intercepts = getattr(self, "coef_", None), getattr(self, "intercept_", None)
-            self._recorder.end(status, weights, intercepts)
-        if not status.good:
-            said = getattr(self, "diagnosis_", None) or status.value
-            warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=depth)
 
     def _form(self) -> Any:
         """What training has made: all that prediction needs, and all that a file holds."""

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import NotConverged
-from linsep.rows.row_hash import prints
+from linsep.rows.row_hash import row_hashes
 from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]
@@ -27,7 +27,7 @@ def cross_fitted(learner: Any, problem: Problem) -> Array:
     c = weights if weights.size else np.ones(n)
     counts = c > 0
     fold = np.full(n, -1)
-    fold[counts] = folds(prints(problem.X)[counts], problem.codes[counts])
+    fold[counts] = folds(row_hashes(problem.X)[counts], problem.codes[counts])
     planes = len(learner.coef_)
     S = np.asarray(learner._form().scores(problem.X), np.float64).reshape(n, planes)
     spread = [np.unique(fold[counts & (problem.codes == k)]) for k in range(problem.n_classes)]

@@ -130,7 +130,7 @@ class KernelPerceptron(LinearClassifier):
         self._dual = Dual(1 if problem.binary else problem.n_classes, self.keep)
         self.gamma_ = self._kernel.gamma
         self.mistakes_ = 0
-        self.mistakes_per_epoch_: list[int] = []
+        self.mistakes_per_epoch_ = []
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
@@ -169,11 +169,10 @@ class KernelPerceptron(LinearClassifier):
         self, problem: Problem, walk: KernelScores, epoch: int, seed: int, shuffle: bool
     ) -> Pass:
         before = walk.seen
-        done = walk.one_pass(problem, seed, epoch, shuffle, self._dual.tell)
+        done = walk.one_pass(problem, seed, epoch, shuffle, self._dual.add)
         if self.keep == "pocket":
             self._dual.put_in_pocket(problem, walk, before)
-        self.mistakes_ += done.updates
-        self.mistakes_per_epoch_.append(done.updates)
+        self._count(done)
         return done
 
     def _ending(self, problem: Problem, done: Pass) -> Status | None:
@@ -219,17 +218,13 @@ class KernelPerceptron(LinearClassifier):
         Ends where one pass over all rows so far, in the order they came, would have ended. Pass
         all labels in `classes` on the first call if these rows do not hold them all.
         """
-        first = not hasattr(self, "_dual")
-        problem = self._part(X, y, classes, sample_weight, first)
-        if first:
-            self._reset(problem)
-        with self._listening(None, False, problem) as listeners:
-            with Pool(self.n_jobs) as pool:
-                walk = self._begin(problem, pool)
-                done = self._pass(problem, walk, 0, 0, shuffle=False)
-            self._dual = self._dual.settled(problem, walk.seen)
-            self._publish(self._dual)
-            for listener in listeners:
-                listener(done)
-            self._end(Status.streaming)
-        return self
+        rows = X, y, classes, sample_weight
+        return self._fit_part(rows, not hasattr(self, "_dual"), self._one_part)
+
+    def _one_part(self, problem: Problem) -> Pass:
+        with Pool(self.n_jobs) as pool:
+            walk = self._begin(problem, pool)
+            done = self._pass(problem, walk, 0, 0, shuffle=False)
+        self._dual = self._dual.settled(problem, walk.seen)
+        self._publish(self._dual)
+        return done

@@ -1,7 +1,6 @@
 """Linear regression: exactly, or by the lectures' descents on ½ mean squared error."""
 
-import warnings
-from typing import Any, Self
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +10,12 @@ from linsep.data.blocks.page_release import widened
 from linsep.data.blocks.store import blocks
 from linsep.data.check.arrays import check_rows, check_shape, check_weights, require_finite
 from linsep.data.check.fingerprint import sample_digest
-from linsep.data.sources.dataset import Chunks, opened, scores_of
-from linsep.data.table.column_statistics import Coded
-from linsep.errors import DataError, NotConverged
+from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.table.column_statistics import EncodedLabels
+from linsep.errors import DataError
 from linsep.learners.base import one_of, positive
-from linsep.learners.parameters import NamedParameters, check_callback, check_types
+from linsep.learners.fitting import Fitting
+from linsep.learners.parameters import NamedParameters
 from linsep.learners.sklearn_compat import check_regression
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
@@ -28,16 +28,25 @@ from linsep.train.online.schedules import SCHEDULES
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run import replay_log as journal
-from linsep.train.run.checkpoint import keeper_of
-from linsep.train.run.loop import UNCOUNTED, Listener, Pass, listeners_of, tell
-from linsep.train.run.progress import Progress
+from linsep.train.run.loop import UNCOUNTED, Listener, Pass, tell
 from linsep.train.run.replay_log import Journal
 from linsep.train.run.trace import Trace
 
 Array = npt.NDArray[Any]
 
 
-class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
+class RegressionProblem(Problem):
+    """Rows with the numbers `y` to predict."""
+
+    def __init__(self, X: Any, y: Array, weights: Array | None, n_jobs: int | None) -> None:
+        super().__init__(X, np.zeros(X.shape[0], np.int32), weights, 1, n_jobs)
+        self.y = y
+
+    def digest(self) -> dict[str, Any]:
+        return sample_digest(self.X, self.y, self._given_weights)
+
+
+class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
     """Predict a number as ⟨w, x⟩ + b, with the least mean squared error.
 
     Minimises ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ with weights c (one each when not given).
@@ -112,8 +121,6 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
     Converged to the tolerance asked for.
     """
 
-    trace_: Trace
-
     _resumable = ("_journal",)
     _journal: Journal
 
@@ -171,86 +178,20 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
         positive("max_iter", self.max_iter, whole=True)
         positive("tol", self.tol, zero=True)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        callback: Any = None,
-        verbose: bool = False,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Learn from rows `X` and numbers `y`.
-
-        Parameters
-        ----------
-        X : (n, d) array, sparse matrix, data frame, or a file opened by `linsep.read`
-        y : (n,) numbers, or (n, t) for t targets at once; a file brings its own
-        sample_weight : (n,) weights, optional
-        callback : a callable told of every pass, or a list of them; one that returns True
-            ends the fit
-        verbose : show progress on stderr
-        checkpoint : path of a file that is written after the first pass and then every few seconds;
-            if the process dies, the same call goes on from the last pass written down and ends with
-            the same bytes. solver='exact' makes one pass, and begins again.
-
-        Returns
-        -------
-        self
-        """
-        check_types(self)
-        check_callback(callback)
-        self._check_parameters()
-        with opened(X, y) as (X, y, encoding):
-            self._fit(X, y, sample_weight, callback, verbose, checkpoint)
-        self.encoding_ = encoding
-        if not self.status_.good:
-            message = f"{type(self).__name__}: {self.status_.value}"
-            warnings.warn(message, NotConverged, stacklevel=2)
-        return self
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        callback: Any,
-        verbose: bool,
-        checkpoint: Any,
-    ) -> None:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         X = check_rows(X, self)
-        Y = _targets(y.labels() if isinstance(y, Coded) else y, X.shape[0])
+        y = _targets(y.labels() if isinstance(y, EncodedLabels) else y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
-        problem = Problem(X, np.zeros(X.shape[0], np.int32), weights, 1, self.n_jobs)
-        listeners = listeners_of(self.callback) + listeners_of(callback) + self._recorders()
-        plain = self._settings()
-        self.data_ = sample_digest(X, Y, weights)
-        listeners += keeper_of(self, checkpoint, [], plain, X, Y, weights)
-        journal.begin(self, listeners)
-        table = Y.reshape(len(Y), -1)
-        if verbose or self.verbose:
-            with Progress(self.max_iter, type(self).__name__) as bar:
-                status = self._train(problem, table, [*listeners, bar], Y.ndim == 1)
-        else:
-            status = self._train(problem, table, listeners, Y.ndim == 1)
-        self.status_ = status
-        del self._journal
-        if self.trace:
-            self.trace_.end(status)
+        return RegressionProblem(X, y, weights, self.n_jobs)
 
-    def _settings(self) -> dict[str, Any]:
-        """Parameters that can be written down."""
-        plain = (str, int, float, bool, type(None))
-        return {k: v for k, v in self.get_params().items() if isinstance(v, plain)}
+    def _learnt(self, problem: Problem) -> Array:
+        return cast(RegressionProblem, problem).y
 
-    def _recorders(self) -> list[Listener]:
-        """With trace=True, a listener that notes the weights after each pass, and the trace."""
-        if hasattr(self, "trace_"):
-            del self.trace_
-        if not self.trace:
-            return []
-        trace = self.trace_ = Trace(type(self).__name__, self._settings(), [])
+    def _returned(self) -> tuple[None, None]:
+        return None, None  # the last pass has noted them
+
+    def _tracers(self, trace: Trace, problem: Problem) -> list[Listener]:
+        """The trace, and a listener that notes the weights after each pass."""
         nothing = np.empty(0)
 
         def note(done: Pass) -> None:
@@ -259,7 +200,14 @@ class LinearRegression(NamedParameters, RegressorMixin, BaseEstimator):
 
         return [note, trace]
 
-    def _train(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
+    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        y = self._learnt(problem)
+        journal.begin(self, listeners)
+        status = self._solve(problem, y.reshape(len(y), -1), listeners, y.ndim == 1)
+        del self._journal
+        return status
+
+    def _solve(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
         if self.solver != "exact":
             return self._descend(problem, Y, listeners, single)
         self.loss_curve_ = []

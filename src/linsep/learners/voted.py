@@ -10,7 +10,7 @@ from linsep.data.check.arrays import require_finite
 from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
-from linsep.learners.replay import retold
+from linsep.learners.replay import traced
 from linsep.model.expansion import Expansion, Votes
 from linsep.parallel import Pool
 from linsep.rows.kernels import Kernel, check_kernel, kernel_of
@@ -18,9 +18,9 @@ from linsep.status import Status
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, run
-from linsep.train.voted.corrections import Corrections, Hyperplanes, Survivors, nothing_yet, votes
+from linsep.train.voted.corrections import Corrections, History, VotedPlanes, nothing_yet, votes
 from linsep.train.voted.kernel_perceptron import KernelScores
-from linsep.train.voted.running_average import Blend
+from linsep.train.voted.running_average import RunningAverage
 
 Array = npt.NDArray[Any]
 
@@ -74,7 +74,7 @@ class VotedPerceptron(LinearClassifier):
     """
 
     _order_matters = True
-    _resumable = ("_walk", "_survivors", "mistakes_", "mistakes_per_epoch_")
+    _resumable = ("_walk", "_history", "mistakes_", "mistakes_per_epoch_")
 
     def __init__(
         self,
@@ -121,32 +121,32 @@ class VotedPerceptron(LinearClassifier):
     def _reset(self, problem: Problem) -> None:
         planes = 1 if problem.binary else problem.n_classes
         self._corrections = nothing_yet(planes)
-        self._blend = Blend(planes, problem.n_features) if self._single else None
+        self._average = RunningAverage(planes, problem.n_features) if self._single else None
         if self.kernel is None:
             self._kernel = Kernel("linear")
-            self._planes = Hyperplanes(problem, float(self.fit_intercept))
+            self._planes = VotedPlanes(problem, float(self.fit_intercept))
         else:
             self._kernel = kernel_of(self.kernel, self.degree, self.gamma, self.coef0, problem.X)
         self.mistakes_ = 0
-        self.mistakes_per_epoch_: list[int] = []
+        self.mistakes_per_epoch_ = []
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         seed = seed_of(self.random_state)
-        survivors = self._survivors = self._blend or Survivors(self._corrections)
+        history = self._history = self._average or History(self._corrections)
         with Pool(self.n_jobs) as pool:
             walk = self._walk = self._begin(problem, pool)
             status = run(
-                lambda epoch: self._pass(problem, walk, survivors, epoch, seed, self.shuffle),
+                lambda epoch: self._pass(problem, walk, history, epoch, seed, self.shuffle),
                 lambda done: Status.separated if done.updates == 0 else None,
                 self.max_iter,
                 listeners,
-                lambda: self._publish(survivors, problem, walk.votes[0]),
+                lambda: self._publish(history, problem, walk.votes[0]),
             )
         # That the last separator makes no mistakes says nothing of the vote.
         if status is Status.budget or (status is Status.separated and self.decide != "last"):
             status = Status.voted
-        self._publish(survivors, problem, walk.votes[0])
-        del self._walk, self._survivors  # they hold the rows
+        self._publish(history, problem, walk.votes[0])
+        del self._walk, self._history  # they hold the rows
         return status
 
     @property
@@ -154,7 +154,7 @@ class VotedPerceptron(LinearClassifier):
         """Whether one hyperplane decides, and no separator has to be remembered."""
         return self.kernel is None and self.decide != "vote"
 
-    def _begin(self, problem: Problem, pool: Pool) -> Hyperplanes | KernelScores:
+    def _begin(self, problem: Problem, pool: Pool) -> VotedPlanes | KernelScores:
         if self.kernel is None:
             self._planes.fit_layout(problem)
             return self._planes
@@ -172,33 +172,32 @@ class VotedPerceptron(LinearClassifier):
     def _pass(
         self,
         problem: Problem,
-        walk: Hyperplanes | KernelScores,
-        survivors: Blend | Survivors,
+        walk: VotedPlanes | KernelScores,
+        history: RunningAverage | History,
         epoch: int,
         seed: int,
         shuffle: bool,
     ) -> Pass:
-        hear: Any = survivors.tell
-        if isinstance(survivors, Blend):
-            hear = partial(hear, X=problem.X)
-        tell = retold(hear, self._recorder, walk, problem, epoch)
-        done = walk.one_pass(problem, seed, epoch, shuffle, tell)
-        self.mistakes_ += done.updates
-        self.mistakes_per_epoch_.append(done.updates)
+        add: Any = history.add
+        if isinstance(history, RunningAverage):
+            add = partial(add, X=problem.X)
+        add = traced(add, self._recorder, walk, problem, epoch)
+        done = walk.one_pass(problem, seed, epoch, shuffle, add)
+        self._count(done)
         return done
 
-    def _publish(self, survivors: Blend | Survivors, problem: Problem, votes: float) -> None:
+    def _publish(self, history: RunningAverage | History, problem: Problem, votes: float) -> None:
         self.n_iter_ = len(self.mistakes_per_epoch_)
         for name in ("coef_", "intercept_"):
             if hasattr(self, name):
                 delattr(self, name)
         bias = float(self.fit_intercept)
-        if isinstance(survivors, Blend):
-            self.survival_ = survivors.survival(votes, problem.X)
-            coef, self.intercept_ = survivors.hyperplanes(votes, self.decide == "average", bias)
+        if isinstance(history, RunningAverage):
+            self.survival_ = history.survival(votes, problem.X)
+            coef, self.intercept_ = history.hyperplanes(votes, self.decide == "average", bias)
             self.coef_ = np.ascontiguousarray(coef, dtype=problem.X.dtype)
         else:
-            self._corrections = survivors.corrections(problem.X, votes)
+            self._corrections = history.corrections(problem.X, votes)
             self.survival_ = self._corrections.survival
             if self.decide != "vote":
                 self._coefficients = self._corrections.merged(self._share())
@@ -251,21 +250,17 @@ class VotedPerceptron(LinearClassifier):
     ) -> Self:
         """Go on learning from these rows, once, in the order given."""
         first = not hasattr(self, "_corrections")
-        problem = self._part(X, y, classes, sample_weight, first)
-        if first:
-            self._reset(problem)
-        if self._single != (self._blend is not None):
+        if not first and self._single != (self._average is not None):
             raise ParameterError(
                 f"decide is {self.decide!r} now, for which other sums should have been kept from "
                 "the first part on; set it before, or start again with fit."
             )
-        survivors = self._blend or Survivors(self._corrections)
-        with self._listening(None, False, problem) as listeners:
-            with Pool(self.n_jobs) as pool:
-                walk = self._begin(problem, pool)
-                done = self._pass(problem, walk, survivors, 0, 0, shuffle=False)
-            self._publish(survivors, problem, walk.votes[0])
-            for listener in listeners:
-                listener(done)
-            self._end(Status.streaming)
-        return self
+        return self._fit_part((X, y, classes, sample_weight), first, self._one_part)
+
+    def _one_part(self, problem: Problem) -> Pass:
+        history = self._average or History(self._corrections)
+        with Pool(self.n_jobs) as pool:
+            walk = self._begin(problem, pool)
+            done = self._pass(problem, walk, history, 0, 0, shuffle=False)
+        self._publish(history, problem, walk.votes[0])
+        return done

@@ -123,8 +123,8 @@ class Kernel(NamedTuple):
         """What the user's function says."""
         if sp.issparse(A) != sp.issparse(B):
             A, B = sp.csr_array(A), sp.csr_array(B)
-        found = function(A, B)
-        K = np.asarray(found.toarray() if sp.issparse(found) else found)
+        values = function(A, B)
+        K = np.asarray(values.toarray() if sp.issparse(values) else values)
         if K.shape != (A.shape[0], B.shape[0]):
             raise DataError(
                 f"kernel {self.name} returned shape {K.shape} for {A.shape[0]} rows and "
@@ -149,12 +149,12 @@ class Kernel(NamedTuple):
         if not bad.any():  # each value is finite, only their sum is not
             return
         i, j = np.unravel_index(int(bad.argmax()), K.shape)
-        found = "NaN" if np.isnan(K[i, j]) else "infinity"
+        kind = "NaN" if np.isnan(K[i, j]) else "infinity"
         advice = "It must return finite numbers."
         if isinstance(self.form, str):
             advice = "Divide X by abs(X).max(), or lower gamma or degree."
         raise DataError(
-            f"kernel {self.name} gives {found} for row {_number(left, i)} and {second} "
+            f"kernel {self.name} gives {kind} for row {_number(left, i)} and {second} "
             f"{_number(right, j)}. {advice}"
         )
 

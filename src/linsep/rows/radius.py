@@ -25,16 +25,16 @@ def _largest(rows, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _each(rows, found):  # type: ignore[no-untyped-def]
-    for i in range(len(found)):
-        found[i] = square(rows, i)
+def _each(rows, lengths):  # type: ignore[no-untyped-def]
+    for i in range(len(lengths)):
+        lengths[i] = square(rows, i)
 
 
 def squares(rows: Rows, n_rows: int) -> npt.NDArray[np.float64]:
     """‖xᵢ‖² of each row."""
-    found = np.empty(n_rows)
-    _each(rows, found)
-    return found
+    lengths = np.empty(n_rows)
+    _each(rows, lengths)
+    return lengths
 
 
 def largest_square(data: HasRows) -> float:

@@ -1,4 +1,4 @@
-"""A number for each row that only its entries decide: equal rows have equal prints."""
+"""A number for each row that only its entries decide: equal rows have equal hashes."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from linsep.data.blocks.blocks import BLOCK
 Array = npt.NDArray[Any]
 
 
-def prints(X: Any) -> Array:
+def row_hashes(X: Any) -> Array:
     """Σⱼ mix(xⱼ)·mⱼ modulo 2⁶⁴, with odd mⱼ; dense and sparse rows have the same.
 
     >>> X = np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 1.0]])
-    >>> one, two = prints(X), prints(sp.csr_array(X))
+    >>> one, two = row_hashes(X), row_hashes(sp.csr_array(X))
     >>> bool(one[0] == one[2]), bool(one[0] == one[1]), bool((one == two).all())
     (True, False, True)
     """
@@ -25,11 +25,11 @@ def prints(X: Any) -> Array:
         entries = _mix(X.data) * odd[X.indices]
         upto = np.append(np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64))
         return np.asarray(upto[X.indptr[1:]] - upto[X.indptr[:-1]])
-    found = np.empty(n, np.uint64)
+    hashes = np.empty(n, np.uint64)
     for start in range(0, n, BLOCK):
         part = _mix(X[start : start + BLOCK]) * odd
-        found[start : start + BLOCK] = part.sum(axis=1, dtype=np.uint64)
-    return found
+        hashes[start : start + BLOCK] = part.sum(axis=1, dtype=np.uint64)
+    return hashes
 
 
 def _mix(values: Array) -> Array:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.table.column_statistics import Coded
+from linsep.data.table.column_statistics import EncodedLabels
 from linsep.errors import DataError
 
 Codes = npt.NDArray[np.int32]
@@ -38,7 +38,7 @@ def encode(
     >>> classes.tolist(), codes.tolist()
     (['ham', 'spam'], [1, 0, 1])
     """
-    if isinstance(y, Coded):
+    if isinstance(y, EncodedLabels):
         _want_two(y.classes)
         return y.classes, y.codes
     labels = _as_array(y)

@@ -25,7 +25,12 @@ from linsep.data.files.bad_rows import BadRows
 from linsep.data.files.compression import Identity
 from linsep.data.sources.cutting import in_blocks
 from linsep.data.sources.tables import Source
-from linsep.data.table.column_statistics import Coded, Judged, Labels, LabelStudy
+from linsep.data.table.column_statistics import (
+    EncodedLabels,
+    Labels,
+    LabelStatistics,
+    ProgressiveLoss,
+)
 from linsep.data.table.encoding import Encoding
 from linsep.errors import DataError, ParameterError
 
@@ -48,7 +53,7 @@ class Chunks:
         Rows that could not be read, after a pass with bad_rows='skip'; `bad_rows.first` tells some.
     left_out : int
         Rows whose class was not asked for.
-    judged : Judged or None
+    judged : ProgressiveLoss or None
         What a single pass has counted, where it kept no row.
     """
 
@@ -65,10 +70,10 @@ class Chunks:
         self._known = encoding
         self._given = encoding is not None
         self._labels: Labels | None = None
-        self._study: LabelStudy | None = None
+        self._statistics: LabelStatistics | None = None
         self._n: int | None = None
         self._gathered: Gathered | None = None
-        self.judged: Judged | None = None
+        self.judged: ProgressiveLoss | None = None
 
     @property
     def untouched(self) -> bool:
@@ -113,7 +118,7 @@ class Chunks:
     @property
     def left_out(self) -> int:
         """Rows whose class was not asked for."""
-        return 0 if self._study is None else self._study.left_out
+        return 0 if self._statistics is None else self._statistics.left_out
 
     @property
     def notes(self) -> list[str]:
@@ -138,16 +143,16 @@ class Chunks:
 
     def _look(self) -> None:
         """A pass over all rows that settles the encoding and the classes."""
-        source, study = self.source, LabelStudy(self.source.target, self._keep)
+        source, statistics = self.source, LabelStatistics(self.source.target, self._keep)
         source.begin()
         n = 0
         for piece, cells in source.raw(self.bad_rows):
             source.note(piece)
-            stored, keep = self._labelled(study, piece, cells)
+            stored, keep = self._labelled(statistics, piece, cells)
             n += len(stored) if keep is None else int(keep.sum())
-        self.settle(study, n)
+        self.settle(statistics, n)
 
-    def settle(self, study: LabelStudy, n: int, looked: bool = False) -> None:
+    def settle(self, statistics: LabelStatistics, n: int, looked: bool = False) -> None:
         """All rows have been seen: n of them, with these labels."""
         if n == 0:
             raise DataError(
@@ -158,10 +163,12 @@ class Chunks:
             )
         if not (self._given or looked):
             self._known = self.source.settled()
-        self._study, self._labels, self._n = study, study.finish(), n
+        self._statistics, self._labels, self._n = statistics, statistics.finish(), n
 
     @staticmethod
-    def _labelled(study: LabelStudy, piece: Any, cells: Any) -> tuple[Array, Array | None]:
+    def _labelled(
+        statistics: LabelStatistics, piece: Any, cells: Any
+    ) -> tuple[Array, Array | None]:
         if cells is None:
             n = _length(piece)
             return np.zeros(n), None
@@ -169,7 +176,7 @@ class Chunks:
             from linsep.data.table.table_part import from_texts
 
             cells = from_texts([str(one) for one in cells.tolist()])
-        return study.add(cells)
+        return statistics.add(cells)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         return self.blocks()
@@ -185,14 +192,14 @@ class Chunks:
 
     def _pieces(self, encoding: Encoding) -> Iterator[tuple[Any, Any]]:
         """(X, y) as they are read."""
-        source, study = self.source, LabelStudy(self.source.target, self._keep)
+        source, statistics = self.source, LabelStatistics(self.source.target, self._keep)
         source.encode(encoding)
         for piece, cells in source.raw(self.bad_rows):
-            stored, keep = self._labelled(study, piece, cells)
+            stored, keep = self._labelled(statistics, piece, cells)
             X = source.rows(piece, encoding)
-            y = None if cells is None else _decoded(stored, study, self._labels)
+            y = None if cells is None else _decoded(stored, statistics, self._labels)
             yield X if keep is None else X[keep], y
-        self._study = study
+        self._statistics = statistics
 
     def load(self) -> tuple[Any, Any]:
         """All rows and labels in memory, as `X` and `y`; y is None without labels."""
@@ -216,7 +223,7 @@ class Chunks:
         if looked:
             self._look()
             studied = True
-        study = LabelStudy(source.target, self._keep)
+        statistics = LabelStatistics(source.target, self._keep)
         if not looked:
             source.begin()
         if self._known is not None:
@@ -225,13 +232,13 @@ class Chunks:
             for piece, cells in source.raw(self.bad_rows):
                 if not looked:
                     source.note(piece)
-                stored, keep = self._labelled(study, piece, cells)
+                stored, keep = self._labelled(statistics, piece, cells)
                 source.put(store, piece, stored, keep, self._known if studied else None)
             arrays = store.finish()
         except BaseException:
             store.close()
             raise
-        self.settle(study, store.n, looked)
+        self.settle(statistics, store.n, looked)
         found = self._finished(arrays, store, studied)
         if found.on_disk:
             trim()
@@ -321,7 +328,7 @@ def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
         if found.codes is None or found.classes is None:
             yield found.X, found.y, X.encoding
         else:
-            yield found.X, Coded(found.classes, found.codes), X.encoding
+            yield found.X, EncodedLabels(found.classes, found.codes), X.encoding
 
 
 def by_block(method: F) -> F:
@@ -363,13 +370,13 @@ def _length(piece: Any) -> int:
     return len(piece.labels) if hasattr(piece, "labels") else int(rows.shape[0])
 
 
-def _decoded(stored: Array, study: LabelStudy, labels: Labels | None) -> Array:
+def _decoded(stored: Array, statistics: LabelStatistics, labels: Labels | None) -> Array:
     """Labels as they were written, of one type in all blocks where the classes are known."""
     if labels is None or labels.classes is None:
-        if study.target is not None and study.target.asks:
+        if statistics.target is not None and statistics.target.asks:
             return stored.astype(bool)
-        if study.texts:
-            return np.array(list(study.texts))[stored.astype(np.int64)]
+        if statistics.texts:
+            return np.array(list(statistics.texts))[stored.astype(np.int64)]
         whole = labels is None and np.all(stored == np.floor(stored))
         return stored.astype(np.int64) if whole else stored
     return labels.classes[labels.codes(stored)]

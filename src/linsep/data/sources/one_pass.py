@@ -4,7 +4,7 @@ A look at the ends of all lines, at the speed of memory, tells the labels, the n
 features, and where each block of rows begins. Then blocks can be had in any order, by several
 threads, and a pass that wants each of them once needs no binary copy. What the look has told is
 checked against what the parser finds: a file with comments, lines that cannot be read or anything
-else that the look does not know is `Unlike`, and is read in the usual way instead.
+else that the look does not know is `ScanMismatch`, and is read in the usual way instead.
 """
 
 import io
@@ -36,7 +36,7 @@ from linsep.data.svmlight.parser import (
     parse_piece,
     read_at,
 )  # fmt: skip
-from linsep.data.table.column_statistics import Labels, LabelStudy
+from linsep.data.table.column_statistics import Labels, LabelStatistics
 from linsep.data.table.encoding import Encoding
 from linsep.errors import DataError
 from linsep.parallel import in_order, threads
@@ -53,24 +53,24 @@ _MARGIN = 512
 _PLACES = 1 << 20  # places of lines that are remembered, at most
 
 
-class Unlike(Exception):  # noqa: N818
+class ScanMismatch(Exception):  # noqa: N818
     """The rows are not what the look at the ends of lines has told."""
 
 
-class Found(NamedTuple):
+class Scan(NamedTuple):
     """What the look at the ends of all lines tells."""
 
     n_rows: int
     least: int
     most: int
-    study: LabelStudy
+    labels: LabelStatistics
     starts: Array
     """Where every `stride`-th row begins."""
     stride: int
     size: int
 
 
-class Seen(NamedTuple):
+class ParsedBlock(NamedTuple):
     """Consecutive rows with indices from zero; valid until the next are asked for."""
 
     number: int
@@ -80,7 +80,7 @@ class Seen(NamedTuple):
     codes: Array
 
 
-def may_flow(chunks: Any) -> bool:
+def may_stream(chunks: Any) -> bool:
     """Whether these rows are one long, plain svmlight file of which nothing was read so far."""
     from linsep.data.sources.svmlight import SvmlightSource
 
@@ -94,29 +94,29 @@ def may_flow(chunks: Any) -> bool:
         return type(file) is io.BufferedReader and file.read(3) != b"\xef\xbb\xbf"
 
 
-def flow_of(chunks: Any) -> "Flow | None":
-    """The rows of a file that `may_flow`, as told by the ends of its lines; None for other files.
+def stream_of(chunks: Any) -> "OnePassStream | None":
+    """The rows of a file that `may_stream`, as told by the ends of its lines; None for other files.
 
-    Two classes are wanted, each a whole number. Nothing is settled in `chunks`: see `Flow.settle`.
+    Two classes are wanted, each a whole number. Nothing is settled in `chunks` yet.
     """
-    if not may_flow(chunks):
+    if not may_stream(chunks):
         return None
     source = chunks.source
     source.version.check(source.paths[0])
-    found = survey(source.paths[0], source.n_jobs)
+    scan = survey(source.paths[0], source.n_jobs)
     source.begin()
-    source.least, source.most, source.n = found.least, found.most, found.n_rows
+    source.least, source.most, source.n = scan.least, scan.most, scan.n_rows
     try:
-        encoding, labels = source.settled(), found.study.finish()
+        encoding, labels = source.settled(), scan.labels.finish()
     except DataError:  # told in the usual way
         return None
-    if labels.classes is None or len(labels.classes) != 2 or found.n_rows == 0:
+    if labels.classes is None or len(labels.classes) != 2 or scan.n_rows == 0:
         return None
-    return Flow(source.paths[0], found, encoding, labels, source.n_jobs)
+    return OnePassStream(source.paths[0], scan, encoding, labels, source.n_jobs)
 
 
-def survey(path: Path, n_jobs: int | None = None) -> Found:
-    """Look at the ends of all lines; raises `Unlike` where they do not tell."""
+def survey(path: Path, n_jobs: int | None = None) -> Scan:
+    """Look at the ends of all lines; raises `ScanMismatch` where they do not tell."""
     from linsep.data.svmlight.line_ends import LEAST as LEAST_FOUND
     from linsep.data.svmlight.line_ends import MOST as MOST_FOUND
     from linsep.data.svmlight.line_ends import ROWS, look
@@ -137,24 +137,24 @@ def survey(path: Path, n_jobs: int | None = None) -> Found:
         text[n : n + 24] = 10
         end = _MARGIN + min(_SEGMENT, size - first)
         if origin + n < size and n < end + _MARGIN:
-            raise Unlike("the file became shorter")
+            raise ScanMismatch("the file became shorter")
         end += int(end == n and text[n - 1] != 10)  # the last line may lack its newline
-        found = np.array([0, LARGEST + 1, -1])
+        counts = np.array([0, LARGEST + 1, -1])
         begins = bool(text[_MARGIN - 1] == 10)
-        look(text, own.words, _MARGIN, end, begins, own.labels, own.starts, found, own.bits,
+        look(text, own.words, _MARGIN, end, begins, own.labels, own.starts, counts, own.bits,
              own.bits.view(np.float64))  # fmt: skip
-        n_rows = int(found[ROWS])
+        n_rows = int(counts[ROWS])
         if n_rows < 0:
-            raise Unlike("a line is not plainly a label and pairs")
+            raise ScanMismatch("a line is not plainly a label and pairs")
         labels = np.unique(own.labels[:n_rows])
         starts = own.starts[:n_rows] + origin
-        return int(found[LEAST_FOUND]), int(found[MOST_FOUND]), labels, starts
+        return int(counts[LEAST_FOUND]), int(counts[MOST_FOUND]), labels, starts
 
-    study, least, most, n_rows = LabelStudy(), LARGEST + 1, -1, 0
+    statistics, least, most, n_rows = LabelStatistics(), LARGEST + 1, -1, 0
     kept, held, stride = [], 0, 1
     with open_bare(path) as file:
         for low, high, labels, starts in in_order(segment, range(0, size, _SEGMENT), n_jobs):
-            study.add(labels)
+            statistics.add(labels)
             least, most = min(least, low), max(most, high)
             kept.append(starts[-n_rows % stride :: stride])
             n_rows += len(starts)
@@ -162,7 +162,7 @@ def survey(path: Path, n_jobs: int | None = None) -> Found:
             if held > _PLACES:
                 kept = [np.concatenate(kept)[::2].copy()]
                 held, stride = len(kept[0]), 2 * stride
-    return Found(n_rows, least, most, study, np.concatenate(kept), stride, size)
+    return Scan(n_rows, least, most, statistics, np.concatenate(kept), stride, size)
 
 
 def _last_newline(text: Array, n: int) -> int:
@@ -178,7 +178,7 @@ class _Room:
     """Memory that blocks are parsed into, one after the other."""
 
     def __init__(self, text: int) -> None:
-        rows = BLOCK + PIECE // 2  # more than told are noticed after a piece
+        rows = BLOCK + PIECE // 2  # more than scanned are noticed after a piece
         self.words = np.empty(PIECE // 8 + 8, np.uint64)
         self.text = self.words.view(np.uint8)
         self.labels, self.pointers = np.empty(rows + 1), np.empty(rows + 2, np.int64)
@@ -192,7 +192,7 @@ class _Room:
                 self.values, self.tough, self.bits, self.bits.view(np.float64))  # fmt: skip
 
 
-class Flow:
+class OnePassStream:
     """The rows of one file, to be had block by block in any order.
 
     Attributes
@@ -202,33 +202,33 @@ class Flow:
     """
 
     def __init__(
-        self, path: Path, found: Found, encoding: Encoding, labels: Labels, n_jobs: int | None
+        self, path: Path, scan: Scan, encoding: Encoding, labels: Labels, n_jobs: int | None
     ) -> None:
         assert labels.classes is not None
-        self.path, self.found = path, found
+        self.path, self.scan = path, scan
         self.base = encoding.base or 0
-        self.n_rows, self.n_features = found.n_rows, encoding.n_features
+        self.n_rows, self.n_features = scan.n_rows, encoding.n_features
         self.classes, self._labels = labels.classes, labels
         self.n_jobs = n_jobs
         self.n_entries, self.counts = 0, np.zeros(len(labels.classes), np.int64)
         self.least, self.most, self.squares = LARGEST + 1, -1, 0.0
         self.seen = 0
-        step = BLOCK // found.stride
-        if BLOCK % found.stride:
-            raise Unlike("blocks begin between the places that are known")
-        self._begins = np.append(found.starts[::step], found.size)
+        step = BLOCK // scan.stride
+        if BLOCK % scan.stride:
+            raise ScanMismatch("blocks begin between the places that are known")
+        self._begins = np.append(scan.starts[::step], scan.size)
         self._longest = int(np.diff(self._begins).max())
         if self._longest > WIDE:
-            raise Unlike("a block of rows is too long")
+            raise ScanMismatch("a block of rows is too long")
 
-    def blocks(self, numbers: Iterable[int]) -> Iterator[Seen]:
-        """The blocks of these numbers, in their order; raises `Unlike` where one is not as told."""
+    def blocks(self, numbers: Iterable[int]) -> Iterator[ParsedBlock]:
+        """The blocks of these numbers, in their order; raises `ScanMismatch` where one differs."""
         halt = threading.Event()
         rooms: SimpleQueue[_Room] = SimpleQueue()
         for _ in range(threads(self.n_jobs) + 2):
             rooms.put(_Room(self._longest))
 
-        def parse(number: int) -> tuple[_Room, Seen, Array]:
+        def parse(number: int) -> tuple[_Room, ParsedBlock, Array]:
             room = self._free(rooms, halt)
             return room, *self._parsed(file, room, int(number))
 
@@ -245,16 +245,16 @@ class Flow:
                 return rooms.get(timeout=0.1)
             except Empty:
                 continue
-        raise Unlike("given up")
+        raise ScanMismatch("given up")
 
-    def _note(self, seen: Seen, state: Array) -> None:
+    def _note(self, seen: ParsedBlock, state: Array) -> None:
         self.seen += len(seen.codes)
         self.n_entries += len(seen.values)
         self.counts += np.bincount(seen.codes, minlength=len(self.counts))
         self.least = min(self.least, int(state[LEAST]))
         self.most = max(self.most, int(state[MOST]))
 
-    def _parsed(self, file: Any, room: _Room, number: int) -> tuple[Seen, Array]:
+    def _parsed(self, file: Any, room: _Room, number: int) -> tuple[ParsedBlock, Array]:
         """Parse one block, a piece of text after the other."""
         place, stop = int(self._begins[number]), int(self._begins[number + 1])
         n_rows = min(BLOCK, self.n_rows - number * BLOCK)
@@ -271,7 +271,7 @@ class Flow:
             elif room.text[n - 1] != 10:
                 end = n + 1
             if end == 0 or (n == left and place < stop):
-                raise Unlike("a line is too long, or the file became shorter")
+                raise ScanMismatch("a line is too long, or the file became shorter")
             rest = room.text[end:n].copy()
             room.text[end - 1] = 10
             room.text[end : end + 24] = 10
@@ -286,50 +286,50 @@ class Flow:
         text = room.text
         state[AT], state[END], state[TOUGH] = 0, end, 0
         if parse(*room.arrays(state)) != FINE or state[ROW] > n_rows:
-            raise Unlike("a line cannot be read")
+            raise ScanMismatch("a line cannot be read")
         for entry, first, last in room.tough[: int(state[TOUGH])].tolist():
             value = float(text[first:last].tobytes())
             if entry < 0 or not np.isfinite(value):
-                raise Unlike("a number is out of range")
+                raise ScanMismatch("a number is out of range")
             room.values[entry] = value
 
-    def _checked(self, room: _Room, state: Array, number: int, n_rows: int) -> Seen:
-        """A block with the rows, labels, indices and numbers it is to have; or `Unlike`."""
+    def _checked(self, room: _Room, state: Array, number: int, n_rows: int) -> ParsedBlock:
+        """A block with the rows, labels, indices and numbers it is to have; or `ScanMismatch`."""
         n, entries = int(state[ROW]), int(state[ENTRY])
         labels = room.labels[:n]
         if n != n_rows or state[QUERIES]:
-            raise Unlike("there are other rows than told")
+            raise ScanMismatch("there are other rows than scanned")
         codes = np.minimum(self._labels.codes(labels), len(self.classes) - 1)
         if np.any(self.classes[codes] != labels):
-            raise Unlike("there are other labels than told")
-        if state[MOST] > self.found.most or state[LEAST] < self.found.least:
-            raise Unlike("there are other features than told")
+            raise ScanMismatch("there are other labels than scanned")
+        if state[MOST] > self.scan.most or state[LEAST] < self.scan.least:
+            raise ScanMismatch("there are other features than scanned")
         places, values = room.places[:entries], room.values[:entries]
         if self.base:
             places -= np.int32(self.base)
         square = float(sum_of_squares(frozen(values)))
         limits = np.finfo(np.float64)
         if not float(limits.tiny) * entries <= square <= float(limits.max) / 1e6:
-            raise Unlike("numbers are near the ends of the range of floats")
-        return Seen(number, values, places.view(np.uint32), room.pointers[: n + 1], codes)
+            raise ScanMismatch("numbers are near the ends of the range of floats")
+        return ParsedBlock(number, values, places.view(np.uint32), room.pointers[: n + 1], codes)
 
-    def require_as_told(self) -> None:
+    def require_as_scanned(self) -> None:
         """After all blocks: whether rows, features and labels were those of the look before."""
-        told = self.found
-        if (self.seen, self.least, self.most) != (told.n_rows, told.least, told.most):
-            raise Unlike("there are fewer features than told")
+        scan = self.scan
+        if (self.seen, self.least, self.most) != (scan.n_rows, scan.least, scan.most):
+            raise ScanMismatch("there are fewer features than scanned")
         if not self.counts.all():
-            raise Unlike("there are fewer labels than told")
+            raise ScanMismatch("there are fewer labels than scanned")
 
     def rows(self, numbers: Array) -> Part:
         """Some rows, read where they lie; indices from zero."""
-        found = self.found
+        scan = self.scan
         lines = []
         with open_plain(self.path) as file:
             for row in numbers.tolist():
-                file.seek(int(found.starts[row // found.stride]))
+                file.seek(int(scan.starts[row // scan.stride]))
                 line = b""
-                for _ in range(row % found.stride + 1):
+                for _ in range(row % scan.stride + 1):
                     line = file.readline()
                     while not line.strip():  # an empty line is no row
                         line = file.readline()

@@ -18,7 +18,7 @@ from linsep.data.files.compression import Version, about
 from linsep.data.table import delimited
 from linsep.data.table import parquet as columnar
 from linsep.data.table.assemble import Beside, dense
-from linsep.data.table.column_statistics import TableStudy
+from linsep.data.table.column_statistics import ColumnStatistics
 from linsep.data.table.dialect import Layout, settle_kinds, sniff
 from linsep.data.table.encoding import Column, Encoding
 from linsep.data.table.table_part import Columns, TablePart
@@ -243,17 +243,17 @@ class TableSource(Source):
         return sum(about(path).st_size for path in self.paths)  # about as many, or more
 
     def begin(self) -> None:
-        self.study = TableStudy(self.features)
+        self.statistics = ColumnStatistics(self.features)
         self.known = self.given
 
     def encode(self, encoding: Encoding) -> None:
         self.known = encoding
 
     def note(self, piece: Any) -> None:
-        self.study.add(piece, None if self.known else piece.rows)
+        self.statistics.add(piece, None if self.known else piece.rows)
 
     def settled(self) -> Encoding:
-        return Encoding.of(self.study.finish(), self.target, self.header)
+        return Encoding.of(self.statistics.finish(), self.target, self.header)
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:
         assert piece.by is encoding
@@ -261,7 +261,7 @@ class TableSource(Source):
 
     @property
     def missing(self) -> dict[str, int]:
-        return self.study.missing
+        return self.statistics.missing
 
     def provisional(self, piece: Any) -> Any:
         """Columns of numbers side by side, gaps left open."""

@@ -69,7 +69,7 @@ class Means:
         return means, self.n - self._count
 
 
-class TableStudy:
+class ColumnStatistics:
     """Categories and means of the columns of a table."""
 
     def __init__(self, kinds: dict[str, str]) -> None:
@@ -121,7 +121,7 @@ class TableStudy:
         )
 
 
-class Coded(NamedTuple):
+class EncodedLabels(NamedTuple):
     """Labels that were numbered while a file was read: codes[i] is row i's place in `classes`."""
 
     classes: Array
@@ -136,7 +136,7 @@ class Coded(NamedTuple):
         return np.asarray(found)
 
 
-class Judged(NamedTuple):
+class ProgressiveLoss(NamedTuple):
     """Rows that a fit took as they came and did not keep, each judged before it was learnt from."""
 
     rows: int
@@ -163,7 +163,7 @@ class Labels(NamedTuple):
         return np.searchsorted(values, stored).astype(np.int32)
 
 
-class LabelStudy:
+class LabelStatistics:
     """Labels as they come in: numbers as they are, texts by the order of their first coming.
 
     Parameters

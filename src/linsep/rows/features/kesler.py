@@ -54,8 +54,8 @@ def kesler_rows(X: Any, y: Any, *, fit_intercept: bool = True) -> tuple[Array, A
     rivals = np.array([[j for j in range(K) if j != c] for c in range(K)])[codes]
     row = np.repeat(np.arange(len(x)), K - 1)
     own, rival = codes[row], rivals.ravel()
-    found = np.zeros((len(row), K, x.shape[1]))
+    expanded = np.zeros((len(row), K, x.shape[1]))
     place = np.arange(len(row))
-    found[place, np.minimum(own, rival)] = x[row]
-    found[place, np.maximum(own, rival)] = -x[row]
-    return found.reshape(len(row), -1), np.where(own < rival, 1, -1)
+    expanded[place, np.minimum(own, rival)] = x[row]
+    expanded[place, np.maximum(own, rival)] = -x[row]
+    return expanded.reshape(len(row), -1), np.where(own < rival, 1, -1)

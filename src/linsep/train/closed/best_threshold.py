@@ -58,13 +58,13 @@ class Line:
             return
         ends, parted = self._parted()
         for first, stop in zip([0, *ends[:-1]], ends, strict=True):
-            found = Levels(*np.empty((3, 0)))
+            levels = Levels(*np.empty((3, 0)))
             for i in range(first, stop, RUN):  # one score alone may be that of very many rows
-                found = found.plus(_levels(*(part[i : min(stop, i + RUN)] for part in parted)))
+                levels = levels.plus(_levels(*(part[i : min(stop, i + RUN)] for part in parted)))
                 for part in parted:
                     release(part)
-            if len(found.at):
-                yield found
+            if len(levels.at):
+                yield levels
 
     def _parted(self) -> tuple[list[int], list[Any]]:
         """The rows sorted by run and, within, by row number; the last of each run, plus one."""

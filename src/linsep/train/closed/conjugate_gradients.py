@@ -57,14 +57,14 @@ class _Rows(NamedTuple):
     def length(self) -> float:
         """The largest singular value, from below, by the power method."""
         v = np.cos(np.arange(self.X.shape[1]))
-        found = 0.0
+        norm = 0.0
         for _ in range(8):
             size = math.sqrt(float(v @ v))
             if not size > 0:
-                return found
+                return norm
             u = self.dot(v / size)
-            found, v = math.sqrt(float(u @ u)), self.back(u)
-        return found
+            norm, v = math.sqrt(float(u @ u)), self.back(u)
+        return norm
 
 
 class _Run:
@@ -175,14 +175,14 @@ def sparse_least_squares(
     Ends `converged` with the proof above, or `unfinished`.
     """
     with Pool(1), np.errstate(over="ignore", invalid="ignore"):
-        found = ConjugateGradients(problem, Y, fit_intercept)
+        solver = ConjugateGradients(problem, Y, fit_intercept)
 
         def show() -> None:
-            publish(found.line(), found.losses)
+            publish(solver.line(), solver.losses)
 
         # In exact arithmetic min(n, d) passes are enough; rounding asks for some of them again.
         most = max(max_iter, AGAIN * min(problem.X.shape))
-        status = run(found.one_pass, found.ending, most, listeners, show)
-        found.losses = found.losses or [math.nan]  # interrupted before the first pass
+        status = run(solver.one_pass, solver.ending, most, listeners, show)
+        solver.losses = solver.losses or [math.nan]  # interrupted before the first pass
         show()
     return Status.unfinished if status is Status.budget else status

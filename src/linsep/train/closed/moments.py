@@ -273,8 +273,8 @@ def moments(problem: Problem, scatter: bool = True) -> Moments:
     Examples
     --------
     >>> X = np.array([[1e15, 1.0], [1e15 + 2, 3.0], [1e15 + 4, 5.0]])
-    >>> found = moments(Problem(X, np.array([0, 0, 1]), None, 2))
-    >>> found.offsets[1] - found.offsets[0] == np.array([3 / 2**50, 3 / 2**3])
+    >>> both = moments(Problem(X, np.array([0, 0, 1]), None, 2))
+    >>> both.offsets[1] - both.offsets[0] == np.array([3 / 2**50, 3 / 2**3])
     array([ True,  True])
     """
     require_room(problem.n_rows if not scatter else problem.n_features, problem.n_features)

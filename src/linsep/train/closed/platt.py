@@ -52,18 +52,18 @@ def fit_sigmoid(s: Array, positive: Array, c: Floats) -> Floats:
     return np.array([u[0] / unit, u[1]])
 
 
-def folds(prints: Array, codes: Array, count: int = FOLDS) -> Array:
+def folds(hashes: Array, codes: Array, count: int = FOLDS) -> Array:
     """A fold for each row, stratified by class; the same for rows that are equal.
 
-    The folds depend on what the rows are, given as `prints` of them, not on their order or how
+    The folds depend on what the rows are, given by their `hashes`, not on their order or how
     often they come: weight k stays k copies, and no copy of a row is scored by a machine that has
     seen it.
 
     >>> folds(np.array([7, 7, 8, 9, 7, 8]), np.array([0, 0, 0, 0, 1, 1]))
     array([0, 0, 1, 2, 0, 1])
     """
-    found = np.empty(len(codes), np.int64)
+    fold = np.empty(len(codes), np.int64)
     for code in np.unique(codes):
         mine = codes == code
-        found[mine] = np.unique(prints[mine], return_inverse=True)[1] % count
-    return found
+        fold[mine] = np.unique(hashes[mine], return_inverse=True)[1] % count
+    return fold

@@ -101,13 +101,13 @@ def whiten(moments: Moments, problem: Problem, shrinkage: Any = None) -> Whiteni
         fourth powers by shrinkage='auto'
     shrinkage : None, 'auto' (Ledoit and Wolf) or a number from 0 to 1
     """
-    found = (
+    axes = (
         None if moments.scatter is None else axes_of(moments, moments.scatter, shrinkage, problem)
     )
-    if found is None or found.rough:
+    if axes is None or axes.rough:
         R = factor_of(moments, problem)
-        found = axes_of(moments, R, shrinkage, problem, factor=True)
-    return complete(found, moments)
+        axes = axes_of(moments, R, shrinkage, problem, factor=True)
+    return complete(axes, moments)
 
 
 def whiten_each(moments: Moments, problem: Problem) -> Iterator[Whitening]:
@@ -115,11 +115,11 @@ def whiten_each(moments: Moments, problem: Problem) -> Iterator[Whitening]:
     R: Floats | None = None
     for k in range(len(moments.offsets)):
         two = moments.against_rest(k)
-        found = None if two.scatter is None else axes_of(two, two.scatter)
-        if found is None or found.rough:
+        axes = None if two.scatter is None else axes_of(two, two.scatter)
+        if axes is None or axes.rough:
             R = factor_of(moments, problem) if R is None else R
-            found = axes_of(two, np.vstack([R, moments.apart(k)]), factor=True)
-        yield complete(found, two)
+            axes = axes_of(two, np.vstack([R, moments.apart(k)]), factor=True)
+        yield complete(axes, two)
 
 
 def factor_of(moments: Moments, problem: Problem) -> Floats:

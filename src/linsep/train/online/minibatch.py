@@ -28,13 +28,13 @@ def corrections(rule, rows, codes, weights, order, start, stop, bias, W, b, A, t
         scores(rows, i, W, wide)
         for k in range(b.shape[0]):
             s[k] = wide[k] + b[k]
-        asked, mistakes, cost = correct(rule, rows, i, codes[i], bias, 0.0, s, A[m])
+        count, mistakes, cost = correct(rule, rows, i, codes[i], bias, 0.0, s, A[m])
         c = weights[i] if weights.shape[0] > 0 else 1.0
         if c != 1.0:
             for k in range(b.shape[0]):
                 A[m, k] *= c
         total += c
-        tally[UPDATES] += asked if c > 0.0 else 0
+        tally[UPDATES] += count if c > 0.0 else 0
         tally[MISTAKES] += mistakes if c > 0.0 else 0
         tally[LOSS] += c * cost
     return total

@@ -61,41 +61,41 @@ def read_into(trace: Trace, lines: Iterable[str], name: str) -> None:
 
 def _object(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        fields = json.loads(line)
     except (ValueError, RecursionError):
         raise _WrongLineError("is not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         raise _WrongLineError("is not a JSON object")
-    return found
+    return fields
 
 
-def _take(trace: Trace, found: dict[str, Any], first: bool) -> bool:
+def _take(trace: Trace, fields: dict[str, Any], first: bool) -> bool:
     """Take a line in; whether it was the last."""
     if first:
-        _header(trace, found)
+        _header(trace, fields)
         return False
-    kind = found.pop("kind", None)
+    kind = fields.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
         raise _WrongLineError(f"is of kind {kind!r}; there are {', '.join(_KINDS)}")
-    _KINDS[kind](trace, found)
+    _KINDS[kind](trace, fields)
     return bool(kind == "end")
 
 
-def _header(trace: Trace, found: dict[str, Any]) -> None:
-    if found.get("linsep_trace") != SCHEMA:
+def _header(trace: Trace, fields: dict[str, Any]) -> None:
+    if fields.get("linsep_trace") != SCHEMA:
         raise _WrongLineError(f"has no linsep_trace: {SCHEMA}")
-    trace.learner = _typed(found, "learner", str)
-    trace.parameters = _typed(found, "parameters", dict)
-    trace.classes = _typed(found, "classes", list)
-    trace.stride = _whole(found, "stride", 1)
-    trace.count = _whole(found, "corrections", 0)
+    trace.learner = _typed(fields, "learner", str)
+    trace.parameters = _typed(fields, "parameters", dict)
+    trace.classes = _typed(fields, "classes", list)
+    trace.stride = _whole(fields, "stride", 1)
+    trace.count = _whole(fields, "corrections", 0)
 
 
-def _rows(trace: Trace, found: dict[str, Any]) -> None:
+def _rows(trace: Trace, fields: dict[str, Any]) -> None:
     X, codes, index = (
-        _numbers(found, name, n) for name, n in (("X", 2), ("codes", 1), ("index", 1))
+        _numbers(fields, name, n) for name, n in (("X", 2), ("codes", 1), ("index", 1))
     )
-    total = _whole(found, "of", len(X))
+    total = _whole(fields, "of", len(X))
     if not len(X) == len(codes) == len(index):
         raise _WrongLineError(f"has {len(X)} rows, {len(codes)} codes and {len(index)} numbers")
     if len(X) and not (_within(codes, len(trace.classes)) and _within(index, total)):
@@ -105,24 +105,24 @@ def _rows(trace: Trace, found: dict[str, Any]) -> None:
     trace.rows = KeptRows(X, codes.astype(np.int64), index.astype(np.int64), total)
 
 
-def _start(trace: Trace, found: dict[str, Any]) -> None:
-    trace.start = _planes(trace, found)
+def _start(trace: Trace, fields: dict[str, Any]) -> None:
+    trace.start = _planes(trace, fields)
 
 
-def _update(trace: Trace, found: dict[str, Any]) -> None:
-    w, b = _planes(trace, found)
-    row, plane = found.get("row"), found.get("plane")
+def _update(trace: Trace, fields: dict[str, Any]) -> None:
+    w, b = _planes(trace, fields)
+    row, plane = fields.get("row"), fields.get("plane")
     for name, value in (("row", row), ("plane", plane)):
         if value is not None and not (type(value) is int and value >= 0):
             raise _WrongLineError(f"has {name} {value!r}; a whole number or null was wanted")
     if plane is not None and plane + len(w) > len(trace.classes):
         raise _WrongLineError(f"has plane {plane}, but there are {len(trace.classes)} classes")
     event = {
-        "n": _whole(found, "n", 1),
-        "epoch": _whole(found, "epoch", 0),
+        "n": _whole(fields, "n", 1),
+        "epoch": _whole(fields, "epoch", 0),
         "row": row,
-        "scores": _numbers(found, "scores", 1).tolist(),
-        "step": _numbers(found, "step", 1).tolist(),
+        "scores": _numbers(fields, "scores", 1).tolist(),
+        "step": _numbers(fields, "step", 1).tolist(),
         "w": w,
         "b": b,
         "plane": plane,
@@ -134,28 +134,28 @@ def _update(trace: Trace, found: dict[str, Any]) -> None:
     trace.updates.append(event)
 
 
-def _pass(trace: Trace, found: dict[str, Any]) -> None:
+def _pass(trace: Trace, fields: dict[str, Any]) -> None:
     least = {"epoch": 0, "mistakes": UNCOUNTED, "updates": 0}
-    event: dict[str, Any] = {name: _whole(found, name, low) for name, low in least.items()}
+    event: dict[str, Any] = {name: _whole(fields, name, low) for name, low in least.items()}
     for name in ("loss", "eta"):
-        value = found.get(name)
+        value = fields.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise _WrongLineError(f"has {name} {value!r}; a number was wanted")
         event[name] = float(value)
-    event["after"] = _whole(found, "after", 0)
+    event["after"] = _whole(fields, "after", 0)
     trace.passes.append(event)
 
 
-def _end(trace: Trace, found: dict[str, Any]) -> None:
-    name = str(found.get("status"))
+def _end(trace: Trace, fields: dict[str, Any]) -> None:
+    name = str(fields.get("status"))
     if name not in Status.__members__:
         raise _WrongLineError(f"has status {name!r}, which is none of linsep.Status")
-    trace.end(Status[name], *(_planes(trace, found) if "w" in found else ()))
+    trace.end(Status[name], *(_planes(trace, fields) if "w" in fields else ()))
 
 
-def _planes(trace: Trace, found: dict[str, Any]) -> tuple[Array, Array]:
+def _planes(trace: Trace, fields: dict[str, Any]) -> tuple[Array, Array]:
     """Weights and intercepts, of the shape that all of this trace have."""
-    w, b = _numbers(found, "w", 2), _numbers(found, "b", 1)
+    w, b = _numbers(fields, "w", 2), _numbers(fields, "b", 1)
     if len(w) != len(b) or not w.size:
         raise _WrongLineError(f"has {len(w)} rows of weights and {len(b)} intercepts")
     known = trace.rows.X.shape[1] if trace.rows is not None else w.shape[1]
@@ -166,9 +166,9 @@ def _planes(trace: Trace, found: dict[str, Any]) -> tuple[Array, Array]:
     return w, b
 
 
-def _numbers(found: dict[str, Any], name: str, dimensions: int) -> Array:
+def _numbers(fields: dict[str, Any], name: str, dimensions: int) -> Array:
     try:
-        made = np.array(found.get(name), dtype=float)
+        made = np.array(fields.get(name), dtype=float)
     except (TypeError, ValueError):
         made = np.array(np.nan)
     if made.size == 0 and dimensions == 1:
@@ -179,14 +179,14 @@ def _numbers(found: dict[str, Any], name: str, dimensions: int) -> Array:
     return made
 
 
-def _typed(found: dict[str, Any], name: str, kind: type) -> Any:
-    if not isinstance(found.get(name), kind):
+def _typed(fields: dict[str, Any], name: str, kind: type) -> Any:
+    if not isinstance(fields.get(name), kind):
         raise _WrongLineError(f"has no {name} of type {kind.__name__}")
-    return found[name]
+    return fields[name]
 
 
-def _whole(found: dict[str, Any], name: str, least: int) -> int:
-    value = found.get(name)
+def _whole(fields: dict[str, Any], name: str, least: int) -> int:
+    value = fields.get(name)
     if type(value) is not int or not least <= value < 1 << 62:
         raise _WrongLineError(f"has {name} {value!r}; a whole number from {least} was wanted")
     return value

@@ -10,7 +10,8 @@ from linsep._compile import exact, kernel
 from linsep.rows.gram import Gram, Support
 from linsep.rows.kernels import Each, Kernel
 from linsep.rows.rows import CSR, Rows, scores
-from linsep.train.online.kernels import correct, move
+from linsep.train.online.hyperplanes import Hyperplanes, Planes
+from linsep.train.online.kernels import Scratch, correct, move
 from linsep.train.online.rules import Rosenblatt
 from linsep.train.order import Order
 from linsep.train.problem import Problem, presentations
@@ -21,11 +22,13 @@ Array = npt.NDArray[Any]
 
 
 @kernel
-def outlive(rows, codes, scale, order, bias, W, b, wide, s, a, votes, where, when, steps, survived):  # type: ignore[no-untyped-def]
+def _present(rows, codes, scale, order, planes, scratch, votes, where, when, steps, lives):  # type: ignore[no-untyped-def]
     """Present rows; write down each correction, and how long the separator before it lived.
 
     Returns (rows corrected, corrections by Kesler's count, perceptron loss).
     """
+    W, b, bias = planes
+    s, a, wide = scratch
     written = made = 0
     total = 0.0
     rule = Rosenblatt(1.0, 0.0, 0.0)
@@ -35,9 +38,9 @@ def outlive(rows, codes, scale, order, bias, W, b, wide, s, a, votes, where, whe
         scores(rows, i, W, wide)
         for k in range(b.shape[0]):
             s[k] = wide[k] + b[k]
-        found, _, charge = correct(rule, rows, i, codes[i], bias, share, s, a)
-        total += share * charge
-        if found == 0:
+        count, _, cost = correct(rule, rows, i, codes[i], bias, share, s, a)
+        total += share * cost
+        if count == 0:
             votes[0] += share  # cₙ ← cₙ + 1
             continue
         for k in range(a.shape[0]):
@@ -46,53 +49,53 @@ def outlive(rows, codes, scale, order, bias, W, b, wide, s, a, votes, where, whe
         move(rows, i, a, bias, W, b)  # wₙ₊₁ ← wₙ + yx
         where[written] = i
         when[written] = p
-        survived[written] = votes[0]
+        lives[written] = votes[0]
         votes[0] = 0.0  # cₙ₊₁ ← 0
         written += 1
-        made += found
+        made += count
     return written, made, total
 
 
 @record
-class Found(NamedTuple):
+class CorrectionBatch(NamedTuple):
     """Corrections in the order they were made.
 
     Attributes
     ----------
-    where : (m,) numbers of the rows corrected
+    rows : (m,) numbers of the rows corrected
     when : (m,) presentations before each
     steps : (m, K) array, what each class received of its row
-    survived : (m,) array, how long the separator before each had lived
+    lives : (m,) array, how long the separator before each had lived
     made : corrections by Kesler's count
     loss : sum over all rows presented
     """
 
-    where: Array
+    rows: Array
     when: Array
     steps: Array
-    survived: Array
+    lives: Array
     made: int
     loss: float
 
 
-def live(
+def present(
     rows: Rows | Gram, codes: Array, scale: Array, order: Order, bias: float,
     W: Array, b: Array, votes: Array,
-) -> Found:  # fmt: skip
-    """`outlive` with room for what it writes."""
+) -> CorrectionBatch:  # fmt: skip
+    """Present rows in this order, from the separator (W, b), which has lived for `votes` rows."""
     n, planes = len(order), len(b)
     where, when = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    steps, survived = np.zeros((n, planes)), np.zeros(n)
+    steps, lives = np.zeros((n, planes)), np.zeros(n)
     wide = np.zeros(W.shape[1] if isinstance(rows, CSR) else planes)
-    written, made, loss = outlive(
-        rows, codes, scale, order, bias, W, b, wide, np.zeros(planes), np.zeros(planes),
-        votes, where, when, steps, survived,
+    written, count, loss = _present(
+        rows, codes, scale, order, Planes(W, b, bias),
+        Scratch(np.zeros(planes), np.zeros(planes), wide), votes, where, when, steps, lives,
     )  # fmt: skip
     some = slice(written)
-    return Found(where[some], when[some], steps[some].copy(), survived[some], made, loss)
+    return CorrectionBatch(where[some], when[some], steps[some].copy(), lives[some], count, loss)
 
 
-class Hyperplanes(Stateful):
+class VotedPlanes(Stateful):
     """The current separator as weights, moved from mistake to mistake.
 
     Parameters
@@ -101,47 +104,40 @@ class Hyperplanes(Stateful):
     bias : square of the constant feature: 0 for no intercept, 1 with one
     """
 
-    state_names = ("W", "b", "votes", "seen")
+    state_names = ("planes", "votes", "seen")
 
     def __init__(self, problem: Problem, bias: float) -> None:
-        planes = 1 if problem.binary else problem.n_classes
-        self.bias = bias
-        self.sparse = isinstance(problem.rows, CSR)
-        self.W = problem.rows.weights(planes, problem.n_features)
-        self.b = np.zeros(planes)
+        self.planes = Hyperplanes(problem, 1 if problem.binary else problem.n_classes, bias)
         self.votes = np.zeros(1)
         self.seen = 0
 
     def one_pass(
-        self, problem: Problem, seed: int, epoch: int, shuffle: bool, tell: Callable[[Found], None]
+        self,
+        problem: Problem,
+        seed: int,
+        epoch: int,
+        shuffle: bool,
+        add: Callable[[CorrectionBatch], None],
     ) -> Pass:
-        """Present all rows once; `tell` hears of the corrections, block by block."""
-        mistakes = made = 0
+        """Present all rows once; `add` receives the corrections, block by block."""
+        mistakes = count = 0
         loss = 0.0
+        W, b, bias = self.planes.given
         for block, order in problem.in_order(seed, epoch, shuffle):
             order, scale = presentations(block, order)
-            found = live(
-                block.rows, block.codes, scale, order, self.bias, self.W, self.b, self.votes
-            )
-            tell(found._replace(where=block.start + found.where, when=self.seen + found.when))
+            batch = present(block.rows, block.codes, scale, order, bias, W, b, self.votes)
+            add(batch._replace(rows=block.start + batch.rows, when=self.seen + batch.when))
             self.seen += len(order)
-            mistakes += len(found.where)
-            made += found.made
-            loss += found.loss
-        problem.require_in_range(self.W, self.b)
-        return Pass(epoch, mistakes, made, loss / problem.total)
+            mistakes += len(batch.rows)
+            count += batch.made
+            loss += batch.loss
+        problem.require_in_range(W, b)
+        return Pass(epoch, mistakes, count, loss / problem.total)
 
     def fit_layout(self, problem: Problem) -> None:
         """Carry the weights over when later rows come in another layout."""
-        sparse = isinstance(problem.rows, CSR)
-        planes = len(self.b)
-        fresh = problem.rows.weights(planes, problem.n_features)
-        dtype = np.promote_types(self.W.dtype, fresh.dtype)
-        if sparse != self.sparse or dtype != self.W.dtype:
-            old = self.W[:, :planes].T if self.sparse else self.W
-            self.W, self.sparse = fresh.astype(dtype), sparse
-            (self.W[:, :planes].T if sparse else self.W)[...] = old
-        problem.widen(dtype)
+        self.planes.fit_layout(problem)
+        problem.widen(self.planes.W.dtype)
 
 
 class Corrections(NamedTuple):
@@ -167,32 +163,32 @@ class Corrections(NamedTuple):
         return total
 
 
-class Survivors(Stateful):
-    """All corrections of a run, as they are heard of."""
+class History(Stateful):
+    """All corrections of a run, as they are made."""
 
-    state_names = ("_fresh",)
+    state_names = ("_batches",)
 
     def __init__(self, corrections: Corrections) -> None:
         self.settled = corrections
-        self._fresh: list[Found] = []
+        self._batches: list[CorrectionBatch] = []
 
-    def tell(self, found: Found) -> None:
-        """Listen to corrections of rows that are being learned from."""
-        if len(found.where):
-            self._fresh.append(found)
+    def add(self, batch: CorrectionBatch) -> None:
+        """Keep corrections of rows that are being learned from."""
+        if len(batch.rows):
+            self._batches.append(batch)
 
     def corrections(self, X: Any, votes: float) -> Corrections:
-        """All corrections up to now, the fresh ones of rows X; `votes` are the last separator's."""
+        """All corrections up to now, the new ones of rows X; `votes` are the last separator's."""
         support, where, steps, survival = self.settled
-        if not self._fresh:
+        if not self._batches:
             return Corrections(support, where, steps, np.append(survival[:-1], votes))
-        fresh = [np.concatenate(part) for part in zip(*(f[:4] for f in self._fresh), strict=True)]
-        rows, place = np.unique(fresh[0], return_inverse=True)  # each row once
+        corrected = np.concatenate([batch.rows for batch in self._batches])
+        rows, place = np.unique(corrected, return_inverse=True)  # each row once
         return Corrections(
             support.plus(X[rows]),
             np.concatenate([where, len(support) + place]),
-            np.concatenate([steps, fresh[2]]),
-            np.concatenate([survival[:-1], fresh[3], [votes]]),
+            np.concatenate([steps, *(batch.steps for batch in self._batches)]),
+            np.concatenate([survival[:-1], *(batch.lives for batch in self._batches), [votes]]),
         )
 
 

@@ -20,7 +20,7 @@ from linsep.train.order import Order
 from linsep.train.problem import Problem, presentations
 from linsep.train.run.loop import Pass
 from linsep.train.run.state import Stateful
-from linsep.train.voted.corrections import Found, live
+from linsep.train.voted.corrections import CorrectionBatch, present
 
 Array = npt.NDArray[Any]
 
@@ -66,52 +66,59 @@ class KernelScores(Stateful):
         self.seen = seen
 
     def one_pass(
-        self, problem: Problem, seed: int, epoch: int, shuffle: bool, tell: Callable[[Found], None]
+        self,
+        problem: Problem,
+        seed: int,
+        epoch: int,
+        shuffle: bool,
+        add: Callable[[CorrectionBatch], None],
     ) -> Pass:
-        """Present all rows once; `tell` hears of the corrections, window by window."""
-        mistakes = made = 0
+        """Present all rows once; `add` receives the corrections, window by window."""
+        mistakes = count = 0
         loss = 0.0
 
-        def hear(found: Found) -> None:
-            nonlocal mistakes, made, loss
-            tell(found._replace(when=self.seen + found.when))
-            mistakes += len(found.where)
-            made += found.made
-            loss += found.loss
+        def counted(batch: CorrectionBatch) -> None:
+            nonlocal mistakes, count, loss
+            add(batch._replace(when=self.seen + batch.when))
+            mistakes += len(batch.rows)
+            count += batch.made
+            loss += batch.loss
 
         for block, order in problem.in_order(seed, epoch, shuffle):
             order, scale = presentations(block, order)
             order = block.start + order
             if self.gram.fits:
                 rows = Gram(self.gram.whole())
-                hear(live(rows, self.codes, scale, order, self.bias, self.F, self.b, self.votes))
+                counted(
+                    present(rows, self.codes, scale, order, self.bias, self.F, self.b, self.votes)
+                )
                 self.seen += len(order)
                 self._require_in_range()
             else:
-                self._windows(order, scale, hear)
-        return Pass(epoch, mistakes, made, loss / problem.total)
+                self._windows(order, scale, counted)
+        return Pass(epoch, mistakes, count, loss / problem.total)
 
-    def _windows(self, order: Order, scale: Array, hear: Callable[[Found], None]) -> None:
+    def _windows(self, order: Order, scale: Array, add: Callable[[CorrectionBatch], None]) -> None:
         """Go through one block, a window at a time."""
         while len(order):
             wrong = ~(gaps(self.F[:, order], self.b, self.codes[order]) > 0)
             right = int(wrong.argmax()) if wrong.any() else len(order)
-            self._outlived(right, scale[:right])
+            self._survive(right, scale[:right])
             order, scale = order[right:], scale[right:]
             if not len(order):
                 return
             rows, place = np.unique(order[:WINDOW], return_inverse=True)
             K = self.kernel.square(self.gram.X[rows], rows)
             local = np.ascontiguousarray(self.F[:, rows])
-            found = live(
+            batch = present(
                 Gram(K), self.codes[rows], scale[:WINDOW], place, self.bias, local, self.b,
                 self.votes,
             )  # fmt: skip
-            found = found._replace(where=rows[found.where])
-            hear(found)
+            batch = batch._replace(rows=rows[batch.rows])
+            add(batch)
             self.seen += len(place)
             with np.errstate(over="ignore", invalid="ignore"):
-                self.F += self.gram.combine(found.where, found.steps)
+                self.F += self.gram.combine(batch.rows, batch.steps)
             self._require_in_range()
             order, scale = order[WINDOW:], scale[WINDOW:]
 
@@ -122,7 +129,7 @@ class KernelScores(Stateful):
                 f"{self.kernel.name} is finite. Divide X by abs(X).max()."
             )
 
-    def _outlived(self, n: int, scale: Array) -> None:
+    def _survive(self, n: int, scale: Array) -> None:
         """The separator survived `n` more presentations."""
         self.seen += n
         # One after the other, as a walk would have added them: fractions depend on the order.
@@ -149,7 +156,7 @@ class Dual(Stateful):
     keep : 'last', 'average' or 'pocket'
     """
 
-    state_names = ("seen", "alpha", "fewest", "_fresh", "_heard")
+    state_names = ("seen", "alpha", "fewest", "_fresh", "_batches")
 
     def __init__(self, planes: int, keep: str) -> None:
         self.planes = planes
@@ -163,19 +170,19 @@ class Dual(Stateful):
         self.alpha = np.zeros((0, 2 * planes))
         self.fewest = np.inf
         self._fresh = self.alpha
-        self._heard: list[Found] = []
+        self._batches: list[CorrectionBatch] = []
 
     def begin(self, problem: Problem) -> None:
         """Make room for corrections of these rows."""
         self._fresh = np.zeros((problem.n_rows, 2 * self.planes))
-        self._heard = []
+        self._batches = []
 
-    def tell(self, found: Found) -> None:
-        """Listen to corrections."""
-        late = found.steps * (found.when[:, None] if self.keep == "average" else 0.0)
-        np.add.at(self._fresh, found.where, np.hstack([found.steps, late]))
+    def add(self, batch: CorrectionBatch) -> None:
+        """Add corrections."""
+        late = batch.steps * (batch.when[:, None] if self.keep == "average" else 0.0)
+        np.add.at(self._fresh, batch.rows, np.hstack([batch.steps, late]))
         if self.keep == "pocket":
-            self._heard.append(found)
+            self._batches.append(batch)
 
     def put_in_pocket(self, problem: Problem, scores: KernelScores, before: int) -> None:
         """Keep this pass's longest-lived separator if it places more rows right than the best.
@@ -197,13 +204,13 @@ class Dual(Stateful):
             self.alpha, self._fresh = a, fresh
 
     def _since(self) -> tuple[Array, Array, Array]:
-        """The corrections heard since the last call."""
-        heard, self._heard = self._heard, []
+        """The corrections since the last call."""
+        batches, self._batches = self._batches, []
         none = np.zeros(0, np.int64)
         return (
-            np.concatenate([none, *(found.when for found in heard)]),
-            np.concatenate([none, *(found.where for found in heard)]),
-            np.concatenate([np.zeros((0, self.planes)), *(found.steps for found in heard)]),
+            np.concatenate([none, *(batch.when for batch in batches)]),
+            np.concatenate([none, *(batch.rows for batch in batches)]),
+            np.concatenate([np.zeros((0, self.planes)), *(batch.steps for batch in batches)]),
         )
 
     def settled(self, problem: Problem, seen: int) -> "Dual":

@@ -17,7 +17,7 @@ from linsep._compile import exact
 from linsep.data.blocks.page_release import release, room_for
 from linsep.rows.rows import add, as_rows
 from linsep.train.run.state import Stateful
-from linsep.train.voted.corrections import Found
+from linsep.train.voted.corrections import CorrectionBatch
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -39,8 +39,8 @@ def _gather(rows, where, steps, before, whole, early):  # type: ignore[no-untype
                 early[k, bias] += before[m] * a
 
 
-class Blend(Stateful):
-    """Hears of corrections and keeps their sums.
+class RunningAverage(Stateful):
+    """The sums of corrections, and how long each separator lived.
 
     Attributes
     ----------
@@ -58,14 +58,14 @@ class Blend(Stateful):
         self.lived = 0.0
         self.lives: list[Array] = []
 
-    def tell(self, found: Found, X: Any) -> None:
-        """Listen to corrections of rows of X."""
-        if not len(found.where):
+    def add(self, batch: CorrectionBatch, X: Any) -> None:
+        """Add corrections of rows of X."""
+        if not len(batch.rows):
             return
-        before = np.cumsum(np.append(self.lived, found.survived))[1:]
-        _gather(as_rows(X), found.where, found.steps, before, self.whole, self.early)
+        before = np.cumsum(np.append(self.lived, batch.lives))[1:]
+        _gather(as_rows(X), batch.rows, batch.steps, before, self.whole, self.early)
         self.lived = float(before[-1])
-        self.lives.append(found.survived)
+        self.lives.append(batch.lives)
         self._put_away(X)
 
     def _put_away(self, X: Any) -> None:
@@ -82,13 +82,13 @@ class Blend(Stateful):
     def survival(self, votes: float, X: Any) -> Array:
         """cₙ of all separators, the last of which has lived for `votes` rows."""
         n = sum(map(len, self.lives))
-        found, at = room_for(np.broadcast_to(np.float64(0), (n + 1,)), X), 0
+        survival, at = room_for(np.broadcast_to(np.float64(0), (n + 1,)), X), 0
         for one in self.lives:
-            found[at : at + len(one)] = one
+            survival[at : at + len(one)] = one
             at += len(one)
-            release(found)
-        found[n] = votes
-        return np.asarray(found)
+            release(survival)
+        survival[n] = votes
+        return np.asarray(survival)
 
     def hyperplanes(self, votes: float, average: bool, bias: float) -> tuple[Floats, Floats]:
         """Weights and intercepts of Σ cₙwₙ / Σ cₙ, or of the last separator."""

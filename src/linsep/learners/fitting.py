@@ -1,0 +1,168 @@
+"""The frame of every fit: checks, rows, listeners, and what is said at the end."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.sources.dataset import Chunks, opened
+from linsep.data.table.encoding import Encoding
+from linsep.errors import NotConverged
+from linsep.learners.parameters import check_callback, check_types
+from linsep.status import Status
+from linsep.train.problem import Problem
+from linsep.train.run.checkpoint import keeper_of
+from linsep.train.run.loop import Listener, listeners_of
+from linsep.train.run.progress import Progress
+from linsep.train.run.trace import Trace
+
+Array = npt.NDArray[Any]
+
+
+class Fitting:
+    """`fit`, for learners that say how rows become a `_problem` and what `_train` does with it."""
+
+    _resumable: tuple[str, ...] = ()
+    """Attributes that hold what the next pass of a run depends on."""
+
+    _one_pass = False
+    """Whether rows are wanted once, one after the other, and nothing of all of them before."""
+
+    status_: Status
+    trace_: Trace
+    encoding_: Encoding | None
+    data_: dict[str, Any] | None
+    get_params: Callable[..., dict[str, Any]]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        callback: Any = None,
+        verbose: bool = False,
+        checkpoint: Any = None,
+    ) -> Self:
+        """Learn from rows `X` and labels (for a regression, numbers) `y`.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix, data frame, or a file opened by `linsep.read`
+        y : (n,) labels of any kind, or the (n,) or (n, t) numbers of a regression; a file brings
+            its own
+        sample_weight : (n,) weights, optional
+        callback : a callable told of every pass, or a list of them; one that returns True
+            ends the fit
+        verbose : show progress on stderr
+        checkpoint : path of a file that is written after the first pass and then every few seconds;
+            if the process dies, the same call goes on from the last pass written down and ends with
+            the same bytes. Closed forms, which make one pass, and solvers that keep numbers for
+            each row (descent on the dual, several classes of `LogisticRegression` and `LinearSVC`,
+            l1_ratio > 0) begin again.
+
+        Returns
+        -------
+        self
+        """
+        check_types(self)
+        check_callback(callback)
+        self._check_parameters()
+        once = self._one_pass and sample_weight is None and y is None and checkpoint is None
+        if once and isinstance(X, Chunks):
+            from linsep.learners.passing import fit_passing
+
+            if fit_passing(self, X, callback, verbose):
+                return self
+        with opened(X, y) as (X, y, encoding):
+            problem = self._problem(X, y, sample_weight)
+            self._from_file, self.encoding_ = False, encoding
+            self.data_ = problem.digest()
+            self._reset(problem)
+            keeper = self._keeper(problem, checkpoint)
+            with self._listening(callback, verbose, problem) as listeners:
+                # Overflow is looked for in what comes out, and refused by name.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    status = self._train_classes(problem, [*listeners, *keeper])
+                    problem.settle()
+                self._end(status)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that no fit could honour; learners with such parameters override."""
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        raise NotImplementedError(f"{type(self).__name__} must write _problem")
+
+    def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
+        """`_train`; learners that can do without a class of no weight override."""
+        return self._train(problem, listeners)
+
+    def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        raise NotImplementedError(f"{type(self).__name__} must write _train")
+
+    def _reset(self, problem: Problem) -> None:
+        """Forget an earlier fit; learners that keep more than weights override."""
+
+    def _labels(self) -> list[Any]:
+        """The classes, where there are classes."""
+        return list(getattr(self, "classes_", np.empty(0)).tolist())
+
+    def _returned(self) -> tuple[Any, Any]:
+        """Weights and intercepts of the model returned, for the end of a trace."""
+        return getattr(self, "coef_", None), getattr(self, "intercept_", None)
+
+    def _tracers(self, trace: Trace, problem: Problem) -> list[Listener]:
+        """The listeners that fill a trace, which starts with the rows."""
+        trace.keep_rows(problem.X, problem.codes)
+        return [trace]
+
+    def _keeper(self, problem: Problem, checkpoint: Any) -> list[Listener]:
+        """The listener that saves what the next pass depends on, if a checkpoint is asked for."""
+        weights = problem.weights if problem.weights.size else None
+        data = (problem.X, self._learnt(problem), weights)
+        return [*keeper_of(self, checkpoint, self._labels(), self._settings(), *data)]
+
+    def _learnt(self, problem: Problem) -> Array:
+        """What is learnt of each row: its class number."""
+        return problem.codes
+
+    @contextmanager
+    def _listening(
+        self, callback: Any, verbose: bool, problem: Problem
+    ) -> Iterator[list[Listener]]:
+        """The listeners of one fit: the user's, the trace and the progress bar."""
+        listeners = listeners_of(getattr(self, "callback", None)) + listeners_of(callback)
+        self._recorder: Trace | None = None
+        if hasattr(self, "trace_"):
+            del self.trace_
+        if getattr(self, "trace", False):
+            self._recorder = Trace(type(self).__name__, self._settings(), self._labels())
+            listeners += self._tracers(self._recorder, problem)
+        try:
+            if verbose or getattr(self, "verbose", False):
+                passes, name = getattr(self, "max_iter", 1), type(self).__name__
+                with Progress(passes, name, problem.n_rows) as bar:
+                    yield [*listeners, bar]
+            else:
+                yield listeners
+        finally:
+            if self._recorder is not None:
+                self.trace_ = self._recorder
+            del self._recorder
+
+    def _settings(self) -> dict[str, Any]:
+        """Parameters that a trace can write down."""
+        plain = (str, int, float, bool, type(None))
+        return {k: v for k, v in self.get_params(deep=False).items() if isinstance(v, plain)}
+
+    def _end(self, status: Status, depth: int = 3) -> None:
+        self.status_ = status
+        if self._recorder is not None:
+            self._recorder.end(status, *self._returned())
+        if not status.good:
+            said = getattr(self, "diagnosis_", None) or status.value
+            warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=depth)
