@@ -90,10 +90,10 @@ def rows_of(X: Any, rows: Array) -> Any:
         from linsep._scipy import sp
 
         return sp.vstack([X[rows[some]] for some in slices], format="csr")
-    found = np.empty((len(rows), *X.shape[1:]), X.dtype)
+    gathered = np.empty((len(rows), *X.shape[1:]), X.dtype)
     for some in slices:
-        found[some] = X[rows[some]]
-    return found
+        gathered[some] = X[rows[some]]
+    return gathered
 
 
 def room_for(array: Any, beside: Any) -> Any:
@@ -115,11 +115,11 @@ def widened(array: Any, dtype: Any) -> Any:
     """An array in another type, in a nameless file where it lies in one; itself if it has it."""
     if array.dtype == dtype or not maps_of(array):
         return array.astype(dtype, copy=False)
-    found, step = room_for(np.broadcast_to(np.dtype(dtype).type(0), array.shape), array), 1 << 18
+    wide, step = room_for(np.broadcast_to(np.dtype(dtype).type(0), array.shape), array), 1 << 18
     for first in range(0, len(array), step):
-        found[first : first + step] = array[first : first + step]
-        release(found)
-    return np.asarray(found)
+        wide[first : first + step] = array[first : first + step]
+        release(wide)
+    return np.asarray(wide)
 
 
 def trim() -> None:

@@ -236,8 +236,8 @@ class Store:
     def finish(self) -> dict[str, Array]:
         """All arrays; those on disk may be changed in place until `settle`."""
         with writing(self.folder), ThreadPoolExecutor(2) as pool:  # long copies side by side
-            found = pool.map(Growing.finish, self.arrays.values())
-            return dict(zip(self.arrays, found, strict=True))
+            finished = pool.map(Growing.finish, self.arrays.values())
+            return dict(zip(self.arrays, finished, strict=True))
 
 
 def writing(folder: Path | None) -> AbstractContextManager[None]:
@@ -258,14 +258,14 @@ def pointers(counts: Array) -> Array:
     """
     entries = sum(int(counts[part].sum(dtype=np.int64)) for part in blocks(counts))
     kind = np.int32 if entries <= np.iinfo(np.int32).max else np.int64
-    found = room_for(np.broadcast_to(kind(0), (len(counts) + 1,)), counts)
-    found[0] = last = 0
+    begins = room_for(np.broadcast_to(kind(0), (len(counts) + 1,)), counts)
+    begins[0] = last = 0
     for part in blocks(counts):
         ends = np.cumsum(counts[part], dtype=np.int64) + last
-        found[part.start + 1 : part.start + 1 + len(ends)] = ends
+        begins[part.start + 1 : part.start + 1 + len(ends)] = ends
         last = int(ends[-1])
-        release(found)
-    return np.asarray(found)
+        release(begins)
+    return np.asarray(begins)
 
 
 def blocks(array: Array, step: int = 64 * BLOCK) -> Iterator[slice]:
@@ -278,14 +278,14 @@ def blocks(array: Array, step: int = 64 * BLOCK) -> Iterator[slice]:
 
 
 def write_manifest(
-    folder: Path, about: dict[str, Any], found: dict[str, Any], arrays: dict[str, Array]
+    folder: Path, about: dict[str, Any], results: dict[str, Any], arrays: dict[str, Array]
 ) -> None:
     """Say what a folder holds: last of all, so that a broken copy has none."""
     described = {
         name: {"dtype": array.dtype.str, "size": int(array.size), "crc32": _crc32(array)}
         for name, array in arrays.items()
     }
-    document = {"version": 1, "about": about, "found": found, "arrays": described}
+    document = {"version": 1, "about": about, "found": results, "arrays": described}
     atomic.replace(folder / "manifest.json", [json.dumps(document).encode()])
 
 

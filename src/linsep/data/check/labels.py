@@ -47,13 +47,13 @@ def encode(
             f"X has {n_rows} rows but y has {len(labels)} labels; "
             "give one label per row (inconsistent numbers of samples)."
         )
-    found, codes = _unique(labels)
+    present, codes = _unique(labels)
     if classes is None:
-        _want_two(found)
-        return found, codes
+        _want_two(present)
+        return present, codes
     known, _ = _unique(_as_array(classes))
     _want_two(known)
-    return known, _renumber(found, codes, known)
+    return known, _renumber(present, codes, known)
 
 
 def agree(y: Any, predicted: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -84,10 +84,10 @@ def _want_two(classes: npt.NDArray[Any]) -> None:
         )
 
 
-def _renumber(found: npt.NDArray[Any], codes: Codes, known: npt.NDArray[Any]) -> Codes:
+def _renumber(present: npt.NDArray[Any], codes: Codes, known: npt.NDArray[Any]) -> Codes:
     places = {label: k for k, label in enumerate(known.tolist())}
-    new = np.empty(len(found), np.int32)
-    for k, label in enumerate(found.tolist()):
+    new = np.empty(len(present), np.int32)
+    for k, label in enumerate(present.tolist()):
         if label not in places:
             raise DataError(
                 f"y holds the label {label!r}, which is not among the classes "
@@ -180,28 +180,28 @@ def _want_present(labels: npt.NDArray[Any]) -> None:
 def _unique(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
     if labels.dtype.kind == "b":
         labels = labels.view(np.uint8)
-        found, codes = np.unique(labels, return_inverse=True)
-        return found.astype(bool), codes.astype(np.int32)
+        classes, codes = np.unique(labels, return_inverse=True)
+        return classes.astype(bool), codes.astype(np.int32)
     if labels.dtype.kind == "O":
         return _unique_objects(labels)
     if labels.dtype.kind in "iu" and labels.size:
         return _unique_integers(labels)
-    found, codes = np.unique(labels, return_inverse=True)
-    return found, codes.astype(np.int32)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes.astype(np.int32)
 
 
 def _unique_integers(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
     """Count small integers instead of sorting them: many times faster on long columns."""
     low, high = int(labels.min()), int(labels.max())
     if high - low > 1 << 16:
-        found, codes = np.unique(labels, return_inverse=True)
-        return found, codes.astype(np.int32)
+        classes, codes = np.unique(labels, return_inverse=True)
+        return classes, codes.astype(np.int32)
     wide = labels.astype(np.uint64 if low > 0 else np.int64, copy=False)  # int8 would overflow
     offset = (wide - wide.dtype.type(low)).astype(np.int32)
     present = np.bincount(offset, minlength=high - low + 1) > 0
     places = np.cumsum(present, dtype=np.int32) - 1
-    found = (np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)).astype(labels.dtype)
-    return found, places[offset].astype(np.int32, copy=False)
+    classes = np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)
+    return classes.astype(labels.dtype), places[offset].astype(np.int32, copy=False)
 
 
 def _unique_objects(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
@@ -219,12 +219,12 @@ def _unique_objects(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
         ) from None
     places = {value: k for k, value in enumerate(values)}
     codes = np.fromiter((places[v] for v in labels.tolist()), np.int32, len(labels))
-    found = np.asarray(values) if isinstance(values[0], str) else _objects(values)
-    return found, codes
+    classes = np.asarray(values) if isinstance(values[0], str) else _objects(values)
+    return classes, codes
 
 
 def _objects(values: list[Any]) -> npt.NDArray[Any]:
-    found = np.empty(len(values), object)
+    objects = np.empty(len(values), object)
     for k, value in enumerate(values):  # a slice would take tuples apart
-        found[k] = value
-    return found
+        objects[k] = value
+    return objects

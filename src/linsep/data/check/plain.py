@@ -49,31 +49,31 @@ def _numbers(X: Any) -> Array:
     if hasattr(X, "column_names") and hasattr(X, "columns"):  # an Arrow table
         X = np.column_stack([np.asarray(column) for column in X.columns])
     try:
-        found = np.asarray(X)
-        if found.dtype not in (np.float32, np.float64):
-            if found.dtype.kind in "cSUmM":
-                raise DataError(f"X has the type {found.dtype}; real numbers are wanted.")
-            found = found.astype(np.float64)
+        table = np.asarray(X)
+        if table.dtype not in (np.float32, np.float64):
+            if table.dtype.kind in "cSUmM":
+                raise DataError(f"X has the type {table.dtype}; real numbers are wanted.")
+            table = table.astype(np.float64)
     except (TypeError, ValueError) as problem:
         if isinstance(problem, DataError):
             raise
         raise DataError(f"X cannot be read as rows of numbers: {problem}.") from None
-    if found.ndim != 2:
+    if table.ndim != 2:
         raise DataError(
-            f"X has shape {found.shape}; give a table, one row for each example. A single row is "
+            f"X has shape {table.shape}; give a table, one row for each example. A single row is "
             "[[...]]: X.reshape(1, -1)."
         )
-    return np.ascontiguousarray(found)
+    return np.ascontiguousarray(table)
 
 
 def _require_names(X: Any, names: list[str] | None) -> None:
     columns = getattr(X, "column_names", None) or getattr(X, "columns", None)
     if names is None or columns is None or callable(columns):
         return
-    found = [str(name) for name in columns]
-    if found != names and all(isinstance(name, str) for name in columns):
-        place = next((i for i, (a, b) in enumerate(zip(found, names, strict=False)) if a != b), -1)
-        seen = f"column {place} is {found[place]!r}" if place >= 0 else f"X has {len(found)}"
+    given = [str(name) for name in columns]
+    if given != names and all(isinstance(name, str) for name in columns):
+        place = next((i for i, (a, b) in enumerate(zip(given, names, strict=False)) if a != b), -1)
+        seen = f"column {place} is {given[place]!r}" if place >= 0 else f"X has {len(given)}"
         wanted = repr(names[place]) if place >= 0 else f"{len(names)}"
         raise DataError(
             f"The columns of X are not those of the training data: {seen}, {wanted} was wanted. "

@@ -29,7 +29,7 @@ class BadRow(NamedTuple):
         """The same row, where `lines` more lines come before it."""
         return self._replace(line=self.line + lines)
 
-    def told(self, path: Any, unit: str = "line") -> str:
+    def sentence(self, path: Any, unit: str = "line") -> str:
         """One sentence: file, line, column, what was found and what is wrong with it."""
         column = "" if self.column is None else f", column {self.column!r}"
         return f"{path}, {unit} {self.line}{column}: {self.why}."
@@ -74,12 +74,14 @@ class BadRows:
     def take(self, path: Any, rows: Iterable[BadRow], unit: str = "line") -> None:
         """Raise, or count and note, some bad rows of a file."""
         for row in rows:
-            told = row.told(path, unit)
+            sentence = row.sentence(path, unit)
             if self.fails:
-                raise DataError(f"{told} Mend it, or pass bad_rows='skip' to leave such rows out.")
+                raise DataError(
+                    f"{sentence} Mend it, or pass bad_rows='skip' to leave such rows out."
+                )
             self.count += 1
             if len(self.first) < KEPT:
-                self.first.append(told)
+                self.first.append(sentence)
             if self.how != "skip":
                 self._note(path, row)
 

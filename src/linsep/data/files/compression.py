@@ -104,16 +104,16 @@ class Identity(NamedTuple):
     @classmethod
     def of(cls, path: Path) -> "Identity":
         """Size, time of change, and a digest of 64 places of 4096 bytes spread over the file."""
-        found = about(path)
-        digest = hashlib.blake2b(str(found.st_size).encode(), digest_size=16)
+        status = about(path)
+        digest = hashlib.blake2b(str(status.st_size).encode(), digest_size=16)
         try:
             with path.open("rb") as stream:
                 for k in range(64):
-                    stream.seek(max(0, found.st_size - 4096) * k // 63)
+                    stream.seek(max(0, status.st_size - 4096) * k // 63)
                     digest.update(stream.read(4096))
         except OSError as problem:
             raise unreadable(path, problem) from problem
-        return cls(found.st_size, found.st_mtime_ns, digest.hexdigest())
+        return cls(status.st_size, status.st_mtime_ns, digest.hexdigest())
 
 
 class Version:
@@ -125,12 +125,12 @@ class Version:
     def check(self, path: Path) -> None:
         """Raise when `path` has changed since the first look at it."""
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError as problem:
             raise DataError(
                 f"{path} cannot be read: {said(problem)}; was it moved while it was read?"
             ) from problem
-        now = found.st_size, found.st_mtime_ns
+        now = status.st_size, status.st_mtime_ns
         if self._seen.setdefault(path, now) != now:
             raise DataError(
                 f"{path} changed while it was read ({self._seen[path][0]} bytes before, {now[0]} "

@@ -104,13 +104,13 @@ def images_and_labels(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def images_in(folder: Path) -> Path:
-    found = sorted(folder.glob("*images*idx*"), key=lambda p: ("train" not in p.name, p.name))
-    if not found:
+    images = sorted(folder.glob("*images*idx*"), key=lambda p: ("train" not in p.name, p.name))
+    if not images:
         raise DataError(
             f"the folder {folder} holds no file named like train-images-idx3-ubyte; "
             "pass the path of a file."
         )
-    return found[0]
+    return images[0]
 
 
 def labels_beside(images: Path) -> Path:

@@ -28,8 +28,8 @@ class ArraySource(Source):
 
     def __init__(self, paths: list[Path], format: str, target: Any, labelled: bool = True) -> None:
         super().__init__(paths)
-        self.format, self.asked, self.labelled = format, target, labelled
-        self.told = f"{format.upper()} array"
+        self.format, self.target_wanted, self.labelled = format, target, labelled
+        self.summary = f"{format.upper()} array"
         self.begin()
 
     def begin(self) -> None:
@@ -43,7 +43,7 @@ class ArraySource(Source):
             if self.format == "idx":
                 X, y = images_and_labels(path)
             elif self.format == "npy":
-                X, y = _npy(path, self.asked, self.labelled)
+                X, y = _npy(path, self.target_wanted, self.labelled)
             else:
                 X, y = _npz(path)
         if y is not None and X.shape[0] != len(y):
@@ -71,7 +71,7 @@ class ArraySource(Source):
 
     def settled(self) -> Encoding:
         width = self.width or 0
-        self.told = f"{self.format.upper()} array, {width} columns."
+        self.summary = f"{self.format.upper()} array, {width} columns."
         return Encoding(n_features=width, base=0 if self.sparse else None)
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:
@@ -96,16 +96,16 @@ def _finite_rows(part: Any, path: Path, first: int, bad: BadRows) -> Array | Non
     if sp.issparse(part):
         owner = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
         wrong = np.flatnonzero(~np.isfinite(values))
-        found = {int(owner[k]): (int(part.indices[k]), values[k]) for k in wrong[::-1]}
+        cells = {int(owner[k]): (int(part.indices[k]), values[k]) for k in wrong[::-1]}
     else:
         rows, columns = np.nonzero(~np.isfinite(values))
         pairs = zip(rows.tolist()[::-1], columns.tolist()[::-1], strict=True)
-        found = {i: (j, values[i, j]) for i, j in pairs}
+        cells = {i: (j, values[i, j]) for i, j in pairs}
     reason = "is no finite number; fill it in, or drop the row"
-    bad.take(path, [BadRow(first + i, j, str(v), reason) for i, (j, v) in sorted(found.items())],
+    bad.take(path, [BadRow(first + i, j, str(v), reason) for i, (j, v) in sorted(cells.items())],
              "row")  # fmt: skip
     keep = np.ones(part.shape[0], bool)
-    keep[list(found)] = False
+    keep[list(cells)] = False
     return keep
 
 

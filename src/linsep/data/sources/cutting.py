@@ -74,8 +74,8 @@ def _end_to_end(parts: list[Array]) -> Array:
 
 def _sparse(values: Array, places: Array, pointers: Array, like: Any) -> Any:
     """Rows of these entries, with as many columns as `like`; in order where its entries are."""
-    found = type(like)((len(pointers) - 1, like.shape[1]), dtype=values.dtype)
+    matrix = type(like)((len(pointers) - 1, like.shape[1]), dtype=values.dtype)
     # Made of three arrays, it would copy those that are small parts of larger ones.
-    found.data, found.indices, found.indptr = values, places, pointers
-    found.has_canonical_format = like.has_canonical_format
-    return found
+    matrix.data, matrix.indices, matrix.indptr = values, places, pointers
+    matrix.has_canonical_format = like.has_canonical_format
+    return matrix

@@ -58,11 +58,11 @@ class Chunks:
     """
 
     def __init__(
-        self, source: Source, asked: dict[str, Any], encoding: Encoding | None, keep: Any,
+        self, source: Source, options: dict[str, Any], encoding: Encoding | None, keep: Any,
         bad_rows: str | os.PathLike[str], memory: int, cache: Any,
     ) -> None:  # fmt: skip
         self.source = source
-        self.asked = asked
+        self.options = options
         self.bad_rows = BadRows(bad_rows)
         self.memory = memory
         self.cache = None if cache is None else Path(cache)
@@ -123,7 +123,7 @@ class Chunks:
     @property
     def notes(self) -> list[str]:
         """What was found in the files, in sentences."""
-        notes = [self.source.told] if self.source.told else []
+        notes = [self.source.summary] if self.source.summary else []
         gaps = {name: n for name, n in self.source.missing.items() if n}
         if gaps:
             some = ", ".join(f"{name} {n}" for name, n in list(gaps.items())[:10])
@@ -203,8 +203,8 @@ class Chunks:
 
     def load(self) -> tuple[Any, Any]:
         """All rows and labels in memory, as `X` and `y`; y is None without labels."""
-        found = self._gather(Store(memory=1 << 62))
-        return found.X, found.labels()
+        gathered = self._gather(Store(memory=1 << 62))
+        return gathered.X, gathered.labels()
 
     def gather(self) -> Gathered:
         """All rows as arrays: in memory up to `memory` bytes, else a binary copy on disk."""
@@ -239,10 +239,10 @@ class Chunks:
             store.close()
             raise
         self.settle(statistics, store.n, looked)
-        found = self._finished(arrays, store, studied)
-        if found.on_disk:
+        gathered = self._finished(arrays, store, studied)
+        if gathered.on_disk:
             trim()
-        return found
+        return gathered
 
     def _finished(self, arrays: dict[str, Array], store: Store, studied: bool) -> Gathered:
         """Close gaps, count from zero, number the labels; then the arrays are ready."""
@@ -253,7 +253,7 @@ class Chunks:
         if labels.classes is not None:
             arrays["codes"] = _numbered(arrays.pop("labels"), labels, store)
         if store.folder is not None:
-            write_manifest(store.folder, self._about(), self._found(), arrays)
+            write_manifest(store.folder, self._about(), self._results(), arrays)
         return self._arranged(arrays, store.spilled)
 
     def _arranged(self, arrays: dict[str, Array], on_disk: bool) -> Gathered:
@@ -272,10 +272,10 @@ class Chunks:
 
     def _about(self) -> dict[str, Any]:
         """What a kept copy must agree with to be used again."""
-        asked = {k: str(v) for k, v in self.asked.items()}
+        options = {k: str(v) for k, v in self.options.items()}
         files = [[str(p), *self.identity(p)] for p in self.source.paths]
         like = self._known.to_json() if self._given and self._known else None
-        about = {"files": files, "asked": asked, "keep": str(self._keep), "block": BLOCK}
+        about = {"files": files, "asked": options, "keep": str(self._keep), "block": BLOCK}
         return about | {"like": like}
 
     @staticmethod
@@ -290,15 +290,15 @@ class Chunks:
         kept = read_manifest(self.cache, self._about())
         if kept is None:
             return None
-        found, arrays = kept
-        self._known = Encoding.from_json(found["encoding"])
-        classes = found["classes"]
+        results, arrays = kept
+        self._known = Encoding.from_json(results["encoding"])
+        classes = results["classes"]
         classes = None if classes is None else np.array(classes)
-        self._labels = Labels(classes, None, found["unlabelled"])
-        self._n = found["n_rows"]
+        self._labels = Labels(classes, None, results["unlabelled"])
+        self._n = results["n_rows"]
         return self._arranged(arrays, True)
 
-    def _found(self) -> dict[str, Any]:
+    def _results(self) -> dict[str, Any]:
         """What the pass over all rows has settled, as plain values."""
         classes = self.classes
         return {
@@ -319,16 +319,16 @@ def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
         raise ParameterError(
             "y is given, but X comes from linsep.read, which brings its labels; leave y out."
         )
-    with X.gather() as found:
-        if found.codes is None and found.y is None:
+    with X.gather() as gathered:
+        if gathered.codes is None and gathered.y is None:
             raise DataError(
                 f"{X.source.paths[0]} holds no labels, and a fit learns from them; give rows with "
                 "labels."
             )
-        if found.codes is None or found.classes is None:
-            yield found.X, found.y, X.encoding
+        if gathered.codes is None or gathered.classes is None:
+            yield gathered.X, gathered.y, X.encoding
         else:
-            yield found.X, EncodedLabels(found.classes, found.codes), X.encoding
+            yield gathered.X, EncodedLabels(gathered.classes, gathered.codes), X.encoding
 
 
 def by_block(method: F) -> F:

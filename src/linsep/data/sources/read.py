@@ -120,7 +120,7 @@ def read(
     encoding = like if isinstance(like, Encoding) or like is None else _encoding_of(like)
     paths, spool = _paths(source)
     kind = _format(paths, format, encoding)
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "format": kind,
         "target": target,
         "columns": dict(columns or {}),
@@ -129,8 +129,8 @@ def read(
         "base": base,
         "n_features": n_features,
     }
-    opened = _open(paths, asked, encoding, n_jobs)
-    chunks = Chunks(opened, asked, encoding, classes, bad_rows, memory, cache)
+    opened = _open(paths, options, encoding, n_jobs)
+    chunks = Chunks(opened, options, encoding, classes, bad_rows, memory, cache)
     if spool is not None:
         weakref.finalize(chunks, shutil.rmtree, spool, True)
     return chunks
@@ -168,20 +168,20 @@ def _unlike(name: str, value: Any) -> str:
 
 
 def _encoding_of(learner: Any) -> Encoding:
-    found = getattr(learner, "encoding_", None)
-    if not isinstance(found, Encoding):
+    known = getattr(learner, "encoding_", None)
+    if not isinstance(known, Encoding):
         raise ParameterError(
             f"like is a {type(learner).__name__} that was not fitted on a file, so it knows no "
             "columns; give one fitted by fit(read(...)), or an Encoding."
         )
-    return found
+    return known
 
 
 def _open(
-    paths: list[Path], asked: dict[str, Any], encoding: Encoding | None, n_jobs: int | None
+    paths: list[Path], options: dict[str, Any], encoding: Encoding | None, n_jobs: int | None
 ) -> Any:
     """The source of rows for this format."""
-    kind, target = asked["format"], asked["target"]
+    kind, target = options["format"], options["target"]
     if kind in ("csv", "parquet", "feather"):
         from linsep.data.sources.tables import TableSource
 
@@ -189,7 +189,7 @@ def _open(
             raise DataError(
                 f"{paths[0]} is a table, but the model was fitted on rows of numbers without names."
             )
-        return TableSource(paths, asked, encoding, n_jobs)
+        return TableSource(paths, options, encoding, n_jobs)
     if encoding is not None and encoding.columns:
         raise DataError(f"{paths[0]} is {kind}, but the model was fitted on a table with columns.")
     if target is not None and kind in ("svmlight", "npz", "idx"):
@@ -200,7 +200,7 @@ def _open(
     if kind == "svmlight":
         from linsep.data.sources.svmlight import SvmlightSource
 
-        return SvmlightSource(paths, asked["base"], asked["n_features"], n_jobs)
+        return SvmlightSource(paths, options["base"], options["n_features"], n_jobs)
     from linsep.data.sources.arrays import ArraySource
 
     labelled = encoding is None or target is not None
@@ -215,32 +215,32 @@ def _paths(source: Any) -> tuple[list[Path], str | None]:
         return _files(Path(source)), None
     if not isinstance(source, Iterable):
         raise ParameterError(f"source is {source!r}; give a path, a list of paths, or '-'.")
-    found = [path for one in source for path in _files(Path(one))]
-    if not found:
+    files = [path for one in source for path in _files(Path(one))]
+    if not files:
         raise ParameterError("source is an empty list; give at least one path.")
-    real = [path.resolve() for path in found]
+    real = [path.resolve() for path in files]
     for k, path in enumerate(real):
         if path in real[:k]:
-            raise ParameterError(f"source names {found[k]} twice; its rows would count twice.")
-    return found, None
+            raise ParameterError(f"source names {files[k]} twice; its rows would count twice.")
+    return files, None
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
         if list(path.glob("*images*idx*")):
             return [path]
-        found = sorted(
+        files = sorted(
             p for p in path.rglob("*")
             if p.is_file() and not any(s.startswith((".", "_")) for s in p.relative_to(path).parts)
         )  # fmt: skip
-        if not found:
+        if not files:
             raise DataError(f"the folder {path} holds no file; give one that does.")
-        return found
+        return files
     if not path.exists() and glob.has_magic(str(path)):
-        found = sorted(Path(one) for one in glob.glob(str(path)))  # noqa: PTH207
-        if not found:
+        files = sorted(Path(one) for one in glob.glob(str(path)))  # noqa: PTH207
+        if not files:
             raise DataError(f"no file matches {path}; check the pattern.")
-        return found
+        return files
     return [path]
 
 

@@ -27,7 +27,7 @@ class SvmlightSource(Source):
     ) -> None:  # fmt: skip
         super().__init__(paths, n_jobs)
         self.base, self.n_features = base, n_features
-        self.told = "svmlight lines"
+        self.summary = "svmlight lines"
         self.begin()
 
     def begin(self) -> None:
@@ -53,16 +53,16 @@ class SvmlightSource(Source):
                 f"{self.paths[0]} has the index {self.least}, but features were said to count "
                 f"from {base}; pass base=0."
             )
-        found = self.most + 1 - base
-        width = found if self.n_features is None else self.n_features
-        if found > width:
+        needed = self.most + 1 - base
+        width = needed if self.n_features is None else self.n_features
+        if needed > width:
             raise DataError(
                 f"{self.paths[0]} has the index {self.most}, beyond the {width} features known; "
                 "fit on files that hold them all, or pass n_features= then."
             )
         begins = "zero" if base == 0 else "one"
-        self.told = f"svmlight, {width} features counted from {begins}"
-        self.told += f"; {self.queries} query ids were passed over." if self.queries else "."
+        self.summary = f"svmlight, {width} features counted from {begins}"
+        self.summary += f"; {self.queries} query ids were passed over." if self.queries else "."
         return Encoding(n_features=width, base=base)
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:

@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 class Source:
     """Files of one format. `direct`: rows can be stored before all have been seen."""
 
-    told = ""
+    summary = ""
     target: Target | None = None
     direct = True
     rounded: frozenset[str] = frozenset()
@@ -109,31 +109,31 @@ class TableSource(Source):
     """Tables of named columns: CSV, Parquet or Feather."""
 
     def __init__(
-        self, paths: list[Path], asked: dict[str, Any], encoding: Encoding | None,
+        self, paths: list[Path], options: dict[str, Any], encoding: Encoding | None,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(paths, n_jobs)
         self.given = encoding  # how a model knows columns to become features
         self.known = encoding  # how they do in this pass; None while that is studied
-        self.csv = asked["format"] == "csv"
-        self.layout = self._layout(paths[0], asked, encoding)
+        self.csv = options["format"] == "csv"
+        self.layout = self._layout(paths[0], options, encoding)
         names = self.layout.names
         self.header = self.layout.header
         if encoding is None:
-            self.target = find_target(asked["target"], names)
-            kinds = settle_kinds(names, self.layout.kinds, asked["columns"])
-            self._by_kind(kinds, asked["fill"])
+            self.target = find_target(options["target"], names)
+            kinds = settle_kinds(names, self.layout.kinds, options["columns"])
+            self._by_kind(kinds, options["fill"])
         else:
-            self._by_encoding(encoding, asked["target"])
-        self.told = self.layout.told() if self.csv else f"Columns: {', '.join(names[:30])}."
+            self._by_encoding(encoding, options["target"])
+        self.summary = self.layout.summary() if self.csv else f"Columns: {', '.join(names[:30])}."
         self.begin()
 
-    def _layout(self, path: Path, asked: dict[str, Any], encoding: Encoding | None) -> Layout:
+    def _layout(self, path: Path, options: dict[str, Any], encoding: Encoding | None) -> Layout:
         if self.csv:
-            given = asked["layout"]
+            given = options["layout"]
             if encoding is not None:  # whether there is a header is as it was in the fit
                 given = {"header": encoding.header} | given
-            return sniff(path, asked["target"], given)
+            return sniff(path, options["target"], given)
         names, kinds = columnar.kinds_of(path)
         return Layout(",", names=names, kinds=kinds)
 
@@ -155,10 +155,10 @@ class TableSource(Source):
         needed = set(self.features) if fill == "fail" else set()
         self._read_as(frozenset(needed | {target.column}))
 
-    def _by_encoding(self, encoding: Encoding, asked: Any) -> None:
+    def _by_encoding(self, encoding: Encoding, target_wanted: Any) -> None:
         """Columns as a model knows them, found by name; the target need not be there.
 
-        Where another target is `asked` for, it is one of this file's columns.
+        Where another target is `target_wanted` for, it is one of this file's columns.
         """
         names = self.layout.names
         if not encoding.header:
@@ -172,7 +172,7 @@ class TableSource(Source):
                 f"{', '.join(names[:20])}. The model was fitted on it."
             )
         self.layout.names = names
-        target = encoding.target if asked is None else find_target(asked, names)
+        target = encoding.target if target_wanted is None else find_target(target_wanted, names)
         self.target = target if target is not None and target.column in names else None
         self.kinds = {name: own.get(name, "drop") for name in names}
         if self.target is not None:

@@ -91,11 +91,11 @@ _rooms = threading.local()
 
 
 def _room(n: int) -> _Room:
-    found: _Room | None = getattr(_rooms, "last", None)
-    if found is None or found.n < n:
-        found = _Room(n + n // 8)
-        _rooms.last = found if n <= 4 * PIECE else None
-    return found
+    room: _Room | None = getattr(_rooms, "last", None)
+    if room is None or room.n < n:
+        room = _Room(n + n // 8)
+        _rooms.last = room if n <= 4 * PIECE else None
+    return room
 
 
 def _parser() -> Any:
@@ -205,11 +205,11 @@ def parts(path: Path, n_jobs: int | None = None, size: int | None = None) -> Ite
         start = stream.read(3)
         marked = start == b"\xef\xbb\xbf"
         if _seekable(stream, size or PIECE):
-            found = _by_place(stream.fileno(), 3 if marked else 0, n_jobs, size or PIECE)
+            parts = _by_place(stream.fileno(), 3 if marked else 0, n_jobs, size or PIECE)
         else:
             pieces = _rejoined(b"" if marked else start, whole_lines(stream, size or PIECE))
-            found = read_in_order(parse_piece, pieces, n_jobs)
-        for part in found:
+            parts = read_in_order(parse_piece, pieces, n_jobs)
+        for part in parts:
             yield part._replace(bad=[one.moved(line) for one in part.bad])
             line += part.lines
 
@@ -238,10 +238,10 @@ def _by_place(file: int, begin: int, n_jobs: int | None, size: int) -> Iterator[
             if n + SLACK > room.n:
                 room = _larger(room, n)
             more = read_at(file, room.text[n : n + SLACK], head + n)
-            found = _newline(room.text, n, n + more)
+            newline = _newline(room.text, n, n + more)
             if more == 0:
                 break
-            n = n + more if found < 0 else found + 1
+            n = n + more if newline < 0 else newline + 1
         return _parsed(room, start, n)
 
     return in_order(parse, range(begin, end, size), n_jobs)
@@ -268,9 +268,9 @@ def read_at(file: int, room: Array, place: int) -> int:
 def _newline(text: Array, first: int, last: int) -> int:
     """The place of the first newline in text[first:last]; −1 if there is none."""
     for at in range(first, last, SLACK):
-        found = text[at : min(last, at + SLACK)].tobytes().find(b"\n")
-        if found >= 0:
-            return at + found
+        newline = text[at : min(last, at + SLACK)].tobytes().find(b"\n")
+        if newline >= 0:
+            return at + newline
     return -1
 
 

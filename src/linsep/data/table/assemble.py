@@ -65,9 +65,9 @@ def dense(columns: Sequence[Array], become: Sequence[Beside]) -> tuple[Array, Ar
             if one.places is None:
                 odd[j] |= _put(some, one, part[:, one.first])
             else:
-                found = one.places[some]
-                there = np.flatnonzero(found >= 0)
-                part[there, one.first + found[there]] = 1.0
+                codes = one.places[some]
+                there = np.flatnonzero(codes >= 0)
+                part[there, one.first + codes[there]] = 1.0
     return rows, odd != 0
 
 
@@ -90,9 +90,9 @@ def sparse(
             odd[j] = _put(column, one, values[:, j])
             places[:, j] = one.first
         else:
-            found = one.places[column]
+            codes = one.places[column]
             values[:, j] = 1.0
-            places[:, j] = np.where(found >= 0, one.first + found, -1)
+            places[:, j] = np.where(codes >= 0, one.first + codes, -1)
     there = places >= 0
     np.cumsum(there.sum(axis=1), out=pointers[1:])
     return (values[there], places[there], pointers), odd != 0

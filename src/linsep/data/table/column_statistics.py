@@ -98,12 +98,12 @@ class ColumnStatistics:
     def finish(self) -> list[Column]:
         """The columns as they are to be encoded."""
         means, gaps = self._means.finish()
-        found = dict(zip(self._numbers, means.tolist(), strict=True))
+        mean_of = dict(zip(self._numbers, means.tolist(), strict=True))
         self.missing |= dict(zip(self._numbers, gaps.tolist(), strict=True))
         columns = []
         for name, kind in self.kinds.items():
             if kind == "number":
-                columns.append(Column(name, mean=found[name]))
+                columns.append(Column(name, mean=mean_of[name]))
             elif kind == "text":
                 if len(self._texts[name]) > MOST_TEXTS:
                     self._too_many(name, len(self._texts[name]))
@@ -129,11 +129,11 @@ class EncodedLabels(NamedTuple):
 
     def labels(self) -> Array:
         """One label for each row, in a file where the codes lie in one."""
-        found = room_for(np.broadcast_to(self.classes[:1], self.codes.shape), self.codes)
+        labels = room_for(np.broadcast_to(self.classes[:1], self.codes.shape), self.codes)
         for part in blocks(self.codes):
-            found[part] = self.classes[self.codes[part]]
-            release(found)
-        return np.asarray(found)
+            labels[part] = self.classes[self.codes[part]]
+            release(labels)
+        return np.asarray(labels)
 
 
 class ProgressiveLoss(NamedTuple):
@@ -228,10 +228,10 @@ class LabelStatistics:
                 stored = stored[stored != value]
             if not len(stored):
                 return
-        found = np.unique(stored)
-        if not np.all(found == np.floor(found)) or np.any(np.abs(found) > 2**53):
+        values = np.unique(stored)
+        if not np.all(values == np.floor(values)) or np.any(np.abs(values) > 2**53):
             self._whole = False
-        self._numbers.update(found.tolist())
+        self._numbers.update(values.tolist())
         if len(self._numbers) > MOST_CLASSES:
             self._numbers = None
 

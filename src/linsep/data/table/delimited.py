@@ -162,12 +162,12 @@ class _Reader:
         except self.pa.ArrowException:
             return None
         columns = Columns()
-        found = dict(zip(table.column_names, table.columns, strict=True))
+        by_name = dict(zip(table.column_names, table.columns, strict=True))
         for j, kind in enumerate(self.wanted):
             if kind == "drop":
                 continue
             name = self.layout.names[j]
-            columns[name] = from_arrow(name, found[names[j]], kind)
+            columns[name] = from_arrow(name, by_name[names[j]], kind)
         part = self._made(TablePart(columns, table.num_rows, [], 0))
         if wrong_cells(part.columns, self.layout.required):
             return None

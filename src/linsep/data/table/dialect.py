@@ -58,7 +58,7 @@ class Layout:
     required: frozenset[str] = frozenset()
     rounded: tuple[str, ...] = ()
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was found, in a sentence."""
         names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
         parts = [f"CSV with {names.get(self.delimiter, repr(self.delimiter))}s"]
@@ -165,14 +165,14 @@ def _doubled(rows: list[list[str]]) -> bool:
     return even and all(not cell for row in rows for cell in row[1::2])
 
 
-def settle_kinds(names: list[str], kinds: list[str], asked: Mapping[str, str]) -> list[str]:
-    """The kinds, where `asked` may say otherwise: number, text, hash, hash:64 or drop."""
-    unknown = [name for name in asked if name not in names]
+def settle_kinds(names: list[str], kinds: list[str], wanted: Mapping[str, str]) -> list[str]:
+    """The kinds, where `wanted` may say otherwise: number, text, hash, hash:64 or drop."""
+    unknown = [name for name in wanted if name not in names]
     if unknown:
         raise ParameterError(
             f"columns names {unknown[0]!r}, which is no column; there are {', '.join(names[:20])}."
         )
-    for name, kind in asked.items():
+    for name, kind in wanted.items():
         word, _, bins = str(kind).partition(":")
         plain = word in ("number", "text", "drop") and not bins
         hashed = word == "hash" and (not bins or (bins.isdigit() and 0 < int(bins) < 2**31))
@@ -180,7 +180,7 @@ def settle_kinds(names: list[str], kinds: list[str], asked: Mapping[str, str]) -
             raise ParameterError(
                 f"columns says {kind!r} for {name!r}; choose number, text, hash, hash:64 or drop."
             )
-    full = {name: "hash:1024" if kind == "hash" else kind for name, kind in asked.items()}
+    full = {name: "hash:1024" if kind == "hash" else kind for name, kind in wanted.items()}
     return [full.get(name, kind) for name, kind in zip(names, kinds, strict=True)]
 
 

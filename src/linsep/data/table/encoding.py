@@ -76,10 +76,10 @@ class Column:
     def places(self, texts: list[str]) -> Array:
         """For each text the feature that is one, or -1 where none is; and -1 for a missing one."""
         if self.kind == "hash":
-            found = [bin_of(text, self.bins) for text in texts]
+            places = [bin_of(text, self.bins) for text in texts]
         else:
-            found = [self._places.get(text, -1) for text in texts]
-        return np.array([*found, -1], np.int32)
+            places = [self._places.get(text, -1) for text in texts]
+        return np.array([*places, -1], np.int32)
 
 
 @dataclass(frozen=True)
@@ -179,19 +179,19 @@ class Encoding:
         """What each column becomes."""
         if not any(isinstance(cells, Texts) for cells in parts):
             return self._beside
-        found = []
+        coded = []
         for one, column, cells in zip(self._beside, self.columns, parts, strict=True):
             known = isinstance(cells, Texts)
-            found.append(one._replace(places=self._places(column, cells.texts)) if known else one)
-        return found
+            coded.append(one._replace(places=self._places(column, cells.texts)) if known else one)
+        return coded
 
     @cached_property
     def _beside(self) -> list[Beside]:
-        found, first = [], 0
+        layout, first = [], 0
         for column in self.columns:
-            found.append(Beside(first, column.width, column.mean))
+            layout.append(Beside(first, column.width, column.mean))
             first += column.width
-        return found
+        return layout
 
     def _places(self, column: Column, texts: list[str]) -> Array:
         """The places of texts among a column's features: the same list is looked at once."""
@@ -258,9 +258,9 @@ def _as_texts(cells: Any) -> Texts:
     return Texts(np.array(codes, np.int32), list(texts))
 
 
-def _want(right: bool, field: str, found: Any) -> None:
+def _want(right: bool, field: str, value: Any) -> None:
     if not right:
-        raise DataError(f"the encoding's field {field} is {str(found)[:80]!r}, which is not valid.")
+        raise DataError(f"the encoding's field {field} is {str(value)[:80]!r}, which is not valid.")
 
 
 def _whole(value: Any) -> bool:
@@ -304,6 +304,6 @@ def _target(document: Any) -> Target | None:
     _want(isinstance(column, str), "target.column", column)
     _want(operator is None or operator in ("<", "<=", ">", ">=", "==", "!="), "target.operator",
           operator)  # fmt: skip
-    asked = isinstance(value, str) or _finite(value)
-    _want(asked if operator is not None else value is None, "target.value", value)
+    valid = isinstance(value, str) or _finite(value)
+    _want(valid if operator is not None else value is None, "target.value", value)
     return Target(column, operator, value)

@@ -108,12 +108,12 @@ def _part(batches: tuple[Any, ...], wanted: dict[str, str], texts: Dictionaries)
     cells = {name: column for batch in batches
              for name, column in zip(batch.schema.names, batch.columns, strict=True)}  # fmt: skip
     columns = {name: from_arrow(name, cells[name], kind, texts) for name, kind in wanted.items()}
-    found = Columns(columns)
-    found.rounded = frozenset(
+    table = Columns(columns)
+    table.rounded = frozenset(
         name for name, kind in wanted.items() if kind == "number" and rounds(cells[name])
     )
     n = batches[0].num_rows
-    return TablePart(found, n, [], n)
+    return TablePart(table, n, [], n)
 
 
 def _batches(path: Path, file: Any, wanted: dict[str, str], readers: int) -> list[Iterator[Any]]:
@@ -176,18 +176,18 @@ class _Stored(NamedTuple):
 def _stored(file: Any, names: list[str]) -> tuple[dict[str, _Stored], int]:
     """What the file says of columns in some of its row groups, and the rows these have."""
     about, rows = file.metadata, 0
-    found = dict.fromkeys(names, _Stored(0, 0))
+    stored = dict.fromkeys(names, _Stored(0, 0))
     for group in range(0, about.num_row_groups, max(1, about.num_row_groups // LOOKED_AT)):
         rows += about.row_group(group).num_rows
         for place in range(about.num_columns):
             one = about.row_group(group).column(place)
-            if one.path_in_schema in found:
+            if one.path_in_schema in stored:
                 coded = any("DICTIONARY" in encoding for encoding in one.encodings)
                 texts = one.physical_type == "BYTE_ARRAY" and coded
-                packed, codes = found[one.path_in_schema]
+                packed, codes = stored[one.path_in_schema]
                 codes += one.total_uncompressed_size if texts else NEVER
-                found[one.path_in_schema] = _Stored(packed + one.total_compressed_size, codes)
-    return found, rows
+                stored[one.path_in_schema] = _Stored(packed + one.total_compressed_size, codes)
+    return stored, rows
 
 
 def _lots(costs: dict[str, int], readers: int) -> list[list[str]]:
@@ -206,8 +206,8 @@ def _lots(costs: dict[str, int], readers: int) -> list[list[str]]:
 
 
 def _names(file: Any) -> list[str]:
-    found = file.schema_arrow if hasattr(file, "schema_arrow") else file.schema
-    return list(found.names)
+    schema = file.schema_arrow if hasattr(file, "schema_arrow") else file.schema
+    return list(schema.names)
 
 
 def _opened(path: Path) -> Any:
@@ -241,9 +241,9 @@ def _checked(part: TablePart, required: frozenset[str]) -> TablePart:
         cells = part.columns[name]
         for i in np.flatnonzero(wrong).tolist():
             infinite = not isinstance(cells, Texts) and np.isinf(cells[i])
-            found = "infinity" if infinite else "empty"
+            cell = "infinity" if infinite else "empty"
             reason = "stands here; fill it in, or drop the row or the column"
-            bad.setdefault(i, BadRow(i, name, found, reason))
+            bad.setdefault(i, BadRow(i, name, cell, reason))
     if not bad:
         return part
     keep = np.ones(part.n, bool)

@@ -66,7 +66,7 @@ Making = Callable[[Columns], None]
 
 def wrong_cells(columns: Columns, required: frozenset[str]) -> dict[str, Array]:
     """By name, the columns that have infinite cells, or lack some where `required`; and where."""
-    found = {}
+    bad_cells = {}
     for name, cells in columns.items():
         if isinstance(cells, Texts):
             wrong = cells.codes < 0 if name in required else None
@@ -75,8 +75,8 @@ def wrong_cells(columns: Columns, required: frozenset[str]) -> dict[str, Array]:
         else:
             wrong = ~np.isfinite(cells) if name in required else np.isinf(cells)
         if wrong is not None and wrong.any():
-            found[name] = wrong
-    return found
+            bad_cells[name] = wrong
+    return bad_cells
 
 
 def from_texts(cells: list[str]) -> Texts:

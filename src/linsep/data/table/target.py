@@ -63,7 +63,7 @@ class Target(NamedTuple):
         return np.asarray(compare(cells, self.value))
 
 
-def find_target(asked: str | int | Target | None, names: list[str]) -> Target:
+def find_target(target: str | int | Target | None, names: list[str]) -> Target:
     """The target meant by a name, a position or a question; the last column if None.
 
     Examples
@@ -75,22 +75,22 @@ def find_target(asked: str | int | Target | None, names: list[str]) -> Target:
     >>> find_target(-1, ["delay", "origin"]).column
     'origin'
     """
-    if isinstance(asked, Target):
-        return Target(_named(asked.column, names, str(asked)), asked.operator, asked.value)
-    if asked is None:
+    if isinstance(target, Target):
+        return Target(_named(target.column, names, str(target)), target.operator, target.value)
+    if target is None:
         return Target(names[-1])
-    if isinstance(asked, str):
-        if asked in names:
-            return Target(asked)
-        question = _QUESTION.match(asked)
+    if isinstance(target, str):
+        if target in names:
+            return Target(target)
+        question = _QUESTION.match(target)
         if question and question["value"]:
             operator = "==" if question["op"] == "=" else question["op"]
-            column = _named(question["quoted"] or question["name"], names, asked)
+            column = _named(question["quoted"] or question["name"], names, target)
             return Target(column, operator, _literal(question["value"]))
-        return Target(_named(asked, names, asked))
-    if not -len(names) <= asked < len(names):
-        raise ParameterError(f"target is {asked}; there are columns 0 to {len(names) - 1}.")
-    return Target(names[asked])
+        return Target(_named(target, names, target))
+    if not -len(names) <= target < len(names):
+        raise ParameterError(f"target is {target}; there are columns 0 to {len(names) - 1}.")
+    return Target(names[target])
 
 
 def is_position(name: str) -> bool:
@@ -102,13 +102,13 @@ def is_position(name: str) -> bool:
     return re.fullmatch(r"-?\d+", name) is not None
 
 
-def _named(name: str, names: list[str], asked: str) -> str:
+def _named(name: str, names: list[str], target: str) -> str:
     if name in names:
         return name
     if is_position(name):
         return find_target(int(name), names).column
     known = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-    raise ParameterError(f"target is {asked!r}, which is no column; there are {known}.")
+    raise ParameterError(f"target is {target!r}, which is no column; there are {known}.")
 
 
 def _literal(text: str) -> float | str:
