@@ -158,7 +158,7 @@ class TableSource(Source):
     def _by_encoding(self, encoding: Encoding, target_wanted: Any) -> None:
         """Columns as a model knows them, found by name; the target need not be there.
 
-        Where another target is `target_wanted` for, it is one of this file's columns.
+        Where another target is wanted, it is one of this file's columns.
         """
         names = self.layout.names
         if not encoding.header:

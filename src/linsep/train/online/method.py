@@ -22,7 +22,7 @@ class Method(NamedTuple):
 
     Examples
     --------
-    >>> Method("row", rosenblatt(6.0, 0.0), schedule=SCHEDULES["1/t"]).rule_of(3).eta
+    >>> Method("row", Rosenblatt(6.0, 0.0, 0.0), schedule=SCHEDULES["1/t"]).rule_of(3).eta
     2.0
     """
 
