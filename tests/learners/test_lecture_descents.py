@@ -113,3 +113,12 @@ def test_words_that_are_not_known_are_refused_by_name(learner, words):
     X, y = overlapping(n=20)
     with pytest.raises(ParameterError, match=f"{words}; choose one of"):
         learner.fit(X, y)
+
+
+@pytest.mark.parametrize("C", [np.inf, 1e9])
+def test_the_intercept_is_that_of_the_rule_itself(C):
+    X, y = overlapping(n=60)
+    with pytest.warns(NotConverged):
+        model = LogisticRegression(max_iter=1, **{**BY_HAND, "C": C, "keep": "best"}).fit(X, y)
+    wanted = by_the_delta_rule(X, y > 0, 0.1, 1)
+    np.testing.assert_allclose([*model.coef_[0], *model.intercept_], wanted, rtol=1e-6)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 
@@ -60,3 +61,24 @@ def test_sparse_rows_without_a_penalty_start_warm_too():
     cold = learner.n_iter_
     assert learner.solver_ == "quasi-newton"
     assert learner.fit(X, y).n_iter_ < cold
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        LogisticRegression(solver="sgd"),
+        LogisticRegression(solver="minibatch"),
+        LinearSVC(solver="sgd"),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
+def test_fits_of_one_pass_come_as_far_as_one_of_many(learner, classes):
+    X, y = rows(classes, np.asarray)
+    whole = clone(learner).set_params(max_iter=30).fit(X, y).objective_
+    parts = clone(learner).set_params(max_iter=1, warm_start=True)
+    objectives = [parts.fit(X, y).objective_ for _ in range(30)]
+    assert np.diff(objectives).max() <= 1e-9 * objectives[0]  # never worse than before
+    assert objectives[-1] - whole < 0.25 * (objectives[0] - whole)
+    assert parts.n_iter_ == 1

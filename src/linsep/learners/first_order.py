@@ -15,7 +15,7 @@ from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import ScoreLoss
-from linsep.train.convex.steps.score_walks import Steps, descend
+from linsep.train.convex.steps.score_walks import Pace, Steps, descend
 from linsep.train.online.schedules import SCHEDULES
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -70,6 +70,7 @@ def descend_scores(
         seed_of(learner.random_state),
         learner.shuffle,
         getattr(learner, "keep", "best") == "last",
+        _pace(learner, start is not None),
     )
 
     def publish(W: Array, b: Array) -> None:
@@ -90,6 +91,13 @@ def descend_scores(
     alpha = np.zeros((problem.n_rows, found.alpha.shape[1]))
     alpha[problem.weights > 0] = found.alpha
     return replace(found, alpha=alpha)
+
+
+def _pace(learner: Any, begun: bool) -> Pace:
+    """Where the steps of this fit are to go on: after those of the last, if it is begun there."""
+    known = getattr(learner, "_steps", None) if learner.warm_start and begun else None
+    learner._steps = Pace() if known is None else Pace(known.passes, known.passes, known.failures)
+    return learner._steps  # type: ignore[no-any-return]
 
 
 def _descent(

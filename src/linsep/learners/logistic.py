@@ -70,7 +70,8 @@ class LogisticRegression(LinearClassifier):
         delta rule w ← w + η(t − σ)x, row by row. After each pass of these the gap is computed.
     keep : {'best', 'last'}
         Of gradient, minibatch and sgd: keep the best weights met, or those after the last pass, in
-        which case separable rows do not end the run early.
+        which case separable rows do not end the run early. Intercepts of minibatch and sgd are
+        those of the rule, b ← b + η(t − σ), not the best for its weights.
     start : {'zero', 'random'}
         Begin at zero weights, or at normal ones of spread one drawn by `random_state`.
     tol : float
@@ -91,7 +92,8 @@ class LogisticRegression(LinearClassifier):
     shuffle : bool
         Present rows to minibatch and sgd in a new order each pass, or always as given.
     warm_start : bool
-        Begin from the weights of the fit before, where classes and features are the same.
+        Begin from the weights of the fit before, where classes and features are the same; steps of
+        minibatch and sgd go on as long as they were.
     trace : bool
         Record passes, and for gradient, minibatch and sgd steps, in `trace_`.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose

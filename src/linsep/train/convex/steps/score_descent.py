@@ -150,15 +150,20 @@ class ScoreDescent:
         return self.lam * (round_part + self.penalty.l1 * float(np.abs(a * self.f).sum()))
 
     def look(self, S: Floats, b: Floats | None = None) -> Look:
-        """J, slopes and bound at `a`, whose scores are S; with the best intercepts if b is None."""
+        """J, slopes and bound at `a`, whose scores are S; with the best intercepts if b is None.
+
+        The bound is that of the best intercepts in any case: others leave multipliers unbalanced.
+        """
         codes, loss = self.problem.codes, self.loss
+        best = b is None
         if b is None:
             b = loss.best_bias(S, codes, self.c, self.b) if self.free else np.zeros_like(self.b)
         T = S + b
         mean = float(self.c @ loss.losses(T, codes))
         R = loss.residual(T, codes)
         slope = self.total(R)
-        dual = self._bound(R, slope)
+        balanced = best or loss.corner or not (self.free and self.lam)
+        dual = self._bound(R, slope) if balanced else self.look(S).dual
         value = mean + self.penalised(self.a)
         wrong = loss.mistakes(T, codes)
         return Look(self.a, b, value, mean, wrong, slope, self.c @ R * self.free, dual)

@@ -6,6 +6,7 @@ highest bound, so that the run ends on the gap between them
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +70,22 @@ class Progressing:
         return Solution(W, b, self.alpha, primal, primal - gap, gap, n_iter, status, message)
 
 
+@dataclass
+class Pace:
+    """How far steps have come, over all fits that began where the one before ended.
+
+    Attributes
+    ----------
+    before : passes of earlier fits
+    passes : passes so far
+    failures : passes so far that have not lowered the objective
+    """
+
+    before: int = 0
+    passes: int = 0
+    failures: int = 0
+
+
 class Steps(NamedTuple):
     """How to step: rows in a fold (None: all), first size (None: by itself), schedule, order.
 
@@ -80,7 +97,8 @@ class Steps(NamedTuple):
     schedule: Callable[[float, int], float] | None
     seed: int
     shuffle: bool
-    last: bool = False
+    last: bool
+    pace: Pace
 
 
 def descend(
@@ -173,14 +191,16 @@ class _Walk:
     ) -> None:
         self.descent, self.steps, self.eta, self.trace = descent, steps, eta, trace
         self._journal = None if descent.loss.corner else journal
-        seen = descent.look(descent.scores(descent.a))
-        self.seen = seen._replace(a=descent.a.copy())  # folds move the weights where they lie
-        self._failures = 0
+        folds = steps.batch_size is not None
+        seen = descent.look(descent.scores(descent.a), descent.b.copy() if folds else None)
+        self.seen = seen._replace(a=descent.a.copy())
 
     def go(self, epoch: int) -> tuple[int, float]:
         """One pass; returns the number of steps and their length."""
         descent, steps = self.descent, self.steps
-        eta = self.eta / (1 + self._failures)
+        pace = steps.pace
+        epoch += pace.before
+        eta = self.eta / (1 + pace.failures)
         if steps.schedule is not None:
             eta = steps.schedule(self.eta, epoch)
         before = self.seen.value
@@ -190,7 +210,8 @@ class _Walk:
             state = self._journal.look(descent.a, eta, lambda: self._make(epoch, eta))
         made, a, b, clock, self.seen = state
         descent.a, descent.b, descent._clock = a.copy(), b.copy(), clock.copy()
-        self._failures += not self.seen.value < before
+        pace.failures += not self.seen.value < before
+        pace.passes = epoch
         return made, eta
 
     def _make(self, epoch: int, eta: float) -> tuple[int, Floats, Floats, Any, Look]:
@@ -204,11 +225,8 @@ class _Walk:
             made = descent.fold_pass(
                 eta, steps.batch_size, steps.seed, epoch, steps.shuffle, self.trace
             )
-            S = descent.scores(descent.a)
-            seen = descent.look(S)._replace(a=descent.a.copy())
-            if steps.last:  # with the intercepts as they are; the bound asks for the best ones
-                dual = seen.dual
-                seen = descent.look(S, descent.b.copy())._replace(a=seen.a, dual=dual)
+            seen = descent.look(descent.scores(descent.a), descent.b.copy())
+            seen = seen._replace(a=descent.a.copy())  # folds move the weights where they lie
         return made, descent.a.copy(), descent.b.copy(), descent._clock.copy(), seen
 
 
