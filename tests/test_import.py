@@ -11,6 +11,7 @@ NAMES = [
     "FisherDiscriminant",
     "HOG",
     "KernelPerceptron",
+    "KernelSVC",
     "Layer",
     "LinearDiscriminantAnalysis",
     "LinearRegression",

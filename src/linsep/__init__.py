@@ -13,6 +13,7 @@ _HOME = {
     "FisherDiscriminant": "learners.fisher",
     "HOG": "rows.features.hog",
     "KernelPerceptron": "learners.kernel",
+    "KernelSVC": "learners.kernel_svc",
     "Layer": "learners.layer",
     "LinearDiscriminantAnalysis": "learners.discriminant",
     "LinearRegression": "learners.regression",

@@ -23,7 +23,7 @@ def blind(name: str) -> Any:
     learner = getattr(linsep, name)().fit(X, y)
     if name == "VotedPerceptron":
         learner.set_params(decide="average").fit(X, y)
-    if name == "KernelPerceptron":
+    if name.startswith("Kernel"):
         learner._coefficients[:] = 0.0
     else:
         learner.coef_[:] = 0.0

@@ -123,7 +123,7 @@ def _fits(names: tuple[str, ...], sparse: bool) -> list[tuple[str, tuple[int, in
     for size in SPARSE if sparse else DENSE:
         for name in names:
             if size == FEW or (
-                _passes(name) and name not in ("KernelPerceptron", "LinearRegression")
+                _passes(name) and name not in ("KernelPerceptron", "KernelSVC", "LinearRegression")
             ):
                 counts = (2,) if name == "LinearRegression" else (2, 3)
                 found += [(name, size, classes) for classes in counts]
