@@ -8,6 +8,7 @@ import pytest
 import linsep
 
 NAMES = [
+    "Channels",
     "FisherDiscriminant",
     "HOG",
     "KernelPerceptron",
@@ -24,6 +25,7 @@ NAMES = [
     "Radial",
     "Scaled",
     "Status",
+    "ThresholdNetwork",
     "VotedPerceptron",
     "bias_variance",
     "data",

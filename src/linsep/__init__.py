@@ -10,6 +10,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Channels": "rows.features.channels",
     "FisherDiscriminant": "learners.fisher",
     "HOG": "rows.features.hog",
     "KernelPerceptron": "learners.kernel",
@@ -26,6 +27,7 @@ _HOME = {
     "Radial": "rows.features.radial",
     "Scaled": "learners.scaled",
     "Status": "status",
+    "ThresholdNetwork": "learners.threshold_network",
     "VotedPerceptron": "learners.voted",
     "bias_variance": "learners.bias_variance",
     "data": "data",
@@ -51,7 +53,7 @@ _HOME = {
 }
 _MODULES = {"data", "errors", "likelihood", "logic", "losses", "plot"}
 
-_AROUND = {"Layer", "Scaled"}  # these hold learners, and are none
+_AROUND = {"Layer", "Scaled", "ThresholdNetwork"}  # these hold learners or units
 _LEARNERS = tuple(
     sorted(
         name

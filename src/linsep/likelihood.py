@@ -59,11 +59,11 @@ class Distribution:
         return cls._most_likely(cls._sample(x))
 
     def descend(
-        self, x: Any, *, eta0: float = 1.0, max_iter: int = 1000, tol: float = 1e-12
+        self, x: Any, *, eta0: float = 0.5, max_iter: int = 1000, tol: float = 1e-12
     ) -> tuple[Self, list[Self]]:
         """Go from here along the slope of l/N until it gains less than `tol`.
 
-        A step that leaves the parameters' range or does not gain is halved.
+        A step that leaves the parameters' range, or gains less than its slope promises, is halved.
 
         Returns
         -------
@@ -82,7 +82,8 @@ class Distribution:
             while True:
                 there = self._at(theta + eta * slope)
                 new = -np.inf if there is None else there._log_density(x).mean()
-                if new >= value or eta * np.abs(slope).max() < 1e-15 * (1 + np.abs(theta).max()):
+                still = eta * np.abs(slope).max() < 1e-15 * (1 + np.abs(theta).max())
+                if still or new >= value + 0.3 * eta * float(slope @ slope):
                     break
                 eta /= 2.0
             if there is None or not new > value:

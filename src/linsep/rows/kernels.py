@@ -18,6 +18,7 @@ Each = Callable[[Callable[[int], None], Iterable[int]], Iterable[None]]  # `map`
 
 NAMES = ("linear", "poly", "rbf")
 PIECE = 1024  # rows of the second argument at once: what lies between fits the processor's cache
+FAR = 0.01  # error in the exponent of 'rbf', about γ‖x‖² times the rounding, that is still fine
 ASYMMETRY = 1e-5  # of the largest value; more is no rounding, not even in float32
 
 
@@ -191,7 +192,21 @@ def kernel_of(kernel: Any, degree: Any, gamma: Any, coef0: Any, X: Matrix) -> Ke
         gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
     elif gamma == "auto":
         gamma = 1.0 / X.shape[1]
+    if kernel == "rbf":
+        _require_near(X, float(gamma))
     return Kernel(kernel, int(degree), float(gamma), float(coef0))
+
+
+def _require_near(X: Matrix, gamma: float) -> None:
+    """Refuse rows so far from the origin that rounding swallows their distances."""
+    with np.errstate(over="ignore"):
+        farthest = float(_squares(X.astype(np.float64, copy=False)).max(initial=0.0))
+    if gamma * farthest * np.finfo(np.float64).eps > FAR:
+        raise DataError(
+            f"kernel 'rbf' with gamma {gamma:g} looks at distances that rounding swallows: a row "
+            f"of X has length {np.sqrt(farthest):g}. Subtract the mean of each column from X (from "
+            "new rows too; linsep.Scaled does both)."
+        )
 
 
 def check_kernel(kernel: Any, degree: Any, gamma: Any, coef0: Any) -> None:

@@ -71,11 +71,11 @@ class HOG(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Settle the shape of the images; the pixels of `X` are looked at, but do not matter."""
         _scikit_image()
-        cell, block = _two("cell", self.cell), _two("block", self.block)
+        cell, block = two("cell", self.cell), two("block", self.block)
         if not isinstance(self.orientations, (int, np.integer)) or self.orientations < 1:
             raise ParameterError(f"orientations is {self.orientations!r}; give a number >= 1.")
         X = check_rows(X, self)
-        self.shape_ = self._shape(X.shape[1])
+        self.shape_ = image_shape(self.shape, X.shape[1])
         self.cells_ = self.shape_[0] // cell[0], self.shape_[1] // cell[1]
         if min(self.cells_) < 1 or self.cells_[0] < block[0] or self.cells_[1] < block[1]:
             raise DataError(
@@ -84,23 +84,6 @@ class HOG(TransformerMixin, BaseEstimator):
                 f"{block[1]} cells was wanted. Give a smaller cell= or block=."
             )
         return self
-
-    def _shape(self, pixels: int) -> tuple[int, int]:
-        if self.shape is None:
-            side = math.isqrt(pixels)
-            if side * side != pixels:
-                raise DataError(
-                    f"X has {pixels} columns, which is no square number of pixels; rows of "
-                    f"{side * side} or {(side + 1) ** 2} were expected. Give shape=(height, width)."
-                )
-            return side, side
-        shape = _two("shape", self.shape)
-        if shape[0] * shape[1] != pixels:
-            raise DataError(
-                f"X has {pixels} columns, but shape={shape} expects images of {shape[0]} by "
-                f"{shape[1]} = {shape[0] * shape[1]} pixels, one image in each row."
-            )
-        return shape
 
     def transform(self, X: Any) -> Array:
         """(n, cells · orientations) numbers of X's type, for blocks of one cell."""
@@ -144,7 +127,26 @@ class HOG(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _two(name: str, value: Any) -> tuple[int, int]:
+def image_shape(given: Any, pixels: int) -> tuple[int, int]:
+    """Height and width of images of so many pixels: as given, or a square."""
+    if given is None:
+        side = math.isqrt(pixels)
+        if side * side != pixels:
+            raise DataError(
+                f"X has {pixels} columns, which is no square number of pixels; rows of "
+                f"{side * side} or {(side + 1) ** 2} were expected. Give shape=(height, width)."
+            )
+        return side, side
+    shape = two("shape", given)
+    if shape[0] * shape[1] != pixels:
+        raise DataError(
+            f"X has {pixels} columns, but shape={shape} expects images of {shape[0]} by "
+            f"{shape[1]} = {shape[0] * shape[1]} pixels, one image in each row."
+        )
+    return shape
+
+
+def two(name: str, value: Any) -> tuple[int, int]:
     """Two whole numbers of at least one."""
     try:
         first, second = (int(v) for v in value)

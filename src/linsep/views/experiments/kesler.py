@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep import Perceptron, separability
+from linsep import Perceptron, kesler_rows, separability
 from linsep.data.toys import three_classes
 from linsep.errors import NotConverged
 from linsep.views.findings import Claim, Findings, Table
@@ -99,16 +99,15 @@ def _expanded(X: Any, y: Any, passes: int) -> tuple[list[tuple[int, Any]], Any]:
     A row of class c asks, for every rival k in turn, that ⟨α, x̃ at c and −x̃ at k⟩ > 0. Returns
     α as (K, 3) after each row that needed a correction.
     """
-    rows = np.column_stack([X, np.ones(len(X))])
+    rows, labels = kesler_rows(X, y)
     K = int(y.max()) + 1
+    gammas = (labels[:, None] * rows).reshape(len(X), K - 1, K, 3)
     alpha = np.zeros((K, 3))
     updates = []
     for _ in range(passes):
-        for i, (x, c) in enumerate(zip(rows, y, strict=True)):
+        for i, rivals in enumerate(gammas):
             corrected = False
-            for k in (k for k in range(K) if k != c):
-                gamma = np.zeros((K, 3))
-                gamma[c], gamma[k] = x, -x
+            for gamma in rivals:
                 if (alpha * gamma).sum() <= 0:
                     alpha = alpha + gamma
                     corrected = True

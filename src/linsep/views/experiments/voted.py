@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep import VotedPerceptron
-from linsep.data.toys import overlapping
+from linsep.data.toys import overlapping, separated
 from linsep.views.findings import Claim, Findings, Table
 
 RUNS, DISTANCE = 30, 2.0
@@ -25,6 +25,7 @@ def find(data: Path | None = None) -> Findings:
             learner = VotedPerceptron(max_iter=10, decide=way).fit(X, y)
             errors[way].append(1 - learner.score(X_new, y_new))
         separators.append(learner.n_vectors_)
+    spoiled = _outlier()
     best = NormalDist().cdf(-DISTANCE / 2)
     rows = [
         [way, f"{np.mean(found):.2%}", f"{np.min(found):.2%}", f"{np.max(found):.2%}"]
@@ -40,6 +41,9 @@ def find(data: Path | None = None) -> Findings:
             Table("Errors on 20,000 new rows", ["decision", "mean", "least", "most"], rows),
             Table("Separators met on the way", ["fewest", "most"],
                   [[min(separators), max(separators)]]),
+            Table("Two classes far apart, one pass, and a far outlier as the last row: errors on "
+                  "the rows without it", ["decision", "before the outlier", "after it"],
+                  [[way, f"{spoiled[way][0]:.2%}", f"{spoiled[way][1]:.2%}"] for way in WAYS]),
         ],
         [
             Claim("The vote errs less than the last separator, on average.",
@@ -47,12 +51,35 @@ def find(data: Path | None = None) -> Findings:
             Claim("So does the average.", mean["average"] < mean["last"]),
             Claim("Both also vary less from draw to draw.",
                   max(spread["vote"], spread["average"]) < spread["last"]),
+            Claim("An outlier just before the end spoils the last separator, not the vote.",
+                  spoiled["last"][1] > 0.2 and spoiled["vote"][1] < 0.01),
             Claim("Nothing beats the best possible classifier by more than chance.",
                   min(mean.values()) > best - 0.01),
         ],
         lambda figure: _draw(figure, errors, best),
         (6.4, 4.4),
     )  # fmt: skip
+
+
+def _outlier() -> dict[str, tuple[float, float]]:
+    """Errors on separable rows after one pass over them, without and with an outlier at the end."""
+    X, y, _ = separated(n=200, d=2, margin=1.0, seed=0)
+    far = 40.0 * np.array([[1.0, 1.0]])
+    with_it = np.vstack([X, far]), np.append(y, -int(np.sign(_score(X, y, far))))
+    found = {}
+    for way in WAYS:
+        errors = []
+        for rows, labels in ((X, y), with_it):
+            learner = VotedPerceptron(max_iter=1, decide=way, shuffle=False).fit(rows, labels)
+            errors.append(1 - learner.score(X, y))
+        found[way] = (errors[0], errors[1])
+    return found
+
+
+def _score(X: Any, y: Any, row: Any) -> float:
+    """What the separator of one pass says of a row: the outlier has the other label."""
+    learner = VotedPerceptron(max_iter=1, decide="last", shuffle=False).fit(X, y)
+    return float(learner.decision_function(row)[0])
 
 
 def _draw(figure: Any, errors: dict[str, list[float]], best: float) -> None:

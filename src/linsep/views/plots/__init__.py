@@ -6,8 +6,12 @@ tell apart; classes also differ in their marks. Every function takes `ax=` and r
 
 from linsep.views.plots.boundary import boundary, confidence, margin
 from linsep.views.plots.comparison import compare
-from linsep.views.plots.curves import bias_variance, loss, mistakes
+from linsep.views.plots.curves import bias_variance, loss, mistakes, rejection
+from linsep.views.plots.diagrams import layer, unit
+from linsep.views.plots.likelihoods import densities, likelihood
 from linsep.views.plots.networks import network
+from linsep.views.plots.proof_steps import squeeze
+from linsep.views.plots.surfaces import criteria, loss_surface, losses
 from linsep.views.plots.weight_space import weight_space
 from linsep.views.plots.weights import weights
 
@@ -16,10 +20,19 @@ __all__ = [
     "boundary",
     "compare",
     "confidence",
+    "criteria",
+    "densities",
+    "layer",
+    "likelihood",
     "loss",
+    "loss_surface",
+    "losses",
     "margin",
     "mistakes",
     "network",
+    "rejection",
+    "squeeze",
+    "unit",
     "weight_space",
     "weights",
 ]

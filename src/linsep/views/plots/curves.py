@@ -7,33 +7,90 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from linsep.errors import DataError
-from linsep.views.scene.palette import (
-    BLACK,
-    BLUE,
-    ORANGE,
-    axes_of,
-    colour_of,
-    mark_of,
-)
+from linsep.errors import DataError, ParameterError
+from linsep.views.scene.palette import BLACK, BLUE, GREY, ORANGE, axes_of, colour_of, mark_of
+from linsep.views.scene.run import open_run
 
 STYLES = ("-", "--", "-.", ":")
 
 
-def loss(models: Any, ax: Any = None) -> Figure:
+def loss(models: Any, ax: Any = None, *, of: str = "learner") -> Figure:
     """Draw the loss after each pass of a fitted learner, or of several by name.
 
     Parameters
     ----------
     models : learner with `loss_curve_` or `trace_`, or a dict of name: learner
+    of : {'learner', 'hard'}
+        The loss the learner goes down; or the mean square error of its hard outputs ±1, which
+        needs a trace and two classes.
     ax : matplotlib axes, optional
     """
+    if of not in ("learner", "hard"):
+        raise ParameterError(f"of is {of!r}; choose one of 'learner', 'hard'.")
     figure, ax = axes_of(ax)
     for k, (name, model) in enumerate(_named(models)):
-        curve = _losses(model)
-        _curve(ax, k, curve, name)
-    ax.set(xlabel="pass over the data", ylabel="loss")
+        _curve(ax, k, hard_errors(model) if of == "hard" else _losses(model), name)
+    hard = "mean square error of hard outputs"
+    ax.set(xlabel="pass over the data", ylabel=hard if of == "hard" else "loss")
     ax.legend(frameon=False)
+    return figure
+
+
+def hard_errors(model: Any, X: Any = None, y: Any = None) -> list[float]:
+    """E[(t − y)²] of the hard outputs y = ±1 after each pass of a recorded run of two classes.
+
+    Parameters
+    ----------
+    model : learner fitted with trace=True, or its trace
+    X, y : the rows of the fit, where the trace holds only a sample
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> from linsep.data.toys import three_points
+    >>> learner = Perceptron(shuffle=False, trace=True).fit(*three_points())
+    >>> [round(value, 3) for value in hard_errors(learner)]
+    [2.667, 2.667, 2.667, 2.667, 1.333, 2.667, 0.0, 0.0]
+    """
+    run = open_run(model, X, y, most=1 << 62)
+    if not run.binary:
+        raise DataError("The squared error of hard outputs ±1 is one of two classes.")
+    corrections = run.events[: len(run.events) - bool(run.returned)]
+    numbers = np.array([0, *(event["n"] for event in corrections)])
+    found = []
+    for one in run.trace.passes:
+        t = int(np.searchsorted(numbers, one["after"], side="right")) - 1
+        said = np.where(run.scores(t)[:, 0] >= 0, 1.0, -1.0)
+        found.append(float(np.mean((run.signs - said) ** 2)))
+    return found
+
+
+def rejection(model: Any, X: Any, y: Any, *, cost: float = 0.2, ax: Any = None) -> Figure:
+    """Draw what leaving rows undecided costs, against the probability asked for.
+
+    Parameters
+    ----------
+    model : fitted classifier with `predict_proba`
+    X, y : new rows and their labels
+    cost : what a row without a decision costs, where a mistake costs 1
+    ax : matplotlib axes, optional
+    """
+    if not 0 <= cost <= 1:
+        raise DataError(f"cost is {cost!r}; a row without a decision costs from 0 to 1.")
+    figure, ax = axes_of(ax)
+    p = np.asarray(model.predict_proba(X))
+    sure, wrong = p.max(axis=1), np.asarray(model.predict(X)) != np.asarray(y)
+    at = np.linspace(1 / p.shape[1], 1.0, 201)
+    left = np.array([(sure < one).mean() for one in at])
+    mistakes = np.array([(wrong & (sure >= one)).mean() for one in at])
+    ax.plot(at, 100 * left, color=GREY, ls=":", label="no decision")
+    ax.plot(at, 100 * mistakes, color=ORANGE, ls="--", label="wrong decisions")
+    total = mistakes + cost * left
+    ax.plot(at, 100 * total, color=BLACK, lw=1.8, label=f"cost: wrong + {cost:g} · no decision")
+    best = int(total.argmin())
+    ax.plot(at[best], 100 * total[best], "*", color=BLUE, ms=13, label=f"least at {at[best]:.2f}")
+    ax.set(xlabel="probability asked for (reject)", ylabel="% of the rows")
+    ax.legend(frameon=False, fontsize=8)
     return figure
 
 

@@ -1,0 +1,181 @@
+"""Draw what no experiment draws of the lecture pages: `python docs/pictures/lectures.py`."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+from linsep import (
+    KernelPerceptron,
+    KernelSVC,
+    Layer,
+    LinearDiscriminantAnalysis,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    Perceptron,
+    plot,
+)
+from linsep.data.toys import (
+    age_height_weight,
+    gates,
+    height_weight,
+    overlapping,
+    rings,
+    separated,
+    three_points,
+    two_groups,
+)
+from linsep.likelihood import Gaussian
+from linsep.views.plots.boundary import points
+from linsep.views.scene.palette import BLACK, BLUE, GREEN, ORANGE
+
+HERE = Path(__file__).parent
+
+
+def save(figure: Figure, name: str) -> None:
+    figure.savefig(HERE / f"{name}.png", dpi=90)
+
+
+def pair(width: float = 9.6, height: float = 4.0) -> tuple[Figure, list]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, list(figure.subplots(1, 2))
+
+
+def classifiers() -> None:
+    """Lecture 1."""
+    save(plot.losses(), "losses")
+    inputs = gates("AND")[0]
+    targets = np.column_stack([gates(name)[1] for name in ("AND", "OR", "NAND")])
+    save(plot.layer(Layer().fit(inputs, targets)), "layer")
+    rng = np.random.default_rng(0)
+    U = np.vstack([rng.normal(0, 0.5, (300, 2)), rng.normal(1, 2.0, (300, 2))])
+    kind = np.repeat([0, 1], 300)
+    both = {
+        "one covariance": LinearDiscriminantAnalysis().fit(U, kind),
+        "two covariances": QuadraticDiscriminantAnalysis().fit(U, kind),
+    }
+    save(plot.compare(both, U, kind), "covariances")
+    x = np.cos(np.linspace(0, np.pi, 2001))
+    degrees = [1, 2, 4, 8, 16, 32, 64, 128]
+    errors = []
+    for D in degrees:
+        powers = np.polynomial.chebyshev.chebvander(x, D)[:, 1:]
+        line = LinearRegression().fit(powers, np.abs(x))
+        errors.append(float(np.abs(line.predict(powers) - np.abs(x)).max()))
+    figure = Figure(figsize=(5.4, 3.8), layout="constrained")
+    ax = figure.subplots()
+    ax.loglog(degrees, errors, "o-", color=BLUE)
+    ax.set(xlabel="degree D", ylabel="largest error", title="polynomials fitted to |x|, no noise")
+    ax.set_xticks(degrees, [str(D) for D in degrees])
+    ax.minorticks_off()
+    save(figure, "degrees")
+    ring, inside = rings(200)
+    machines = {
+        "kernel perceptron": KernelPerceptron("rbf").fit(ring, inside),
+        "kernel machine": KernelSVC(10.0, "rbf", gamma=1.0).fit(ring, inside),
+    }
+    save(plot.compare(machines, ring, inside), "kernels")
+
+
+def threshold_units() -> None:
+    """Lecture 2."""
+    X, y, _ = separated(n=30, margin=0.05, seed=2)
+    run = Perceptron(fit_intercept=False, shuffle=False, trace=True).fit(X, y)
+    figure, axes = pair(10.4)
+    for ax, name in zip(axes, ("ZeroOne", "Perceptron"), strict=True):
+        plot.loss_surface(X, y, name, run=run, ax=ax)
+    save(figure, "loss-surfaces")
+    figure, axes = pair()
+    run = Perceptron(shuffle=False, trace=True).fit(*three_points())
+    for ax, show in zip(axes, ("norm", "distance"), strict=True):
+        plot.squeeze(run, show=show, ax=ax)
+    save(figure, "squeeze")
+
+
+def regression() -> None:
+    """Lecture 3."""
+    H, kg = height_weight(100)
+    (x1, x2), (y1, y2) = H[:2, 0], kg[:2]
+    w = (y2 - y1) / (x2 - x1)
+    figure = Figure(figsize=(5.8, 4.2), layout="constrained")
+    ax = figure.subplots()
+    ax.scatter(H[:, 0], kg, s=12, color="#999999", label="100 people")
+    ax.scatter([x1, x2], [y1, y2], s=70, color=BLACK, zorder=3, label="the two samples")
+    at = np.array([140.0, 200.0])
+    for b, colour, style, words in (
+        (-w * x1, ORANGE, "--", "b = −w₁x₁, as printed"),
+        (y2 - y1, GREEN, ":", "b = y₂ − y₁, as printed"),
+        (y1 - w * x1, BLUE, "-", "b = y₁ − w₁x₁, as used here"),
+    ):
+        ax.plot(at, w * at + b, color=colour, ls=style, lw=1.8, label=words)
+    ax.set(xlabel="height, cm", ylabel="weight, kg", title="the two-sample start")
+    ax.legend(frameon=False, fontsize=8)
+    save(figure, "two-point")
+    A, weight = age_height_weight(120)
+    plane = LinearRegression().fit(A, weight)
+    figure = Figure(figsize=(5.8, 4.6), layout="constrained")
+    ax = figure.add_subplot(projection="3d")
+    age, height = np.meshgrid(np.linspace(20, 70, 8), np.linspace(145, 195, 8))
+    above = plane.predict(np.column_stack([age.ravel(), height.ravel()])).reshape(age.shape)
+    ax.plot_surface(age, height, above, alpha=0.35, color=BLUE)
+    ax.scatter(A[:, 0], A[:, 1], weight, color=ORANGE, s=10)
+    ax.set(xlabel="age, years", ylabel="height, cm", zlabel="weight, kg",
+           title="weight from age and height")  # fmt: skip
+    save(figure, "plane")
+
+
+def delta_rule() -> None:
+    """Lecture 4."""
+    X, y, _ = separated(n=100, d=2, margin=0.02, seed=1)
+    X = X + np.array([1.5, -1.0])
+    runs = {
+        "online": Perceptron(trace=True, max_iter=200).fit(X, y),
+        "batch": Perceptron("batch", trace=True, max_iter=200).fit(X, y),
+    }
+    save(plot.loss(runs, of="hard"), "hard-outputs")
+    x = np.random.default_rng(0).normal(3.0, 2.0, 40)
+    figure, (left, right) = pair(10.4)
+    some = {"N(0, 1)": Gaussian(0.0, 1.0), "N(2, 4²)": Gaussian(2.0, 4.0)}
+    plot.densities(x, {**some, "most likely": Gaussian.most_likely(x)}, ax=left)
+    plot.likelihood(x, Gaussian(0.0, 1.0), ax=right)
+    save(figure, "likelihood")
+    model = LogisticRegression().fit(*overlapping(n=400, seed=0))
+    save(plot.rejection(model, *overlapping(n=5000, seed=1), cost=0.2), "rejection")
+
+
+def single_layer() -> None:
+    """Lecture 5."""
+    X, y = two_groups()
+    start, end = [0.0, 1.0, -0.5], [1.45, -0.6, -0.5]
+    save(plot.criteria(X, y, start, end), "criteria")
+    one = Perceptron("batch", init=start).fit(X, y)
+    wide = {"one step": one, "widest margin": LinearSVC(C=1e4).fit(X, y)}
+    save(plot.compare(wide, X, y), "good-boundary")
+    rows, signs = np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]]), [1, 1, -1, -1]
+    figure, (left, right) = pair(9.6, 4.4)
+    normal = np.array(signs)[:, None] * rows
+    line = np.linspace(-3, 3, 301)
+    w = np.stack(np.meshgrid(line, line), axis=-1)
+    solved = (w @ normal.T > 0).all(axis=-1)
+    for ax, shown, words in ((left, rows, "un-normalised"), (right, normal, "normalised")):
+        ax.contourf(line, line, solved, levels=[0.5, 1.5], colors=[GREEN], alpha=0.3)
+        for x, sign in zip(shown, signs, strict=True):
+            colour = BLUE if sign > 0 else ORANGE
+            along = np.array([-x[1], x[0]]) / np.linalg.norm(x)
+            ax.plot(*np.array([-5 * along, 5 * along]).T, color=colour,
+                    ls="-" if sign > 0 else "--", lw=1.2)  # fmt: skip
+        points(shown, np.array(signs), ax, [-1, 1])
+        ax.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xlabel="w₁ and x₁", ylabel="w₂ and x₂")
+        asks = "each row: its own side" if ax is left else "all rows: the positive side"
+        ax.set_title(f"{words}; {asks}", fontsize=10)
+        ax.legend(frameon=True, fontsize=8, loc="lower left")
+    save(figure, "solution-region")
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings(action="ignore"):
+        for draw in (classifiers, threshold_units, regression, delta_rule, single_layer):
+            draw()

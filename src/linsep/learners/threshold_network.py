@@ -1,0 +1,222 @@
+"""Two layers of units, trained with sigmoids by back-propagation and then made hard."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._face import BaseEstimator, ClassifierMixin, check_is_fitted
+from linsep.data.check.arrays import check_rows
+from linsep.data.check.labels import encode
+from linsep.errors import DataError
+from linsep.learners.base import one_of, positive
+from linsep.learners.parameters import NamedParameters, check_types
+from linsep.logic import Network, ThresholdUnit
+from linsep.losses import sigmoid
+from linsep.status import Status
+from linsep.train.order import row_order, seed_of
+
+Array = npt.NDArray[Any]
+
+
+class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
+    """A layer of threshold units, and one more unit on top of them.
+
+    Thresholds have no slope, so the units learn as sigmoids, h = σ(Vx + c) and p = σ(⟨u, h⟩ + a),
+    by descent on the mean of −log p of the right class (error back-propagation), from small random
+    weights. Then each sigmoid is replaced by the threshold it looks like from afar. The loss is not
+    convex: some starts end in a local minimum, so that several are tried.
+
+    Parameters
+    ----------
+    hidden : int
+        Units in the first layer.
+    rule : {'batch', 'online'}
+        Step after every pass with the mean slope, or after each row, drawn in a new order.
+    eta0 : float
+        The step size.
+    spread : float
+        Standard deviation of the weights at the start.
+    max_iter : int
+        The most passes to make.
+    tol : float
+        End when the mean loss is below this.
+    n_init : int
+        Random starts tried at most: the first that gets below `tol` is kept, or the best.
+    random_state : int, None or generator
+        Draws the start and the order of rows.
+
+    Attributes
+    ----------
+    hidden_coef_, hidden_intercept_ : V (hidden, d) and c (hidden,)
+    coef_, intercept_ : u (1, hidden) and a (1,)
+    loss_curve_ : list of float
+        The mean loss after each pass, of the start that is kept.
+    losses_ : list of float
+        The mean loss at the end of each start that was tried.
+    network_ : linsep.logic.Network
+        The hardened network, where all inputs are 0 or 1.
+    start_ : tuple of arrays
+        (V, c, u, a) before the first step.
+    classes_, n_features_in_, n_iter_, status_
+        `separated` where the hard network has every row right, `converged` where only the sigmoids
+        do, `unfinished` otherwise.
+
+    Examples
+    --------
+    >>> from linsep import ThresholdNetwork
+    >>> from linsep.data.toys import xor
+    >>> X, y = xor()
+    >>> net = ThresholdNetwork(random_state=0).fit(X, y)
+    >>> net.predict(X).tolist() == y.tolist(), net.status_.name
+    (True, 'separated')
+    >>> net.network_.truth_table().tolist()
+    [0, 1, 1, 0]
+    """
+
+    loss_curve_: list[float]
+
+    def __init__(
+        self,
+        hidden: int = 2,
+        *,
+        rule: str = "batch",
+        eta0: float = 2.0,
+        spread: float = 1.0,
+        max_iter: int = 3000,
+        tol: float = 0.02,
+        n_init: int = 10,
+        random_state: Any = 0,
+    ) -> None:
+        self.hidden = hidden
+        self.rule = rule
+        self.eta0 = eta0
+        self.spread = spread
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows `X` and labels `y` of two classes."""
+        check_types(self)
+        positive("hidden", self.hidden, whole=True)
+        one_of("rule", self.rule, ("batch", "online"))
+        for name in ("eta0", "spread", "tol"):
+            positive(name, getattr(self, name))
+        positive("max_iter", self.max_iter, whole=True)
+        positive("n_init", self.n_init, whole=True)
+        X = check_rows(X, self)
+        X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+        self.classes_, codes = encode(y, len(X))
+        if len(self.classes_) != 2:
+            raise DataError(
+                "Only binary classification is supported. The type of the target is multiclass: y "
+                f"has {len(self.classes_)} classes, and the top unit tells two apart."
+            )
+        t = (codes == 1).astype(float)
+        seed = seed_of(self.random_state)
+        runs: list[dict[str, Any]] = []
+        while len(runs) < self.n_init and not (runs and runs[-1]["loss_curve_"][-1] < self.tol):
+            runs.append(self._one_start(X, t, seed + len(runs)))
+        self.losses_ = [run["loss_curve_"][-1] for run in runs]
+        self.__dict__.update(runs[int(np.argmin(self.losses_))])
+        self.n_iter_ = len(self.loss_curve_)
+        self.status_ = self._ending(X, t)
+        if np.isin(X, (0.0, 1.0)).all():
+            self.network_ = self._hardened()
+        return self
+
+    def _one_start(self, X: Array, t: Array, seed: int) -> dict[str, Any]:
+        """Weights and losses of one descent."""
+        self._start(X.shape[1], seed)
+        curve: list[float] = []
+        for epoch in range(1, self.max_iter + 1):
+            order = row_order(len(X), seed, epoch, 0, True)
+            for rows in [order] if self.rule == "batch" else order[:, None]:
+                self._step(X[rows], t[rows])
+            curve.append(self._loss(X, t))
+            if curve[-1] < self.tol:
+                break
+        names = ("hidden_coef_", "hidden_intercept_", "coef_", "intercept_")
+        weights: dict[str, Any] = dict(zip(names, self._parts(), strict=True))
+        return {**weights, "start_": self.start_, "loss_curve_": curve}
+
+    def _start(self, d: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        h = self.hidden
+        self.hidden_coef_ = self.spread * rng.standard_normal((h, d))
+        self.hidden_intercept_ = self.spread * rng.standard_normal(h)
+        self.coef_ = self.spread * rng.standard_normal((1, h))
+        self.intercept_ = self.spread * rng.standard_normal(1)
+        self.start_ = tuple(part.copy() for part in self._parts())
+
+    def _parts(self) -> tuple[Array, Array, Array, Array]:
+        return self.hidden_coef_, self.hidden_intercept_, self.coef_, self.intercept_
+
+    def _forward(self, X: Array) -> tuple[Array, Array]:
+        h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
+        return h, sigmoid(h @ self.coef_[0] + self.intercept_[0])
+
+    def _loss(self, X: Array, t: Array) -> float:
+        """Mean of −log p of the right class."""
+        h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
+        z = (2 * t - 1) * (h @ self.coef_[0] + self.intercept_[0])
+        return float(np.logaddexp(0.0, -z).mean())
+
+    def _slopes(self, X: Array, t: Array) -> tuple[Array, Array, Array, Array]:
+        """The slope of the mean loss by V, c, u and a: the error goes back through the layers."""
+        h, p = self._forward(X)
+        top = (p - t) / len(X)  # ∂/∂(⟨u, h⟩ + a)
+        below = top[:, None] * self.coef_ * h * (1 - h)  # ∂/∂(Vx + c), by σ′ = σ(1 − σ)
+        return below.T @ X, below.sum(axis=0), (top @ h)[None], np.array([top.sum()])
+
+    def _step(self, X: Array, t: Array) -> None:
+        for part, slope in zip(self._parts(), self._slopes(X, t), strict=True):
+            part -= self.eta0 * slope
+
+    def _hard(self, X: Array) -> Array:
+        """Whether the hard network says the second class: each σ(z) replaced by z ≥ 0."""
+        h = (X @ self.hidden_coef_.T + self.hidden_intercept_ >= 0).astype(float)
+        return np.asarray(h @ self.coef_[0] + self.intercept_[0] >= 0)
+
+    def _ending(self, X: Array, t: Array) -> Status:
+        if ((self._hard(X)) == (t == 1)).all():
+            return Status.separated
+        soft = (self._forward(X)[1] >= 0.5) == (t == 1)
+        return Status.converged if soft.all() else Status.unfinished
+
+    def _hardened(self) -> Network:
+        units = [
+            ThresholdUnit(w.tolist(), float(b))
+            for w, b in zip(self.hidden_coef_, self.hidden_intercept_, strict=True)
+        ]
+        return Network(tuple(units), ThresholdUnit(self.coef_[0].tolist(), self.intercept_.item()))
+
+    def _rows(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = check_rows(X, self, reset=False)
+        return np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+
+    def decision_function(self, X: Any) -> Array:
+        """⟨u, h⟩ + a of the sigmoids, for each row."""
+        X = self._rows(X)
+        h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
+        return np.asarray(h @ self.coef_[0] + self.intercept_[0])
+
+    def predict_proba(self, X: Any) -> Array:
+        """What the sigmoids say: the probability of each class."""
+        p = sigmoid(self.decision_function(X))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: Any) -> Array:
+        """What the hard network says."""
+        said = self._hard(self._rows(X))
+        return self.classes_[said.astype(int)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True
+        return tags

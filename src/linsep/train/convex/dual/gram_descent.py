@@ -1,0 +1,272 @@
+"""Support vector machines in a kernel's feature space, by descent on the dual.
+
+    max  Σ αᵢ − ½ Σᵢⱼ βᵢβⱼ κ(xᵢ, xⱼ),   βᵢ = yᵢαᵢ,   0 ≤ αᵢ ≤ Cᵢ,   and Σ βᵢ = 0 with an intercept
+
+The rows that violate the optimality conditions most make up a working set; within it multipliers
+move two at a time (one at a time without an intercept), each step chosen by what it gains to second
+order (Fan, Chen and Lin, 2005); then the scores f = Kβ of all rows follow at once (Joachims, 1998).
+Only the rows of the Gram matrix that a working set has asked for are ever computed, and they are
+kept while they fit. The scores give primal and dual value, so that each look certifies the gap.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel as compiled
+from linsep._compile import piece
+from linsep.rows.kernels import Each, Kernel, Matrix
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+WORKING = 256  # rows in a working set
+STEPS = 40  # moves inside a working set, for each of its rows
+INNER = 0.1  # the part of its violation that a working set is left with
+
+
+class GramCache:
+    """Rows of the Gram matrix of X that have been asked for, the latest of them.
+
+    Parameters
+    ----------
+    kernel : κ
+    X : checked rows
+    cache : bytes that rows kept in memory may take
+    each : how to go through pieces of X
+    """
+
+    def __init__(self, kernel: Kernel, X: Matrix, cache: float, each: Each = map) -> None:
+        self.kernel, self.X, self.each = kernel, X, each
+        n = X.shape[0]
+        room = min(n, max(2 * WORKING, int(cache // (8 * n))))
+        self.kept = np.empty((room, n))  # memory is taken as rows are written
+        self.place = np.full(n, -1)
+        self._owner = np.full(room, -1)
+        self._used = np.full(room, -1)
+        self._clock = 0
+
+    def hold(self, rows: Array) -> Array:
+        """Where in `kept` these rows lie; those that are missing are computed."""
+        self._clock += 1
+        known = rows[self.place[rows] >= 0]
+        self._used[self.place[known]] = self._clock
+        missing = rows[self.place[rows] < 0]
+        if len(missing):
+            free = np.argsort(self._used, kind="stable")[: len(missing)]  # the longest unused
+            gone = self._owner[free]
+            self.place[gone[gone >= 0]] = -1
+            everyone = range(self.X.shape[0])
+            self.kept[free] = self.kernel(
+                self.X[missing], self.X, missing, everyone, each=self.each
+            )
+            self.place[missing], self._owner[free] = free, missing
+            self._used[free] = self._clock
+        return self.place[rows]
+
+
+@compiled
+def work(kept, places, rows, y, caps, free, goal, alpha, f, K, v):  # type: ignore[no-untyped-def]
+    """Move the multipliers of a working set until they violate by at most `goal`; α and f follow.
+
+    K (q, q) and v (q) are room to work in; v is y − f of the set. Returns the number of moves.
+    """
+    q, n = rows.shape[0], f.shape[0]
+    before = np.empty(q)
+    for a in range(q):
+        before[a] = alpha[rows[a]]
+        v[a] = y[rows[a]] - f[rows[a]]
+        for b in range(q):
+            K[a, b] = kept[places[a], rows[b]]
+    moves = 0
+    while moves < STEPS * q:
+        step = (
+            pair(rows, y, caps, goal, alpha, K, v)
+            if free
+            else single(rows, y, caps, goal, alpha, K, v)
+        )
+        if not step:
+            break
+        moves += 1
+    for a in range(q):
+        change = y[rows[a]] * (alpha[rows[a]] - before[a])
+        if change != 0.0:
+            row = kept[places[a]]
+            for i in range(n):
+                f[i] += change * row[i]
+    return moves
+
+
+@piece
+def pair(rows, y, caps, goal, alpha, K, v):  # type: ignore[no-untyped-def]
+    """Move the worst row and the one that gains most with it; False where none violates."""
+    q, first, second = rows.shape[0], -1, -1
+    for a in range(q):
+        i = rows[a]
+        rises = alpha[i] < caps[i] if y[i] > 0 else alpha[i] > 0.0
+        if rises and (first < 0 or v[a] > v[first]):
+            first = a
+    if first < 0:
+        return False
+    best, worst = 0.0, 0.0
+    for b in range(q):
+        j = rows[b]
+        falls = alpha[j] > 0.0 if y[j] > 0 else alpha[j] < caps[j]
+        lack = v[first] - v[b]
+        if falls and lack > 0.0:
+            worst = max(worst, lack)
+            bend = max(K[first, first] + K[b, b] - 2.0 * K[first, b], 1e-12)
+            if lack * lack / bend > best:
+                best, second = lack * lack / bend, b
+    if second < 0 or worst <= goal:
+        return False
+    i, j = rows[first], rows[second]
+    bend = max(K[first, first] + K[second, second] - 2.0 * K[first, second], 1e-12)
+    step = (v[first] - v[second]) / bend
+    up = caps[i] - alpha[i] if y[i] > 0 else alpha[i]
+    down = alpha[j] if y[j] > 0 else caps[j] - alpha[j]
+    if up <= step or down <= step:
+        step = min(up, down)
+    alpha[i] = moved(alpha[i], y[i] * step, caps[i], step == up)
+    alpha[j] = moved(alpha[j], -y[j] * step, caps[j], step == down)
+    for b in range(q):
+        v[b] -= step * (K[first, b] - K[second, b])
+    return True
+
+
+@piece
+def moved(a, change, cap, whole):  # type: ignore[no-untyped-def]
+    """a + change within [0, cap]; a step of the whole way ends exactly at the bound."""
+    if whole:
+        return cap if change > 0.0 else 0.0
+    return min(max(a + change, 0.0), cap)
+
+
+@piece
+def single(rows, y, caps, goal, alpha, K, v):  # type: ignore[no-untyped-def]
+    """Move the row that gains most by itself; False where none violates."""
+    best, chosen, to, worst = 0.0, -1, 0.0, 0.0
+    for a in range(rows.shape[0]):
+        i = rows[a]
+        lack = y[i] * v[a]  # 1 − y f, the slope of the dual
+        if (lack > 0.0 and alpha[i] >= caps[i]) or (lack < 0.0 and alpha[i] <= 0.0):
+            continue
+        worst = max(worst, abs(lack))
+        bend = max(K[a, a], 1e-12)
+        new = min(max(alpha[i] + lack / bend, 0.0), caps[i])
+        change = new - alpha[i]
+        gain = lack * change - 0.5 * bend * change * change
+        if gain > best:
+            best, chosen, to = gain, a, new
+    if chosen < 0 or worst <= goal:
+        return False
+    i = rows[chosen]
+    change = y[i] * (to - alpha[i])
+    alpha[i] = to
+    for b in range(rows.shape[0]):
+        v[b] -= change * K[chosen, b]
+    return True
+
+
+class Look(NamedTuple):
+    """Both values at the multipliers, and the intercept of the primal one."""
+
+    primal: float
+    dual: float
+    bias: float
+
+    @property
+    def gap(self) -> float:
+        """How far above the optimum the primal value can be at most."""
+        return max(0.0, self.primal - self.dual)
+
+
+def look(alpha: Floats, f: Floats, y: Floats, caps: Floats, free: bool) -> Look:
+    """Primal and dual value, given the scores f = Kβ without intercept.
+
+    Where rounding has left Σβ ≠ 0, the dual value is charged for it.
+    """
+    square = float((y * alpha) @ f)
+    b = best_bias(f, y, caps) if free else 0.0
+    primal = 0.5 * square + float(caps @ np.maximum(0.0, 1.0 - y * (f + b)))
+    off = abs(float(y @ alpha) * b) if free else 0.0
+    return Look(primal, float(alpha.sum()) - 0.5 * square - off, b)
+
+
+def best_bias(f: Floats, y: Floats, caps: Floats) -> float:
+    """The b that minimises Σ Cᵢ max(0, 1 − yᵢ(fᵢ + b)), exactly: where its slope changes sign."""
+    at = y - f  # where row i reaches its margin
+    order = np.argsort(at, kind="stable")
+    slopes = np.cumsum(caps[order]) - caps[y > 0].sum()  # to the right of each
+    k = int(np.argmax(slopes >= -1e-12 * caps.sum()))
+    here = at[order]
+    flat = abs(slopes[k]) <= 1e-12 * caps.sum() and k + 1 < len(here)
+    return float(0.5 * (here[k] + here[k + 1]) if flat else here[k])
+
+
+class GramDescent:
+    """The machine of one class against others, under way.
+
+    Parameters
+    ----------
+    cache : rows of the Gram matrix, shared by the machines of all classes
+    y : +1 and −1
+    caps : C times the weight of each row
+    free : whether there is an intercept
+    """
+
+    def __init__(self, cache: GramCache, y: Floats, caps: Floats, free: bool) -> None:
+        self.cache, self.y, self.caps, self.free = cache, y, caps, free
+        self.alpha, self.f = np.zeros(len(y)), np.zeros(len(y))
+        self._last = np.zeros(0, np.int64)
+        self.stuck = False
+
+    def step(self) -> int:
+        """Work on the rows that violate most; returns the number of moves."""
+        rows, violation = self._worst()
+        if not len(rows) or violation <= 0.0:
+            self.stuck = True
+            return 0
+        places = self.cache.hold(rows)
+        q = len(rows)
+        moves = work(
+            self.cache.kept, places, rows, self.y, self.caps, self.free, INNER * violation,
+            self.alpha, self.f, np.empty((q, q)), np.empty(q),
+        )  # fmt: skip
+        self._last = rows
+        self.stuck = moves == 0
+        return int(moves)
+
+    def look(self) -> Look:
+        """Both values where it stands."""
+        return look(self.alpha, self.f, self.y, self.caps, self.free)
+
+    def _worst(self) -> tuple[Array, float]:
+        """The working set, half of it new, and by how much it violates optimality."""
+        v, y = self.y - self.f, self.y
+        below, above = self.alpha < self.caps, self.alpha > 0.0
+        if not self.free:
+            lack = y * v
+            charge = np.where((lack > 0) & below, lack, np.where((lack < 0) & above, -lack, 0.0))
+            return self._set([-charge], [charge > 0]), float(charge.max(initial=0.0))
+        rises, falls = np.where(y > 0, below, above), np.where(y > 0, above, below)
+        if not rises.any() or not falls.any():
+            return np.zeros(0, np.int64), 0.0
+        top, low = float(v[rises].max()), float(v[falls].min())
+        return self._set([-v, v], [rises & (v > low), falls & (v < top)]), top - low
+
+    def _set(self, keys: list[Floats], allowed: list[Array]) -> Array:
+        """The first of each key among the allowed, and of the set before what is left of room."""
+        share = WORKING // (2 * len(keys))
+        chosen: list[Array] = []
+        for key, which in zip(keys, allowed, strict=True):
+            places = np.flatnonzero(which)
+            if len(places) > share:
+                places = places[np.argpartition(key[places], share)[:share]]
+            chosen.append(places)
+        rows = np.unique(np.concatenate(chosen))
+        moving = (self.alpha[self._last] > 0) & (self.alpha[self._last] < self.caps[self._last])
+        old = np.concatenate([self._last[moving], self._last[~moving]])
+        old = old[~np.isin(old, rows)][: WORKING - len(rows)]
+        return np.sort(np.concatenate([rows, old]))

@@ -1,0 +1,108 @@
+"""A loss that is not convex: where descent gets stuck, and whether noise helps."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep import LogisticRegression, ThresholdNetwork
+from linsep.data.toys import overlapping, xor
+from linsep.views.findings import Claim, Findings, Table
+
+STARTS = 12
+STUCK = 0.15  # a mean loss above this is no solution
+
+
+def band() -> tuple[Any, Any]:
+    """60 points on a line: +1 in the middle, −1 at both ends, which takes two units."""
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 1))
+    return X, np.where(np.abs(X[:, 0]) < 0.4, 1, -1)
+
+
+def find(data: Path | None = None) -> Findings:
+    """Train networks of two hidden units from random starts, by batches and row by row."""
+    cases = {
+        ("xor", "batch"): _train(*xor(), rule="batch", max_iter=800),
+        ("xor", "row by row"): _train(*xor(), rule="online", max_iter=800),
+        ("band", "batch"): _train(*band(), rule="batch", max_iter=800),
+        ("band", "row by row"): _train(*band(), rule="online", max_iter=60),
+    }
+    solved = {
+        case: sum(net.loss_curve_[-1] < STUCK for net in nets) for case, nets in cases.items()
+    }
+    X, y = xor()
+    stuck = [net for net in cases["xor", "batch"] if net.loss_curve_[-1] >= STUCK]
+    slopes = [
+        max(float(np.abs(part).max()) for part in net._slopes(X, (y > 0).astype(float)))
+        for net in stuck
+    ]
+    A, t = overlapping(n=200)
+    ends = [
+        LogisticRegression(start="random", random_state=seed, tol=1e-8).fit(A, t).coef_[0]
+        for seed in range(STARTS)
+    ]
+    apart = float(np.ptp(ends, axis=0).max())
+    rows = [
+        [name, how, solved[name, how], STARTS,
+         float(np.mean([net.loss_curve_[-1] for net in nets]))]
+        for (name, how), nets in cases.items()
+    ]  # fmt: skip
+    return Findings(
+        "Local minima of a network of two hidden units",
+        f"XOR, and a band of 60 points; {STARTS} random starts each",
+        [
+            Table("Starts that lead to a solution", ["data", "steps", "solved", "of", "mean loss"],
+                  rows),
+        ],
+        [
+            Claim("From some starts XOR is solved, from others descent gets stuck.",
+                  0 < len(stuck) < STARTS),
+            Claim("Where it is stuck the slope has almost vanished, at a loss far above zero.",
+                  max(slopes) < 0.02 and min(net.loss_curve_[-1] for net in stuck) > 0.3),
+            Claim("On the band steps of single rows end at a lower mean loss than batches: noise "
+                  "leads out of some of the minima.", rows[3][4] < rows[2][4]),
+            Claim("On XOR, with four rows, noise does not help.",
+                  solved["xor", "row by row"] <= solved["xor", "batch"]),
+            Claim("Logistic regression is convex: all starts end at one place.", apart < 1e-2),
+        ],
+        lambda figure: _draw(figure, cases),
+        (10.4, 4.2),
+    )  # fmt: skip
+
+
+def _train(X: Any, y: Any, **how: Any) -> list[Any]:
+    return [
+        ThresholdNetwork(random_state=seed, n_init=1, tol=0.05, **how).fit(X, y)
+        for seed in range(STARTS)
+    ]
+
+
+def _draw(figure: Any, cases: dict[tuple[str, str], list[Any]]) -> None:
+    from linsep.views.scene.palette import BLUE, ORANGE
+
+    left, right = figure.subplots(1, 2)
+    for net in cases["xor", "batch"]:
+        fine = net.loss_curve_[-1] < STUCK
+        left.plot(net.loss_curve_, color=BLUE if fine else ORANGE, ls="-" if fine else "--", lw=1.1)
+    left.plot([], [], color=BLUE, label="solved")
+    left.plot([], [], color=ORANGE, ls="--", label="stuck in a local minimum")
+    left.set(xlabel="pass", ylabel="mean loss", title="XOR by batch descent, one line a start")
+    left.legend(frameon=False, fontsize=8)
+    # The surface between a solution and a stuck end, along the straight line of all weights.
+    nets = cases["xor", "batch"]
+    good = next(net for net in nets if net.loss_curve_[-1] < STUCK)
+    bad = next(net for net in nets if net.loss_curve_[-1] >= STUCK)
+    X, y = xor()
+    at = np.linspace(-0.3, 1.3, 161)
+    values = []
+    for t in at:
+        net = ThresholdNetwork()
+        parts = [(1 - t) * p + t * q for p, q in zip(bad._parts(), good._parts(), strict=True)]
+        net.hidden_coef_, net.hidden_intercept_, net.coef_, net.intercept_ = parts
+        values.append(net._loss(X, (y > 0).astype(float)))
+    right.plot(at, values, color=BLUE)
+    for t, word in ((0.0, "stuck"), (1.0, "solved")):
+        right.axvline(t, color="#999999", lw=0.7)
+        right.text(t, max(values), word, ha="center", va="bottom", fontsize=8)
+    right.set(xlabel="on the line from one end to the other", ylabel="mean loss",
+              title="the loss between two ends: not convex")  # fmt: skip

@@ -1,0 +1,70 @@
+"""Two layers trained by back-propagation: slopes, solutions, local minima."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from linsep import ThresholdNetwork
+from linsep.data.toys import xor
+from linsep.errors import DataError, ParameterError
+from linsep.logic import Network
+
+
+def test_the_slopes_are_the_derivatives_of_the_loss():
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(7, 3)), (rng.random(7) < 0.5).astype(float)
+    net = ThresholdNetwork(hidden=4, max_iter=1).fit(X, np.append(t[:-1], 1 - t[0]))
+    h = 1e-6
+    for part, slope in zip(net._parts(), net._slopes(X, t), strict=True):
+        for place in np.ndindex(part.shape):
+            before = part[place]
+            part[place] = before + h
+            up = net._loss(X, t)
+            part[place] = before - h
+            down = net._loss(X, t)
+            part[place] = before
+            assert slope[place] == pytest.approx((up - down) / (2 * h), abs=1e-7)
+
+
+@pytest.mark.parametrize("rule", ["batch", "online"])
+def test_xor_is_solved_from_some_starts_and_stuck_from_others(rule):
+    X, y = xor()
+    nets = [ThresholdNetwork(rule=rule, n_init=1, random_state=seed).fit(X, y) for seed in range(8)]
+    solved = [net for net in nets if net.status_.name == "separated"]
+    stuck = [net for net in nets if net.status_.name == "unfinished"]
+    assert solved
+    assert stuck
+    for net in solved:
+        assert isinstance(net.network_, Network)
+        assert net.network_.truth_table().tolist() == [0, 1, 1, 0]
+        assert net.predict(X).tolist() == y.tolist()
+    assert min(net.loss_curve_[-1] for net in stuck) > 0.3
+    several = ThresholdNetwork(rule=rule, random_state=0).fit(X, y)
+    assert several.losses_[-1] == min(several.losses_) < several.tol
+    assert [several.losses_[k] for k in range(len(several.losses_))] == [
+        net.loss_curve_[-1] for net in nets[: len(several.losses_)]
+    ]
+
+
+def test_the_hard_network_is_what_predict_says_and_sigmoids_give_probabilities():
+    X, y = xor()
+    net = ThresholdNetwork().fit(X, np.where(y > 0, "odd", "even"))
+    assert net.predict(X).tolist() == ["even", "odd", "odd", "even"]
+    p = net.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert ((p[:, 1] > 0.9) == (y > 0)).all()
+    assert net.loss_curve_[-1] < net.tol <= net.loss_curve_[-2]
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(DataError, match="has 3 classes"):
+        ThresholdNetwork().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    with pytest.raises(ParameterError, match="rule is 'minibatch'"):
+        ThresholdNetwork(rule="minibatch").fit(*xor())
+    with pytest.raises(ParameterError, match="hidden is 0"):
+        ThresholdNetwork(hidden=0).fit(*xor())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_it_is_an_estimator_of_scikit_learn():
+    check_estimator(ThresholdNetwork(max_iter=200, n_init=2))
