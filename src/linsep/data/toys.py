@@ -33,8 +33,8 @@ _GATES: dict[str, tuple[int, Callable[..., bool]]] = {
 def three_points() -> tuple[Rows, Labels]:
     """Give the three points for which the lecture asks for a separating line.
 
-    The run is ours: from the weights zero, in this order and with unit steps, the corrections in each pass are
-    2 2 3 2 1 2 1 0, and the final weights are (3, -2.5, 0) on (1, x₁, x₂).
+    The run is ours: from the weights zero, in this order and with unit steps, the corrections in
+    each pass are 2 2 3 2 1 2 1 0, and the final weights are (3, -2.5, 0) on (1, x₁, x₂).
 
     Examples
     --------
