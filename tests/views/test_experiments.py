@@ -64,6 +64,8 @@ def test_mnist_zeros_and_ones_take_the_changes_of_file_order(shared_data):
     changes = [row[1] for row in found.tables[0].rows]
     assert changes == [42, 23, 17, 17, 13, 9, 3, 6, 14, 10, 6, 3, 0]
     assert found.tables[0].rows[-1][2] == "0.00%"
+    ends = [table.rows[-1][3] for table in found.tables[:2]]
+    assert ends == ["0.09%", "0.05%"]  # as the page of the lecture says
 
 
 def test_mnist_eights_gain_from_products_of_pixels(shared_data, monkeypatch):
