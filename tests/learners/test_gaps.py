@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from linsep import LinearSVC, LogisticRegression, Status, gap, read
 from linsep.errors import NotConverged
-from linsep.learners import logistic
+from linsep.learners import logistic_solvers
 from linsep.proofs.gap.certificate import Question, planes
 from linsep.train.convex.dual.active_set import Polished
 
@@ -62,13 +62,13 @@ def test_many_sparse_rows_are_proved_by_their_multipliers():
 
 
 def test_a_solver_that_claims_too_much_is_found_out(monkeypatch):
-    honest = logistic.fit_logistic
+    honest = logistic_solvers.fit_logistic
 
     def boastful(*given, **settings):
         found = honest(*given, **settings)
         return replace(found, w=1.05 * found.w, primal=0.9 * found.primal, gap=0.0)
 
-    monkeypatch.setattr(logistic, "fit_logistic", boastful)
+    monkeypatch.setattr(logistic_solvers, "fit_logistic", boastful)
     with pytest.warns(NotConverged, match="counted again"):
         learner = LogisticRegression().fit(X, Y)
     assert learner.status_ is Status.unproved
@@ -136,9 +136,9 @@ def test_without_a_penalty_the_objective_is_counted_again(monkeypatch):
     learner = LogisticRegression(C=np.inf).fit(rows, labels)
     z = np.where(labels == 2, 1, -1) * learner.decision_function(rows)
     assert learner.objective_ == pytest.approx(np.logaddexp(0, -z).sum(), rel=1e-12)
-    honest = logistic.fit_logistic
+    honest = logistic_solvers.fit_logistic
     monkeypatch.setattr(
-        logistic, "fit_logistic", lambda *a, **k: replace(honest(*a, **k), w=np.ones(2))
+        logistic_solvers, "fit_logistic", lambda *a, **k: replace(honest(*a, **k), w=np.ones(2))
     )
     with pytest.warns(NotConverged, match="counted again"):
         assert learner.fit(rows, labels).status_ is Status.unproved

@@ -149,8 +149,9 @@ def test_a_solver_that_cannot_do_it_says_so(cancer):
     X, y = cancer
     with pytest.raises(ParameterError, match="finite C"):
         LogisticRegression(np.inf, solver="dual").fit(X, y)
+    wide = sp.csr_array(np.tile(X, (1, 40)))
     with pytest.raises(ParameterError, match="sparse"):
-        LogisticRegression(solver="newton").fit(sp.csr_array(X), y)
+        LogisticRegression(solver="newton").fit(wide, y)
 
 
 def test_it_replaces_scikit_learns_in_a_pipeline_a_grid_search_and_calibration():

@@ -169,4 +169,5 @@ def test_a_listener_can_stop_the_run_and_an_interrupt_keeps_the_best():
 def test_it_suits_rows_with_one_small_side():
     assert interior.suits(np.zeros((10_000, 20)))
     assert interior.suits(sp.csr_array((20, 10_000)))
-    assert not interior.suits(sp.csr_array((2000, 2000)))
+    assert not interior.suits(sp.csr_array((5000, 5000)))
+    assert not interior.suits(sp.csr_array((1000, 1_000_000)))  # too much to write out

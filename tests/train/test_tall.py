@@ -6,9 +6,11 @@ import scipy.sparse as sp
 
 import linsep
 from linsep import LinearSVC
+from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.dual import interior_point as interior
 from linsep.train.convex.newton import primal_newton as tall
+from linsep.train.convex.newton.near_kink import band_of
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -115,3 +117,39 @@ def test_several_classes_each_have_their_bound(loss):
     learner = LinearSVC(loss=loss).fit(X, y)
     assert linsep.gap(learner, X, y).relative <= 1e-4
     assert learner.dual_coef_.shape == (3, len(learner.support_))
+
+
+def long_tailed(n, d, seed):
+    """Rows of a few kinds, each alike, in columns of one scale with entries far out."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 40, n)
+    kinds = np.where(rng.random((40, d)) < 0.3, rng.lognormal(0, 2.5, (40, d)), 0.0)
+    X = kinds[kind] * (1 + 0.01 * rng.standard_normal((n, d)))
+    X += np.where(rng.random((n, d)) < 0.002, rng.lognormal(3, 2.5, (n, d)), 0.0)
+    own = (np.tanh(kinds) @ rng.standard_normal(d) > 0)[kind] ^ (rng.random(n) < 0.002)
+    return (X - X.mean(axis=0)) / X.std(axis=0), np.where(own, 1, -1).astype(np.int8)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_long_tails_are_no_hindrance(free):
+    """Far rows cross the corner unseen by a band, and overshoot by a step, unless both know it."""
+    X, y = long_tailed(70_000, 30, 0)
+    found = tall.solve(X, y, fit_intercept=free, max_iter=60)
+    assert found.status is Status.converged
+    assert found.gap <= 1e-4 * found.primal
+
+
+def test_a_line_is_summed_up_as_its_points_are():
+    X, y = noisy()
+    rng = np.random.default_rng(0)
+    given = [tall._Given(rows, y, None, 1.0, True, Pool(1), False) for rows in (X, sp.csr_array(X))]
+    sizes = np.array([1.0, 0.5, 0.1])
+    for one in given:
+        u, step = rng.standard_normal((2, X.shape[1] + 1))
+        for h in (tall.SQUARED, 0.3):
+            band = band_of(one.rows, u, max(h, 0.01), one.rows.at(u, max(h, 0.01)), X.shape[1])
+            for sums in (one.rows, *([band] if h else [])):
+                near = 1e-3 if sums is band else 1.0  # so near that no row outside gets there
+                values = [sums.at(u - t * near * step, h).rounded for t in sizes]
+                along = sums.along(u, near * step, h, sizes)
+                np.testing.assert_allclose(along, values, rtol=1e-12)

@@ -65,9 +65,12 @@ def plane_certificate(
 def believed(learner: Any, found: Recount, status: Status, claimed: float) -> Status:
     """Set `objective_` and `gap_` as counted again; the status that this count bears out.
 
-    `claimed` is the relative gap that the solver came to.
+    `claimed` is the relative gap that the solver came to. `learner._short` says whether the count
+    falls short of `tol` by more than rounding alone may explain.
     """
     learner.objective_, learner.gap_ = float(found.primal), float(found.gap)
+    allowed = 0.5 * learner.tol * found.primal
+    learner._short = learner.gap_ > learner.tol and found.doubt <= allowed
     if learner.gap_ <= learner.tol:
         return (
             Status.converged
@@ -79,6 +82,33 @@ def believed(learner: Any, found: Recount, status: Status, claimed: float) -> St
     rounding = max(NOISE, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
     within = found.shown <= ALIKE * max(claimed, learner.tol) + rounding
     return Status.converged if within else Status.unproved
+
+
+def refined(learner: Any, fit: Callable[[float, int, bool], Status]) -> Status:
+    """Fit; and go on to finer and finer tolerances while the second count falls short of `tol`.
+
+    `fit` is given the tolerance to ask of the solver, the passes left, and whether to go on from
+    the weights of the last time.
+    """
+    tol, made, last, again = float(learner.tol), 0, np.inf, False
+    while True:
+        learner._short = False
+        status = fit(tol, learner.max_iter - made, again)
+        made += learner.n_iter_
+        learner.n_iter_ = made
+        walked = learner.solver in ("gradient", "minibatch", "sgd")  # these keep to their schedule
+        ended = status in (Status.converged, Status.unproved) and not walked
+        more = ended and learner._short and learner.gap_ < 0.9 * last and made < learner.max_iter
+        last, tol, again = learner.gap_, 0.1 * tol, True
+        if not more:
+            del learner._short
+            return status
+
+
+def worst(statuses: list[Status]) -> Status:
+    """The ending to report for several runs: the first that is not good, or the first."""
+    status = next((status for status in statuses if not status.good), statuses[0])
+    return Status.gap_left if status is Status.budget else status
 
 
 def counted(learner: Any, found: Recount, status: Status) -> Status:

@@ -60,6 +60,8 @@ def descend_scores(
     loss: ScoreLoss,
     penalty: Elastic,
     start: tuple[Array, Array] | None,
+    tol: float,
+    max_iter: int,
 ) -> Solution:
     """Fit by the steps that the learner's parameters ask for, showing weights as they come."""
     size = {"minibatch": learner.batch_size, "sgd": 1}.get(learner.solver)
@@ -77,7 +79,7 @@ def descend_scores(
         learner.coef_ = W.astype(problem.X.dtype)
         learner.intercept_ = b.astype(problem.X.dtype)
 
-    asked = (steps, float(learner.tol), learner.max_iter)
+    asked = (steps, tol, max_iter)
     with Pool(1), np.errstate(over="ignore", invalid="ignore"):
         descent = _descent(learner, problem, loss, penalty, start, learner.scale)
         newton = learner.solver not in ("gradient", "minibatch", "sgd") and suits(descent)

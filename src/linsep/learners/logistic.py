@@ -4,46 +4,30 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep._face import available_if
 from linsep.data.sources.dataset import by_block
-from linsep.errors import ParameterError
 from linsep.learners.absent_classes import train_present
 from linsep.learners.base import LinearClassifier, one_of, positive
-from linsep.learners.certificates import believed, counted, question
+from linsep.learners.certificates import believed, counted, question, refined
 from linsep.learners.diagnosis import explain, separation
-from linsep.learners.first_order import check_steps, descend_scores, random_start, take_in
-from linsep.learners.sklearn_compat import (
-    SAME_OPTIMUM,
-    check_logistic,
-    check_multi_class,
-    known_solver,
-)
+from linsep.learners.first_order import check_steps, random_start, take_in
+from linsep.learners.logistic_solvers import STEPPING, choose, loss_of, solve
+from linsep.learners.sklearn_compat import SAME_OPTIMUM, check_logistic, check_multi_class
 from linsep.model.chances import chances, log_chances
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import planes
 from linsep.proofs.gap.joint_certificate import softmax
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
-from linsep.train.convex.dual import coordinate_descent as dual_descent
-from linsep.train.convex.dual import row_space
-from linsep.train.convex.dual.row_space import fit_rows
-from linsep.train.convex.losses import Logistic
-from linsep.train.convex.newton import sparse_problem
-from linsep.train.convex.newton.logistic import fit_logistic
-from linsep.train.convex.newton.softmax import fit_softmax
 from linsep.train.convex.penalties import Elastic
-from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run import replay_log as journal
-from linsep.train.run.loop import UNCOUNTED, Listener, Pass
+from linsep.train.run.loop import Listener
 from linsep.train.run.replay_log import Journal
 
 Array = npt.NDArray[Any]
-STEPPING = ("gradient", "minibatch", "sgd")
-DENSE = 2_000_000  # numbers up to which sparse rows may be written out for an exact method
 
 
 class LogisticRegression(LinearClassifier):
@@ -211,85 +195,25 @@ class LogisticRegression(LinearClassifier):
         positive("tol", self.tol)
         positive("max_iter", self.max_iter, whole=True)
 
-    def _choose(self, problem: Problem) -> str:
-        sparse, solver = sp.issparse(problem.X), known_solver(self.solver)
-        dual = problem.binary and np.isfinite(self.C)
-        if self._penalty.l1 > 0 and np.isfinite(self.C):
-            if solver == "dual":
-                raise ParameterError(
-                    f"solver='dual' is for l1_ratio=0; here it is {self.l1_ratio}. Use 'auto'."
-                )
-            return "newton" if solver == "auto" else solver
-        short = sparse and problem.binary and sparse_problem.suits(problem.X)
-        if solver == "auto":
-            return "newton" if not sparse or short else ("dual" if dual else "quasi-newton")
-        if solver == "dual" and not dual:
-            raise ParameterError(
-                f"solver='dual' is for two classes and a finite C; here are {problem.n_classes} "
-                f"classes and C is {self.C}. Use solver='auto'."
-            )
-        if solver == "newton" and sparse and not short:
-            raise ParameterError(
-                "solver='newton' reads dense rows, or many short sparse ones; X is neither. Use "
-                "'auto'."
-            )
-        return solver
-
     def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
         return train_present(self, problem, listeners)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
-        self.solver_ = self._choose(problem)
+        self.solver_ = choose(self, problem)
         journal.begin(self, listeners)
-        X, C = problem.X, float(self.C)
-        if self.solver_ in STEPPING or (self._penalty.l1 > 0 and np.isfinite(self.C)):
-            start = self._before(problem)
-            found: Any = descend_scores(
-                self, problem, listeners, _loss(problem), self._penalty, start
-            )
-            return self._finish(problem, found)
-        if self.solver_ == "quasi-newton" and problem.n_rows * problem.n_features <= DENSE:
-            self.solver_, X = "newton", X.toarray()
-        weights = problem.weights if problem.weights.size else None
-        settings: dict[str, Any] = {
-            "fit_intercept": self.fit_intercept,
-            "tol": float(self.tol),
-            "max_iter": self.max_iter,
-        }
-        start = self._before(problem)
-        signs = problem.signs.astype(np.float64) if self.solver_ == "dual" else problem.signs
-        if self.solver_ == "dual":
-            alpha = self._multipliers(problem, signs, start)
-            found = dual_descent.solve(
-                X, signs, weights, C, loss="logistic", seed=seed_of(self.random_state),
-                n_jobs=self.n_jobs, listener=_telling(listeners), start=alpha, **settings,
-            )  # fmt: skip
-        elif self.solver_ == "quasi-newton" and self._in_row_space(problem):
-            found = fit_rows(
-                X, problem.codes, weights, C, n_classes=problem.n_classes, n_jobs=self.n_jobs,
-                start=self._multipliers(problem, signs, start), listeners=listeners, **settings,
-            )  # fmt: skip
-        elif self.solver_ == "quasi-newton":
-            from linsep.train.convex.newton.quasi_logistic import (
-                fit_any,  # scipy.optimize, which few fits need
-            )
+        found: Any = None
 
-            K = problem.n_classes
-            found = fit_any(
-                X, problem.codes, weights, 0.5 * C if K == 2 else C, n_classes=K,
-                start=start, listeners=listeners, **settings,
-            )  # fmt: skip
-        else:
-            settings |= {"n_jobs": self.n_jobs, "listener": self._journal.telling(listeners)}
-            if problem.binary:
-                plane = None if start is None else (start[0][0], float(start[1][0]))
-                settings["journal"] = self._journal
-                found = fit_logistic(X, signs, weights, C, start=plane, **settings)
-            else:
-                settings |= {"n_classes": problem.n_classes, "start": start}
-                found = fit_softmax(X, problem.codes, weights, C, **settings)
-        return self._finish(problem, found)
+        def fit(tol: float, max_iter: int, again: bool) -> Status:
+            nonlocal found
+            start = _pair(found, problem.binary) if again else self._before(problem)
+            found = solve(self, problem, listeners, tol, max_iter, start)
+            return self._finish(problem, found)
+
+        status = refined(self, fit)
+        del self._journal
+        self.diagnosis_ = explain(self, problem, status)
+        return status
 
     @property
     def _penalty(self) -> Elastic:
@@ -328,10 +252,6 @@ class LogisticRegression(LinearClassifier):
         z = signs * (np.asarray(problem.X @ W[0], np.float64) + float(b[0]))
         return np.asarray(caps * chances(z)[:, 0])
 
-    def _in_row_space(self, problem: Problem) -> bool:
-        several = not problem.binary and bool(np.isfinite(self.C))
-        return several and row_space.suits(problem.X, problem.n_classes)
-
     @available_if(lambda self: self.solver in ("minibatch", "sgd"))
     @by_block
     def partial_fit(
@@ -344,7 +264,7 @@ class LogisticRegression(LinearClassifier):
         not known until `fit` or `linsep.gap` looks at all rows.
         """
         problem = self._part(X, y, classes, sample_weight, not hasattr(self, "coef_"))
-        take_in(self, problem, _loss(problem), self._penalty)
+        take_in(self, problem, loss_of(problem), self._penalty)
         return self
 
     def _reset(self, problem: Problem) -> None:
@@ -353,14 +273,12 @@ class LogisticRegression(LinearClassifier):
 
     def _finish(self, problem: Problem, found: Any) -> Status:
         self._publish(problem, found)
-        del self._journal
         self.proof_ = None
         if found.status is Status.no_optimum:
             self.proof_ = separation(problem, self.classes_, bool(self.fit_intercept))
         status = Status.gap_left if found.status is Status.budget else found.status
         if status is not Status.no_optimum:
             status = self._recount(problem, found, status)
-        self.diagnosis_ = explain(self, problem, status)
         return status
 
     def _recount(self, problem: Problem, found: Any, status: Status) -> Status:
@@ -383,6 +301,8 @@ class LogisticRegression(LinearClassifier):
 
     def _publish(self, problem: Problem, found: Any) -> None:
         W, b = _pair(found, problem.binary)
+        if len(b) > 1:  # one number more for all classes is the same model
+            b = b - b.mean()
         primal = found.primal
         if problem.binary and len(np.atleast_2d(found.w)) == 2:
             # At the optimum W₁ = −W₀, so that ½‖W‖² = ¼‖w‖² for w = W₁ − W₀: with C/2 the
@@ -415,15 +335,3 @@ def _pair(found: Any, binary: bool) -> tuple[Array, Array]:
     """Weights (K, d) and intercepts (K,) as the solver had them, one hyperplane for two classes."""
     W, b = np.atleast_2d(found.w), np.atleast_1d(found.b)
     return (W[1:] - W[:1], b[1:] - b[:1]) if binary and len(W) == 2 else (W, b)
-
-
-def _loss(problem: Problem) -> ScoreLoss:
-    return Planes(Logistic()) if problem.binary else Softmax(problem.n_classes)
-
-
-def _telling(listeners: list[Listener]) -> Any:
-    """Tell of a look of the dual solver as of a pass."""
-    tell = Journal().telling(listeners)
-    if tell is None:
-        return None
-    return lambda look: tell(Pass(look.n_iter, UNCOUNTED, look.active, look.primal))

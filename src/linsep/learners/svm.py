@@ -13,7 +13,7 @@ from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.calibration import cross_fitted
-from linsep.learners.certificates import believed, noise, plane_certificate, question
+from linsep.learners.certificates import believed, noise, plane_certificate, question, worst
 from linsep.learners.diagnosis import explain
 from linsep.learners.first_order import check_steps, descend_scores, take_in
 from linsep.learners.sklearn_compat import check_svm
@@ -35,7 +35,7 @@ from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run import replay_log as journal
-from linsep.train.run.loop import UNCOUNTED, Listener, Pass
+from linsep.train.run.loop import Listener
 from linsep.train.run.replay_log import Journal
 
 Array = npt.NDArray[Any]
@@ -237,7 +237,7 @@ class LinearSVC(LinearClassifier):
             "seed": seed_of(self.random_state),
             "n_jobs": self.n_jobs,
         }
-        tell = _telling(listeners, own)
+        tell = (own or Journal()).telling_looks(listeners)
         goal = Goal(float(self.tol), self.max_iter, tell, noise=noise(problem))
 
         def fit(machine: Machine, k: int, goal: Goal) -> Solution:
@@ -298,7 +298,13 @@ class LinearSVC(LinearClassifier):
                     question(self, problem, PLAIN, solution=solution), solution.alpha
                 )
 
-        goal = Goal(float(self.tol), self.max_iter, _telling(listeners), certify, noise(problem))
+        goal = Goal(
+            float(self.tol),
+            self.max_iter,
+            Journal().telling_looks(listeners),
+            certify,
+            noise(problem),
+        )
         found = drive(solver, goal)
         A, self.solver_ = found.alpha, found.solver
         self.coef_ = np.asarray(found.w, problem.X.dtype)
@@ -326,7 +332,8 @@ class LinearSVC(LinearClassifier):
 
     def _by_rows(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
         start = None if before is None else before[:2]
-        found = descend_scores(self, problem, listeners, self._score_loss, RIDGE, start)
+        asked = (self._score_loss, RIDGE, start, float(self.tol), self.max_iter)
+        found = descend_scores(self, problem, listeners, *asked)
         self.coef_ = np.asarray(found.w, problem.X.dtype)
         self.intercept_ = np.asarray(found.b, problem.X.dtype)
         self.n_iter_ = found.n_iter
@@ -394,17 +401,3 @@ class LinearSVC(LinearClassifier):
         with np.errstate(divide="ignore"):
             margins = 1.0 / np.linalg.norm(self.coef_.astype(np.float64), axis=1)
         self.margin_ = margins[0] if problem.binary else margins
-
-
-def _telling(listeners: list[Listener], own: Journal | None = None) -> Any:
-    """Tell every listener of each look at all rows; True from any of them stops the run."""
-    tell = (own or Journal()).telling(listeners)
-    if tell is None:
-        return None
-    return lambda check: tell(Pass(check.n_iter, UNCOUNTED, check.active, check.primal))
-
-
-def worst(statuses: list[Status]) -> Status:
-    """The ending to report for several runs: the first that is not good, or the first."""
-    status = next((status for status in statuses if not status.good), statuses[0])
-    return Status.gap_left if status is Status.budget else status

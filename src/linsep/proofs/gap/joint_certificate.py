@@ -9,7 +9,9 @@ of weight wₖ, p′ = (1 − ε)p + εq with q the same for every row,
 
     ε = maxₖ (1 − wₖ/Tₖ),   εqₖ ΣC = wₖ − (1 − ε)Tₖ ≥ 0,   H(p′) ≥ (1 − ε)H(p),
 
-and v moves by no more than 2ε ΣCᵢ‖xᵢ‖. Flows that do not balance are mixed in the same way.
+and v moves by no more than 2ε ΣCᵢ‖xᵢ‖. Flows that do not balance are mixed in the same way. Tₖ − wₖ
+is what class k takes from rows of others less what its own rows give: rows that are as good as
+decided add next to nothing to either, nor to their rounding.
 """
 
 import math
@@ -34,9 +36,10 @@ class Shares(NamedTuple):
     Attributes
     ----------
     dual : E
-    given, taken : what each class weighs, and Tₖ; or what flows out of each class, and into it
+    given, taken : what flows out of each class, and into it
     mass : Σ Cᵢ by class
     pull : a bound on Σ Cᵢ‖xᵢ‖
+    moved : a bound on Σ ‖mᵢ‖‖xᵢ‖, for v = Σ mᵢxᵢᵀ
     v : the combination of rows
     """
 
@@ -51,6 +54,7 @@ class Shares(NamedTuple):
     taken: Array
     mass: Array
     pull: float
+    moved: float
     v: Floats
 
 
@@ -91,16 +95,19 @@ def softmax(asked: Question, A: Any = None) -> Recount:
         if A is not None:
             P = _allowed(A[slice(*span)].T, C, own)
             H = entropies(P).sum(axis=0)
-        taken = P @ C
+        P[own] = 0.0  # the own class has what is left of one
+        P *= 1 - gamma(4 * K)  # a hair less: no rounding lets the others have more than all
+        out = C * P.sum(axis=0)
         moves = P * -C
-        moves[own] += C
-        mass = np.bincount(own[0], C, minlength=K)
+        taken = -moves.sum(axis=1)
+        moves[own] = out
+        given, mass = (np.bincount(own[0], one, minlength=K) for one in (out, C))
         far, dual = rows.size * length(C), float(C @ H)
         fuzz = K * (2 * dual + 40 * float(C.sum()) - float(C @ found.T[own]))
         behind.took(len(C))
         return Shares(
-            0.0, 2 * far, 2 * float(C.sum()), 0.0, dual, fuzz, dual, mass, taken, mass, far,
-            rows.total(moves),
+            0.0, 2 * far, 2 * float(C.sum()), 0.0, dual, fuzz, dual, given, taken, mass, far,
+            rows.size * length(moves.ravel()), rows.total(moves),
         )  # fmt: skip
 
     def entropy(span: tuple[int, int], shrink: float) -> float:
@@ -119,12 +126,14 @@ def softmax(asked: Question, A: Any = None) -> Recount:
         charged = sum_over(lost, products.spans, plus, asked.n_jobs)
         sums = sum_over(of, products.spans, plus, asked.n_jobs)
         sums = sums._replace(loss=charged, terms=sums.terms + charged, fuzz=sums.fuzz + K * charged)
-        slip = 4 * gamma(products.added + K)
-        left, error = 1.0, (8 * gamma(products.added + 16) + 2 * slip) * sums.pull
+        left, slip, error = 1.0, 0.0, 8 * gamma(products.added + 16 + K) * sums.moved
         if asked.free:
-            lacking = float((1.0 - sums.mass / sums.taken).max())
+            weight = sums.mass - sums.given + sums.taken
+            rounded = 4 * gamma(products.added + 2 * K) * (sums.given + sums.taken)
+            slip = float((rounded / weight).max()) + 8 * UNIT
+            lacking = float(((sums.taken - sums.given) / weight).max())
             left = 1.0 - min(1.0, max(0.0, lacking))
-            error += 2 * (1.0 - left) * sums.pull
+            error += 2 * (1.0 - left + slip) * sums.pull
         bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
         return asked.judge(sums, bound, products, again)
 
@@ -224,12 +233,13 @@ def crammer_singer(asked: Question, A: Floats) -> Recount:
         return Shares(
             charged, 2 * far, 2 * float(C.sum()), 0.0, charged + float(out.sum()), charged,
             float(out.sum()), np.bincount(codes, out, minlength=K), L.sum(axis=1),
-            np.bincount(codes, C, minlength=K), far, rows.total(moves),
+            np.bincount(codes, C, minlength=K), far, rows.size * length(moves.ravel()),
+            rows.total(moves),
         )  # fmt: skip
 
     with np.errstate(all="ignore"):
         sums = sum_over(of, products.spans, plus, asked.n_jobs)
-        error, part, slip = 8 * gamma(products.added + 16 + K) * sums.pull, 0.0, 0.0
+        error, part, slip = 8 * gamma(products.added + 16 + K) * sums.moved, 0.0, 0.0
         if asked.free:
             rounded = 4 * gamma(products.added + 2 * K) * float(sums.dual)
             lacking = float(np.abs(sums.given - sums.taken).sum())

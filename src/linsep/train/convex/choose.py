@@ -5,6 +5,7 @@ never by the clock: the same data meets the same solver on every machine, and en
 bytes. `LinearSVC.solver_` and `LogisticRegression.solver_` say what ran.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -36,6 +37,7 @@ Array = npt.NDArray[Any]
 ENTRY, ROW, CALL = 1.5, 40.0, 2e4  # of a pass of dual descent: each entry, each row, the pass
 PRODUCT, WIDE, PER_ROW, STEP = 0.15, 0.05, 60.0, 1.5e5  # of a second-order step: n·k², k³, n, 1
 STEPS = {"hinge": 25, "squared_hinge": 8}  # second-order steps that a fit takes, about
+PATIENCE = 30  # passes of descent, at least, before steps take over
 AT_ONCE = 4.0  # passes of descent that are not worth waiting for, where steps cost no more
 SMALL = 5000  # rows up to which the last digits are worth a linear system
 IN_MEMORY = 1 << 24  # entries up to which second-order steps, which copy them, may be taken
@@ -191,9 +193,44 @@ class Machine(NamedTuple):
 
     def steps(self, start: tuple[Array, float] | None = None) -> Solver:
         """Newton's method for the squared hinge, an interior point method for the hinge."""
-        if self.loss == "squared_hinge":
-            return SquaredHingeNewton(*self._given, fit_intercept=self.fit_intercept, start=start)
-        return InteriorPoint(*self._given, loss=self.loss, fit_intercept=self.fit_intercept)
+        free = self.fit_intercept
+        inside = InteriorPoint(*self._given, loss=self.loss, fit_intercept=free)
+        if self.loss == "hinge":
+            return inside
+        newton = SquaredHingeNewton(*self._given, fit_intercept=free, start=start)
+        if not interior_point.suits(self.X):
+            return newton
+        return Handover(newton, lambda at: inside)  # Newton's may get stuck, as with C or X huge
+
+
+class Pace:
+    """How fast descent closes its gap, and whether others would close it sooner.
+
+    Parameters
+    ----------
+    price : what the others cost, in passes
+    tol : the relative gap asked for
+
+    Examples
+    --------
+    >>> pace = Pace(100.0, 1e-4)
+    >>> [pace(Candidate(n, 1.0, 1.0 - gap)) for n, gap in ((20, 0.5), (40, 0.05), (80, 0.04))]
+    [False, False, True]
+    """
+
+    def __init__(self, price: float, tol: float) -> None:
+        self._price, self._tol = price, tol
+        self._seen = [(0, 0.0)]
+        self.slow = False
+
+    def __call__(self, seen: Candidate) -> bool:
+        left = math.log(max(seen.gap / seen.primal, 1e-300)) if seen.primal > 0.0 else -np.inf
+        before, then = next(one for one in reversed(self._seen) if 2 * one[0] <= seen.n_iter)
+        self._seen.append((seen.n_iter, left))
+        if seen.n_iter >= PATIENCE:
+            fell = (then - left) / (seen.n_iter - before)  # of log gap, in each pass
+            self.slow = left - math.log(self._tol) > self._price * max(fell, 0.0)
+        return self.slow
 
 
 class Handover:
@@ -230,31 +267,18 @@ class Handover:
             self._second.tol = tol
 
     def candidates(self) -> Iterator[Candidate]:
-        seen = before = None
+        seen, shape = None, self._shape
+        pace = None if shape is None else Pace(shape.steps / shape.one_pass, self._tol)
         for seen in self._first.candidates():
             yield seen
-            if self._slower(seen, before):
+            if pace is not None and not seen.within(self._tol) and pace(seen):
                 break
-            before = seen
         assert seen is not None
         self._second = self._then(self._first.solution())
         self._second.pool, self._second.tol = self.pool, self._tol
         for later in self._second.candidates():
             bounds = min(seen.primal, later.primal), max(seen.dual, later.dual)
             yield Candidate(seen.n_iter + later.n_iter, *bounds, later.active, seen.least)
-
-    def _slower(self, seen: Candidate, before: Candidate | None) -> bool:
-        """Whether passes at the present rate would cost more than steps to the end."""
-        shape, goal = self._shape, self._tol * seen.primal
-        if shape is None or seen.gap <= goal:
-            return False
-        spent = seen.n_iter * shape.one_pass
-        if before is None or not 0.0 < seen.gap < before.gap:
-            return spent > shape.steps
-        passes = seen.n_iter - before.n_iter
-        rate = np.log(before.gap / seen.gap) / max(passes, 1)
-        left = np.log(seen.gap / goal) / rate * shape.one_pass
-        return bool(spent > 0.25 * shape.steps and left > shape.steps)
 
     def interrupted(self) -> None:
         (self._second or self._first).interrupted()

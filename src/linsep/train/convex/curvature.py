@@ -77,6 +77,18 @@ class Curvature:
         return np.asarray(inverse.T)
 
 
+def asked_for(tol: float, C: float) -> float:
+    """The relative gap to ask for, given `tol` and the weight of the losses.
+
+    Without a penalty a small gap says little about the weights, and Newton's last steps are the
+    quickest: the run ends on the decrement, ‖step‖² by the Hessian, at eight digits or more.
+
+    >>> asked_for(1e-4, 1.0), asked_for(1e-4, math.inf)
+    (0.0001, 1e-10)
+    """
+    return min(tol, 1e-10) if math.isinf(C) else tol
+
+
 def decrease_left(decrement2: float, radius2: float) -> float:
     """A bound on F − min F from Newton's decrement, for losses whose third derivative along a line
     is at most r times the second (logistic, multinomial).

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.run.loop import Listener, Pass
+from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
@@ -66,6 +66,13 @@ class Journal(Stateful):
             return any(asked)
 
         return told
+
+    def telling_looks(self, listeners: list[Listener]) -> Callable[[Any], Any] | None:
+        """The same for solvers that tell of each look at all rows instead of each pass."""
+        tell = self.telling(listeners)
+        if tell is None:
+            return None
+        return lambda look: tell(Pass(look.n_iter, UNCOUNTED, look.active, look.primal))
 
 
 def begin(learner: Any, listeners: list[Listener]) -> Journal:

@@ -30,15 +30,17 @@ from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
 
-WIDEST = 1500  # the smaller side of X up to which a system of its size is solved at each step
+WIDEST = 4096  # the smaller side of X up to which a system of its size is solved at each step
+WRITTEN_OUT = 1 << 25  # numbers up to which rows are written out where there are fewer than columns
 SMALL = 1 << 22  # numbers up to which the centred rows are kept
 BACK_OFF = 0.995  # of the way to the boundary
 PATIENCE = 60  # steps that may fail to lessen the gap
 
 
 def suits(X: Any) -> bool:
-    """Whether the smaller side of X is small enough."""
-    return min(X.shape) <= WIDEST
+    """Whether the smaller side of X is small enough, and rows longer than many few enough."""
+    n, d = X.shape
+    return min(n, d) <= WIDEST and (n >= d or n * d <= WRITTEN_OUT)
 
 
 class Rows:
@@ -98,9 +100,13 @@ class Rows:
         """Σ θ(z, 1)(z, 1)ᵀ"""
         G = np.zeros((self.width + 1, self.width + 1))
         for rows, block in self.blocks():
-            weighted = theta[rows, None] * block
-            G[:-1, :-1] += block.T @ weighted
-            G[-1, :-1] += weighted.sum(axis=0)
+            part, weight = block, theta[rows]
+            used = np.flatnonzero(weight)
+            if 2 * len(used) < len(weight):
+                part, weight = part[used], weight[used]
+            root = np.sqrt(weight)[:, None] * part
+            G[:-1, :-1] += root.T @ root  # a matrix by itself: half the products
+            G[-1, :-1] += weight @ part
         G[:-1, -1] = G[-1, :-1]
         G[-1, -1] = theta.sum()
         return G

@@ -286,11 +286,13 @@ class DualState:
             if abs(far) > 1e100:  # one class only: P falls for ever, or is flat
                 return self._b
         low, high = min(b, far), max(b, far)
+        if isinstance(self.loss, Hinge):
+            return self._best_corner(low, high)
         below, above, last = tilt(*known, low), tilt(*known, high), np.inf
         while high - low > 1e-15 * (abs(low) + abs(high)) and low < 0.5 * (low + high) < high:
             # By the chord, which is quick where the slope is smooth, and through the middle.
             width, chord = high - low, low
-            if above > below and not isinstance(self.loss, Hinge):
+            if above > below:
                 chord = float((low * above - high * below) / (above - below))
             if low < chord and abs(chord - last) <= 1e-14 * (1.0 + abs(chord)):
                 return chord
@@ -303,6 +305,21 @@ class DualState:
                     else:
                         low, below = at, here
         return 0.5 * (low + high)
+
+    def _best_corner(self, low: float, high: float) -> float:
+        """The same for the hinge, whose slope rises by U where b = y − ⟨w, x − μ⟩ of a row.
+
+        It changes sign between `low` and `high`.
+        """
+        p = self.points
+        corners = p[:, SIGN] - self._scores
+        between = np.flatnonzero((corners > low) & (corners <= high) & (p[:, CAP] > 0.0))
+        if not len(between):
+            return 0.5 * (low + high)
+        between = between[np.argsort(corners[between], kind="stable")]
+        slope = compiled.tilt(self.loss, p, self._scores, low)
+        after = slope + np.cumsum(p[between, CAP])
+        return float(corners[between[min(int(np.searchsorted(after, 0.0)), len(after) - 1)]])
 
     def _refuse_overflow(self) -> None:
         finite = np.isfinite(self.points[:, SQUARE])

@@ -29,7 +29,7 @@ from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
-from linsep.train.convex.curvature import Curvature, at_rounding, decrease_left
+from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, decrease_left
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.newton.logistic_problem import Point, Problem, Sample
 from linsep.train.convex.newton.softmax import fit_softmax
@@ -44,6 +44,8 @@ Floats = npt.NDArray[np.float64]
 
 _MANY = 32768  # rows from which a sample pays
 _WIDE = 256  # features from which Hessians cost more than the passes they save
+_WIDEST = 4096  # and up to which they are made where nothing else ends, or gives all digits
+_FIRST = 300  # passes of L-BFGS before they are
 _PER_FEATURE = 768  # sampled rows for each feature
 
 
@@ -71,7 +73,8 @@ def fit_logistic(
     weights : cᵢ ≥ 0, or None where each row counts once
     C : weight of the losses; infinity stands for no penalty (maximum likelihood)
     fit_intercept : whether b is free; otherwise it is 0
-    tol : the relative gap asked for; below 1e-8 the weights are asked to that many digits too
+    tol : the relative gap asked for; below 1e-8 the weights are asked to that many digits too, as
+        they always are without a penalty (see `linsep.train.convex.curvature.asked_for`)
     max_iter : most passes over all rows
     n_jobs : threads; never changes the bytes of the result
     start : (w, b) to start from
@@ -91,7 +94,7 @@ def fit_logistic(
         raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
     options: dict[str, Any] = {
         "fit_intercept": fit_intercept,
-        "tol": tol,
+        "tol": asked_for(tol, C),
         "max_iter": max_iter,
         "n_jobs": n_jobs,
         "listener": listener,
@@ -115,9 +118,33 @@ def _solve(
     start: tuple[Array, float] | None,
     options: dict[str, Any],
 ) -> Solution:
-    kind: type[Problem] = SparseProblem if sp.issparse(X) else Problem
-    if X.shape[1] > _WIDE and kind is Problem:
+    d, dense = X.shape[1], not sp.issparse(X)
+    if not dense or d <= (_WIDE if math.isfinite(C) else _WIDEST):
+        return _by_hessians(X, signs, weights, C, start, options)
+    if d > _WIDEST:
         return _as_two_classes(X, signs, weights, C, start, options)
+    first = {**options, "max_iter": min(_FIRST, max(1, options["max_iter"] // 2))}
+    found = _as_two_classes(X, signs, weights, C, start, first)
+    made, listener = found.n_iter, options["listener"]
+    if found.status is not Status.budget or made >= options["max_iter"]:
+        return found
+    later = {**options, "max_iter": options["max_iter"] - made, "journal": None}
+    if listener is not None:
+        later["listener"] = lambda done: listener(replace(done, epoch=made + done.epoch))
+    more = _by_hessians(X, signs, weights, C, (found.w, found.b), later)
+    return replace(more if more.primal <= found.primal else found, n_iter=made + more.n_iter)
+
+
+def _by_hessians(
+    X: Array,
+    signs: Array,
+    weights: Floats | None,
+    C: float,
+    start: tuple[Array, float] | None,
+    options: dict[str, Any],
+) -> Solution:
+    """Few features, or features that nothing else comes to terms with."""
+    kind: type[Problem] = SparseProblem if sp.issparse(X) else Problem
     if X.size <= 1 << 21:
         X = X.astype(np.float64, copy=False)
     arguments = (X, signs, weights, C, options["fit_intercept"])
@@ -142,7 +169,7 @@ def _as_two_classes(
     start: tuple[Array, float] | None,
     options: dict[str, Any],
 ) -> Solution:
-    """Many features: no Hessian fits. W = (−w/2, w/2) has half the objective at half the C."""
+    """Many features: Hessians cost too much. W = (−w/2, w/2) has half P at half the C."""
     two: Any = None
     if start is not None:
         w, b = np.asarray(start[0], np.float64) / 2, float(start[1]) / 2

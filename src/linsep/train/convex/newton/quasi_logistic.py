@@ -18,6 +18,9 @@ from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 
 Floats = npt.NDArray[np.float64]
 
+UNPENALISED = 1e-16  # of the objective: ‖gradient‖², scaled, that stands for digits of the weights
+ROUNDED = 1e-12  # and what is good enough where no step leads further
+
 
 class _Objective:
     """P and its gradient in columns brought to one scale: W = V / scale."""
@@ -128,7 +131,7 @@ def fit_any(
         if not P.penalised and P.separates(W, b):
             status = Status.no_optimum
             break
-        if gap <= tol * value:
+        if gap <= (tol if P.penalised else min(tol, UNPENALISED)) * value:
             status = Status.converged
             break
         asked = [one(Pass(P.looks, UNCOUNTED, 0, value)) is True for one in listeners]
@@ -136,6 +139,8 @@ def fit_any(
             status = Status.stopped
             break
         if stuck:
+            if not P.penalised and gap <= ROUNDED * value:
+                status = Status.converged
             break
     message = f"{P.looks} passes, relative gap {gap / value if value else 0.0:.1e}."
     return Solution(W, b, None, value, value - gap, gap, P.looks, status, message)

@@ -25,6 +25,7 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
+from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.lbfgs import Memory, Preconditioner
 from linsep.train.convex.newton.softmax_newton import Inverse, by_newton, few_parameters
 from linsep.train.convex.newton.softmax_problem import Objective, Point, descend
@@ -73,7 +74,8 @@ def fit_softmax(
     C : weight of the losses; infinity stands for no penalty (maximum likelihood)
     n_classes : how many classes there are
     fit_intercept : whether the biases are free; otherwise they are 0
-    tol : the relative gap asked for
+    tol : the relative gap asked for; without a penalty many digits of the weights always are (see
+        `linsep.train.convex.curvature.asked_for`)
     max_iter : most passes over all rows
     n_jobs : threads; never changes the bytes of the result
     start : (W, b) to start from
@@ -91,7 +93,7 @@ def fit_softmax(
     options: dict[str, Any] = {
         "n_classes": n_classes,
         "fit_intercept": fit_intercept,
-        "tol": tol,
+        "tol": asked_for(tol, C),
         "max_iter": max_iter,
         "n_jobs": n_jobs,
         "listener": listener,
@@ -172,7 +174,7 @@ class _Run:
         total = float(n if weights is None else weights.sum())
         self.unit = C * total if math.isfinite(C) else total
         penalty = 1 / self.unit if math.isfinite(C) else 0.0
-        self.small = few_parameters(d, K)
+        self.small = few_parameters(d, K, math.isinf(C))
         if X.size <= 1 << 21:
             X = X.astype(np.float64, copy=False)
         self.about = spread(X, careful)
@@ -223,11 +225,15 @@ class _Run:
             p, inverse = self._by_sample(p, P, memory)
         if self.status is not None:
             return
-        if self.small:
-            found = by_newton(self.full, p, self.tol, self.max_iter, self.passes, self.listener)
-            self.best, self.gap, self.passes, self.status = found
-        else:
+        if not self.small:
             self._by_descent(p, inverse or self._preconditioner(sums, P, shared=cold), memory)
+            d = sums.blocks.n_features
+            stuck = self.status is Status.budget and self.passes < self.max_iter
+            if not (stuck and few_parameters(d, self.n_classes, True)):
+                return
+            p = self.best or p
+        found = by_newton(self.full, p, self.tol, self.max_iter, self.passes, self.listener)
+        self.best, self.gap, self.passes, self.status = found
 
     def _by_descent(self, p: Point, inverse: Any, memory: Memory) -> None:
         """Limited-memory BFGS over all rows."""

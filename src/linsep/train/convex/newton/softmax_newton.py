@@ -22,9 +22,9 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
-def few_parameters(d: int, n_classes: int) -> bool:
-    """Whether the full Hessian is of a size to factor."""
-    return n_classes * (d + 1) <= 800
+def few_parameters(d: int, n_classes: int, unpenalised: bool = False) -> bool:
+    """Whether the full Hessian is of a size to factor; nothing else serves without a penalty."""
+    return n_classes * (d + 1) <= (3000 if unpenalised else 800)
 
 
 class Inverse:
@@ -81,7 +81,7 @@ def by_newton(
             return p, gap, passes, status
         before, t = decrement2, 1.0
         dW, db = _unflat(step, len(b), full.fit_intercept)
-        dW = dW - dW.mean(axis=0)
+        dW, db = dW - dW.mean(axis=0), db - db.mean()
         while True:
             q = full.point(p.W - t * dW, p.b - t * db)
             passes += 1

@@ -132,16 +132,16 @@ class SoftmaxSums:
         return np.ascontiguousarray(P[: self.blocks.n_rows])
 
     def margins(self, b: Floats) -> tuple[float, float]:
-        """Smallest and largest sᵢ,yᵢ − max over other classes, among rows that count."""
+        """Smallest and largest sᵢ,yᵢ − sᵢₖ over other classes k, among rows that count."""
         K, found = self.n_classes, []
         for k in range(len(self.blocks)):
             where, n, c = self._part(k)
             S = self._scores[k][:K, :n].T.astype(np.float64) + b
             own = S[np.arange(n), self.codes[where]]
-            S[np.arange(n), self.codes[where]] = -np.inf
-            margin = (own - S.max(axis=1))[np.broadcast_to(c > 0, n)]
-            if len(margin):
-                found.append((margin.min(), margin.max()))
+            S = (own[:, None] - S)[np.broadcast_to(c > 0, n)]
+            others = np.arange(K) != self.codes[where][np.broadcast_to(c > 0, n)][:, None]
+            if len(S):
+                found.append((S[others].min(), S[others].max()))
         return float(min(m[0] for m in found)), float(max(m[1] for m in found))
 
 

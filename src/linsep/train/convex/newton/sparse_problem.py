@@ -20,12 +20,14 @@ from linsep.train.convex.newton.sparse_sums import suits as _suits
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+NARROW = 256  # features up to which a Hessian costs next to nothing, however few the rows
 LONGEST = 32  # entries a row, on average, up to which their products cost less than more passes
 
 
 def suits(X: Any) -> bool:
-    """Whether Newton's method is the way for a CSR matrix."""
-    return _suits(X, LONGEST)
+    """Whether Newton's method is the way for a CSR matrix: short rows, and many or narrow ones."""
+    n, d = X.shape
+    return _suits(X, LONGEST) or (d <= min(n, NARROW) and bool(X.nnz <= LONGEST * n))
 
 
 class LogisticRows:

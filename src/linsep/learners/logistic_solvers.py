@@ -1,0 +1,160 @@
+"""Which solver a logistic regression is left to, and what it is asked."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep.errors import ParameterError
+from linsep.learners.first_order import descend_scores
+from linsep.learners.sklearn_compat import known_solver
+from linsep.status import Status
+from linsep.train.convex.choose import Pace
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.dual import coordinate_descent as dual_descent
+from linsep.train.convex.dual import row_space
+from linsep.train.convex.dual.row_space import fit_rows
+from linsep.train.convex.losses import Logistic
+from linsep.train.convex.newton import sparse_problem, sparse_sums
+from linsep.train.convex.newton.logistic import fit_logistic
+from linsep.train.convex.newton.softmax import fit_softmax
+from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
+from linsep.train.run.loop import Listener
+from linsep.train.run.replay_log import Journal
+
+Array = npt.NDArray[Any]
+STEPPING = ("gradient", "minibatch", "sgd")
+DENSE = 2_000_000  # numbers up to which sparse rows may be written out for an exact method
+LARGEST = 1 << 24  # and up to which they are where nothing else ends, or gives all digits
+NARROW = 256  # features up to which a Hessian costs next to nothing
+
+
+def choose(learner: Any, problem: Problem) -> str:
+    """The solver for a problem, by what was asked for and by the shape of the rows."""
+    sparse, solver = sp.issparse(problem.X), known_solver(learner.solver)
+    dual = problem.binary and np.isfinite(learner.C)
+    if learner._penalty.l1 > 0 and np.isfinite(learner.C):
+        if solver == "dual":
+            raise ParameterError(
+                f"solver='dual' is for l1_ratio=0; here it is {learner.l1_ratio}. Use 'auto'."
+            )
+        return "newton" if solver == "auto" else solver
+    if solver == "auto":
+        if not sparse or _sums(learner, problem) or _written_out(learner, problem):
+            return "newton"
+        return "dual" if dual else "quasi-newton"
+    if solver == "dual" and not dual:
+        raise ParameterError(
+            f"solver='dual' is for two classes and a finite C; here are {problem.n_classes} "
+            f"classes and C is {learner.C}. Use solver='auto'."
+        )
+    if solver == "newton" and sparse and not _sums(learner, problem):
+        raise ParameterError(
+            "solver='newton' reads dense rows, or short sparse ones that are many or have few "
+            "features; X is neither. Use 'auto'."
+        )
+    return solver
+
+
+def _sums(learner: Any, problem: Problem) -> bool:
+    """Whether Newton's method sums over the entries of sparse rows."""
+    X = problem.X
+    if not (sp.issparse(X) and problem.binary):
+        return False
+    free = np.isposinf(learner.C) and X.shape[1] <= sparse_sums.WIDEST
+    return free or sparse_problem.suits(X)
+
+
+def _written_out(learner: Any, problem: Problem) -> bool:
+    """Whether sparse rows are few, or short, enough to be written out for an exact method."""
+    n, d = problem.X.shape
+    if np.isposinf(learner.C):
+        return n * d <= LARGEST
+    return n * d <= DENSE and (not problem.binary or d <= min(n, NARROW))
+
+
+def solve(
+    learner: Any,
+    problem: Problem,
+    listeners: list[Listener],
+    tol: float,
+    max_iter: int,
+    start: tuple[Array, Array] | None,
+) -> Any:
+    """Fit by `learner.solver_` from `start` on; where another had to take over, it is named."""
+    X, C = problem.X, float(learner.C)
+    if learner.solver_ in STEPPING or (learner._penalty.l1 > 0 and np.isfinite(C)):
+        return descend_scores(
+            learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
+        )
+    weights = problem.weights if problem.weights.size else None
+    settings: dict[str, Any] = {
+        "fit_intercept": learner.fit_intercept, "tol": tol, "max_iter": max_iter
+    }  # fmt: skip
+    if learner.solver_ == "dual":
+        found = _by_dual(learner, problem, listeners, start, settings)
+        if found.status is not Status.budget or found.n_iter >= max_iter:
+            return found
+        made, start = found.n_iter, (found.w[None], np.array([found.b]))
+        small = problem.n_rows * problem.n_features <= LARGEST
+        learner.solver_ = "newton" if small else "quasi-newton"
+        more = solve(learner, problem, listeners, tol, max_iter - made, start)
+        return replace(more, n_iter=made + more.n_iter)
+    if learner.solver_ == "newton":
+        if sp.issparse(X) and not _sums(learner, problem):
+            X = X.toarray()
+        settings |= {"n_jobs": learner.n_jobs, "listener": learner._journal.telling(listeners)}
+        if problem.binary:
+            plane = None if start is None else (start[0][0], float(start[1][0]))
+            settings |= {"journal": learner._journal, "start": plane}
+            return fit_logistic(X, problem.signs, weights, C, **settings)
+        settings |= {"n_classes": problem.n_classes, "start": start}
+        return fit_softmax(X, problem.codes, weights, C, **settings)
+    K, several = problem.n_classes, not problem.binary and np.isfinite(C)
+    settings |= {"n_classes": K, "listeners": listeners}
+    if several and row_space.suits(X, K):
+        alpha = learner._multipliers(problem, problem.signs, start)
+        return fit_rows(
+            X, problem.codes, weights, C, n_jobs=learner.n_jobs, start=alpha, **settings
+        )
+    from linsep.train.convex.newton.quasi_logistic import (
+        fit_any,  # scipy.optimize, which few fits need
+    )
+
+    return fit_any(X, problem.codes, weights, 0.5 * C if K == 2 else C, start=start, **settings)
+
+
+def _by_dual(
+    learner: Any,
+    problem: Problem,
+    listeners: list[Listener],
+    start: tuple[Array, Array] | None,
+    settings: dict[str, Any],
+) -> Any:
+    """Coordinate descent; where the user left the choice, it ends early if it gets nowhere."""
+    signs = problem.signs.astype(np.float64)
+    tell = Journal().telling_looks(listeners)
+    pace = None
+    if known_solver(learner.solver) == "auto":
+        pace = Pace(float(settings["max_iter"]), settings["tol"])
+
+    def heard(check: Candidate) -> bool:
+        told = tell is not None and tell(check) is True
+        return told or (pace is not None and pace(check))
+
+    found = dual_descent.solve(
+        problem.X, signs, problem.weights if problem.weights.size else None, float(learner.C),
+        loss="logistic", seed=seed_of(learner.random_state), n_jobs=learner.n_jobs, listener=heard,
+        start=learner._multipliers(problem, signs, start), **settings,
+    )  # fmt: skip
+    slow = pace is not None and pace.slow and found.status is Status.stopped
+    return replace(found, status=Status.budget) if slow else found
+
+
+def loss_of(problem: Problem) -> ScoreLoss:
+    """The loss of scores: of one hyperplane, or of all classes together."""
+    return Planes(Logistic()) if problem.binary else Softmax(problem.n_classes)
