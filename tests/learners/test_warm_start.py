@@ -82,3 +82,44 @@ def test_fits_of_one_pass_come_as_far_as_one_of_many(learner, classes):
     assert np.diff(objectives).max() <= 1e-9 * objectives[0]  # never worse than before
     assert objectives[-1] - whole < 0.25 * (objectives[0] - whole)
     assert parts.n_iter_ == 1
+
+
+def short_text(classes):
+    rng = np.random.default_rng(1)
+    X = sp.random_array((1200, 9000), density=0.003, format="csr", rng=rng)
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    return X, np.searchsorted(np.quantile(lengths, [0.5, 0.8][: classes - 1]), lengths)
+
+
+def tall(classes):
+    X = np.random.default_rng(2).normal(size=(66_000, 3))
+    return X, (X[:, 0] + np.random.default_rng(3).normal(size=len(X)) > 0).astype(int)
+
+
+STILL = [
+    (LogisticRegression(), lambda k: rows(k, np.asarray), 2),
+    (LogisticRegression(), lambda k: rows(k, np.asarray), 3),
+    (
+        LogisticRegression(C=np.inf),
+        lambda k: (rows(k, np.asarray)[0][:, :2], rows(k, np.asarray)[1]),
+        3,
+    ),
+    (LogisticRegression(solver="dual"), lambda k: rows(k, np.asarray), 2),
+    (LogisticRegression(), short_text, 2),
+    (LogisticRegression(), short_text, 3),
+    (LinearSVC(), short_text, 3),
+    (LinearSVC(), tall, 2),
+    (LinearSVC(loss="squared_hinge", solver="newton"), tall, 2),
+]
+
+
+@pytest.mark.parametrize(("learner", "data", "classes"), STILL, ids=str)
+@pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
+def test_fits_of_one_pass_move_until_they_are_there(learner, data, classes):
+    X, y = data(classes)
+    optimum = clone(learner).fit(X, y).objective_
+    parts = clone(learner).set_params(max_iter=1, warm_start=True)
+    objectives = [parts.fit(X, y).objective_ for _ in range(12)]
+    assert objectives[-1] - optimum < 0.05 * (objectives[0] - optimum)
+    assert parts.n_iter_ <= 1
+    assert parts.max_iter == 1

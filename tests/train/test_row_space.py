@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import LogisticRegression, gap
+from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.dual.row_space import fit_rows, suits
+from linsep.train.convex.dual.row_space import _Losses, fit_rows, suits
 from linsep.train.convex.dual.softmax_dual import STIFF, best_place
 
 
@@ -143,3 +144,15 @@ def test_descent_on_the_dual_gives_the_same_bytes_on_any_threads():
     X, codes = data()
     one, two = (fitted(unit(X), codes, n_jobs=n, fit_intercept=False, tol=1e-4) for n in (1, 2))
     assert one.w.tobytes() == two.w.tobytes()
+
+
+@pytest.mark.parametrize("begin", [[-4.6, 3.9, 0.7], [-8.0, 8.0, 0.0]])
+def test_the_best_intercepts_are_found_from_anywhere(begin):
+    """Newton's steps of length 5 once went round in circles here, for ever."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 40).astype(np.int32)
+    with Pool(1) as pool:
+        losses = _Losses(codes, np.ones(40), 3, True, pool)
+        losses.b = np.array(begin)
+        _, R = losses.at(0.5 * rng.normal(size=(40, 3)))
+    assert np.abs(R.sum(axis=0)).max() < 1e-11

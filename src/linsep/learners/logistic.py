@@ -14,6 +14,7 @@ from linsep.learners.diagnosis import explain, separation
 from linsep.learners.first_order import check_steps, random_start, take_in
 from linsep.learners.logistic_solvers import STEPPING, choose, loss_of, solve
 from linsep.learners.sklearn_compat import SAME_OPTIMUM, check_logistic, check_multi_class
+from linsep.learners.warm_starts import seen_before
 from linsep.model.chances import chances, log_chances
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import planes
@@ -196,7 +197,10 @@ class LogisticRegression(LinearClassifier):
         positive("max_iter", self.max_iter, whole=True)
 
     def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
-        return train_present(self, problem, listeners)
+        if self.solver in STEPPING:
+            return train_present(self, problem, listeners)
+        with seen_before(self):
+            return train_present(self, problem, listeners)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
@@ -238,6 +242,7 @@ class LogisticRegression(LinearClassifier):
     ) -> Array | None:
         """Multipliers to begin from: αᵢ = C cᵢ σ(−zᵢ) of the weights, with the C they are of."""
         alpha, self._alpha = getattr(self, "_alpha", None), None
+        alpha = self._ended_at(problem) if alpha is None else alpha
         if self.warm_start and alpha is not None and len(alpha) == problem.n_rows:
             return np.asarray(alpha)
         if start is None:
@@ -251,6 +256,11 @@ class LogisticRegression(LinearClassifier):
             return np.asarray(-np.reshape(caps, (-1, 1)) * p)
         z = signs * (np.asarray(problem.X @ W[0], np.float64) + float(b[0]))
         return np.asarray(caps * chances(z)[:, 0])
+
+    def _ended_at(self, problem: Problem) -> Array | None:
+        """The multipliers that the fit before left, where it was of this very problem."""
+        key, alpha = getattr(self, "_ended", None) or (None, None)
+        return alpha if key == (self.data_, float(self.C), problem.n_rows) else None
 
     @available_if(lambda self: self.solver in ("minibatch", "sgd"))
     @by_block
@@ -312,6 +322,9 @@ class LogisticRegression(LinearClassifier):
         self.intercept_ = b.astype(problem.X.dtype)
         self.n_iter_ = found.n_iter
         self._learned, self._fitted_C = self.classes_.tolist(), float(self.C)
+        begin = getattr(found, "start", None) if self.warm_start else None
+        key = (self.data_, float(self.C), problem.n_rows)
+        self._ended = None if begin is None else (key, np.asarray(begin))
         self.objective_ = float(primal)
         self.gap_ = float(found.gap / found.primal) if found.primal > 0 else 0.0
 

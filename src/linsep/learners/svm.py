@@ -17,6 +17,7 @@ from linsep.learners.certificates import believed, noise, plane_certificate, que
 from linsep.learners.diagnosis import explain
 from linsep.learners.first_order import check_steps, descend_scores, take_in
 from linsep.learners.sklearn_compat import check_svm
+from linsep.learners.warm_starts import seen_before
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
 from linsep.parallel import Pool
@@ -206,6 +207,12 @@ class LinearSVC(LinearClassifier):
 
     def _reset(self, problem: Problem) -> None:
         self._rows_seen = 0
+
+    def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
+        if self.solver == "sgd":
+            return self._train(problem, listeners)
+        with seen_before(self):
+            return self._train(problem, listeners)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()

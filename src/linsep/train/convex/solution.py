@@ -29,6 +29,7 @@ class Solution:
     message : the same in a sentence with the numbers of this run
     solver : the name of the solver that ran
     certificate : what the certificate said of these weights, where one was asked
+    start : what a further run of the solver goes on from, where that is not `alpha`
     """
 
     w: Array
@@ -42,6 +43,7 @@ class Solution:
     message: str = ""
     solver: str = ""
     certificate: Any = None
+    start: Any = None
 
     @property
     def relative_gap(self) -> float:

@@ -198,7 +198,9 @@ class DualDescent:
     def solution(self) -> Solution:
         best, state = self.best, self.state
         w = state.ground.features(best.w)
-        return Solution(w, best.b, best.alpha, best.primal, best.dual, best.gap, state.n_iter)
+        bounds = (best.primal, best.dual, best.gap)
+        now = state.points[:, ALPHA].copy()
+        return Solution(w, best.b, best.alpha, *bounds, state.n_iter, start=now)
 
 
 def solve(

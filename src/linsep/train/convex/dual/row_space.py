@@ -134,18 +134,25 @@ class _Losses:
         """The sum, and Cc(p − e_y), its derivatives in the scores."""
         R = np.empty_like(S)
         known = (S, self.codes, self.caps)
+        before, lowest, step = self.b, np.inf, np.zeros(1)
         while True:
             parts = self.pool.run(_softmax, [(*known, self.b, R, *span) for span in self.spans])
+            value = float(sum(parts))
+            if value > lowest * (1.0 + 1e-14) and np.abs(step).max() > 1e-15:
+                step = 0.5 * step  # too long: such steps may go round in circles
+                self.b = before - step
+                continue
             slope = R.sum(axis=0)
             if not self.free or np.abs(slope).max() <= 1e-13 * self.counts.sum():
-                return float(sum(parts)), R
+                return value, R
             P = R / np.where(self.caps > 0.0, self.caps, 1.0)[:, None]
             P[np.arange(len(S)), self.codes] += 1.0
             H = np.diag(slope + self.counts) - P.T @ (self.caps[:, None] * P)
             step = np.clip(np.linalg.lstsq(H, slope, rcond=1e-12)[0], -5.0, 5.0)
             if np.abs(step).max() <= 1e-15 * (1.0 + np.abs(self.b).max()):
-                return float(sum(parts)), R
-            self.b = self.b - step
+                return value, R
+            before, lowest = self.b, value
+            self.b = before - step
             self.b -= self.b.mean()
 
 
@@ -321,5 +328,5 @@ class _Run:
         W = np.ascontiguousarray(products.ground.features(W)[:, : products.K].T)
         return Solution(
             W, losses.b, None, primal, primal - gap, gap, self.steps, status,
-            f"{self.steps} steps, relative gap {relative:.1e}.",
+            f"{self.steps} steps, relative gap {relative:.1e}.", start=self.x.A,
         )  # fmt: skip

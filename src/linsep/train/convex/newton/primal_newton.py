@@ -305,8 +305,8 @@ class PrimalNewton:
         problem, descent, start = self.problem, self.descent, self._settings["start"]
         kink = SQUARED if self._settings["loss"] == "squared_hinge" else WIDTH
         u = problem.start(start)
-        if start is None:
-            u, kink = problem.by_sample(u, kink, self.tol)
+        sampled, kink = problem.by_sample(u, kink, self.tol)
+        u = sampled if start is None else u  # a warm start has its place, but not how wide a kink
         for p in problem.near_kink(descent, u, kink):
             low, high, unit = descent.lowest, descent.highest, problem.unit
             assert low is not None and high is not None
