@@ -35,11 +35,12 @@ Array = npt.NDArray[Any]
 # Costs in nanoseconds of one core, measured on dense and sparse rows of 10 to 1,000 features; only
 # their ratios matter.
 ENTRY, ROW, CALL = 1.5, 40.0, 2e4  # of a pass of dual descent: each entry, each row, the pass
-PRODUCT, WIDE, PER_ROW, STEP = 0.15, 0.05, 60.0, 1.5e5  # of a second-order step: n·k², k³, n, 1
-STEPS = {"hinge": 25, "squared_hinge": 8}  # second-order steps that a fit takes, about
+PRODUCT, WIDE, PER_ROW, STEP = 0.07, 0.05, 60.0, 1.5e5  # of a second-order step: n·k², k³, n, 1
+STEPS = {"hinge": 20, "squared_hinge": 6}  # second-order steps that a fit takes, about
 PATIENCE = 30  # passes of descent, at least, before steps take over
 AT_ONCE = 4.0  # passes of descent that are not worth waiting for, where steps cost no more
 SMALL = 5000  # rows up to which the last digits are worth a linear system
+AT_ALL = 3e11  # products n·k² of a step up to which steps are taken at all: some ten seconds
 IN_MEMORY = 1 << 24  # entries up to which second-order steps, which copy them, may be taken
 
 
@@ -62,9 +63,9 @@ class Shape(NamedTuple):
     @property
     def steps(self) -> float:
         """What second-order steps to the end would cost; they write sparse rows out."""
-        if not self.suits_steps or self.n * self.d > IN_MEMORY:
-            return np.inf
         n, k = float(max(self.n, self.d)), float(min(self.n, self.d))
+        if not self.suits_steps or n * k * k > AT_ALL:
+            return np.inf
         one = PRODUCT * n * k * k + WIDE * k**3 + PER_ROW * self.n + STEP
         return STEPS[self.loss] * one
 
@@ -176,7 +177,7 @@ class Machine(NamedTuple):
                 *self._given, loss=self.loss, fit_intercept=self.fit_intercept,
                 n_jobs=self.n_jobs, start=start, log=self.log,
             )  # fmt: skip
-            able = shape.steps < np.inf
+            able = shape.steps < np.inf and shape.n * shape.d <= IN_MEMORY
             return Handover(primal, lambda at: self.steps((at.w, at.b))) if able else primal
         if line in ("newton", "steps"):
             return self.steps(start)
@@ -268,10 +269,14 @@ class Handover:
 
     def candidates(self) -> Iterator[Candidate]:
         seen, shape = None, self._shape
-        pace = None if shape is None else Pace(shape.steps / shape.one_pass, self._tol)
+        pace, most = None, np.inf
+        if shape is not None:  # half of the passes are left for the second, whatever it costs
+            most = self._first.max_iter // 2
+            pace = Pace(min(shape.steps / shape.one_pass, most), self._tol)
         for seen in self._first.candidates():
             yield seen
-            if pace is not None and not seen.within(self._tol) and pace(seen):
+            slow = pace is not None and (pace(seen) or seen.n_iter >= most)
+            if slow and not seen.within(self._tol):
                 break
         assert seen is not None
         self._second = self._then(self._first.solution())
