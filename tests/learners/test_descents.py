@@ -179,7 +179,7 @@ def test_features_of_very_different_scale_cost_few_steps(loss):
     X, y = load_breast_cancer(return_X_y=True)
     learner = LinearSVC(loss=loss).fit(X, y)
     assert learner.status_ is Status.converged
-    assert learner.n_iter_ <= 40
+    assert learner.n_iter_ <= 60  # passes of descent included, where these come first
     assert linsep.gap(learner, X, y).relative < 1e-4
 
 

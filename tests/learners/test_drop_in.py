@@ -105,7 +105,7 @@ def test_old_words_for_penalties_agree_with_new_ones():
         (LogisticRegression(multi_class="all"), "'multinomial'"),
         (Perceptron(penalty="l2"), "LinearSVC"),
         (Perceptron(early_stopping=True), "pocket"),
-        (Perceptron(n_iter_no_change=3), "Leave it out"),
+        (Perceptron(n_iter_no_change=0), "Leave it out"),
         (LinearRegression(positive=True), "nnls"),
         (LinearDiscriminantAnalysis(solver="qr"), "leave it out"),
         (LinearDiscriminantAnalysis(tol=0.1), "Leave it out"),

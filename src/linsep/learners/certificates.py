@@ -17,6 +17,7 @@ Array = npt.NDArray[Any]
 
 ALIKE = 1.05  # solvers that count otherwise may come to a gap this much smaller
 NOISE = 1e-12  # of the objective: two counts in floats differ by this
+FINER = 1e-3  # of tol: down to there a solver is asked again though it came no nearer
 ROUNDED = 8  # units in the last place of the stored weights that their rounding may cost
 
 
@@ -98,7 +99,8 @@ def refined(learner: Any, fit: Callable[[float, int, bool], Status]) -> Status:
         learner.n_iter_ = made
         walked = learner.solver in ("gradient", "minibatch", "sgd")  # these keep to their schedule
         ended = status in (Status.converged, Status.unproved) and not walked
-        more = ended and learner._short and learner.gap_ < 0.9 * last and made < learner.max_iter
+        nearer = learner.gap_ < 0.9 * last or tol > FINER * learner.tol
+        more = ended and learner._short and nearer and made < learner.max_iter
         last, tol, again = learner.gap_, 0.1 * tol, True
         if not more:
             del learner._short

@@ -3,6 +3,8 @@
 What means the same is accepted. What would mean something else is refused, with the words for it.
 """
 
+import math
+from numbers import Integral, Real
 from typing import Any
 
 from linsep.errors import ParameterError
@@ -71,10 +73,18 @@ def check_perceptron(learner: Any) -> None:
             "early_stopping is True; no rows are held out here. Use keep='pocket' for the weights "
             "that misplaced the fewest rows, or fewer passes (max_iter)."
         )
-    if learner.n_iter_no_change != 5:
+    for name in ("alpha", "l1_ratio", "validation_fraction"):
+        value = getattr(learner, name)
+        if not (isinstance(value, Real) and 0 <= float(value) < math.inf):
+            raise ParameterError(
+                f"{name} is {value!r}; scikit-learn's is a number >= 0. It changes nothing here, "
+                "where there is no penalty and no row is held out: leave it out."
+            )
+    patience = learner.n_iter_no_change
+    if not isinstance(patience, Integral) or isinstance(patience, bool) or patience < 1:
         raise ParameterError(
-            f"n_iter_no_change is {learner.n_iter_no_change!r}; passes go on until tol or max_iter "
-            "ends them. Leave it out."
+            f"n_iter_no_change is {patience!r}; scikit-learn's is a whole number > 0. It changes "
+            "nothing here, where passes go on until tol or max_iter ends them. Leave it out."
         )
 
 

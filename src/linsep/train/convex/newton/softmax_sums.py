@@ -100,6 +100,8 @@ class SoftmaxSums:
             # b + constant is the same model: the pseudo-inverse leaves that direction alone
             step = np.linalg.pinv(H, rcond=1e-14, hermitian=True) @ g
             longest = float(np.abs(step).max())
+            if not longest > 0.0:  # so far out that the losses are flat to the last digit
+                break
             step *= min(1.0, 4 / longest)  # Newton's method overshoots where losses are flat
             near = left < 1e-3 and longest < 1e-2  # H is good enough to be kept
             for t in (1.0, 0.3, 0.03):
