@@ -129,10 +129,15 @@ def best_cut(line: Line) -> float:
     """
     total = np.zeros(2)  # weight of the rows that belong below the cut, and above
     low, high, fewest = np.inf, -np.inf, 0.0  # mistakes less those of a cut below all rows
+    last_below, first_above = -np.inf, np.inf
     for run in line.levels():
         low, high = min(low, float(run.at[0])), max(high, float(run.at[-1]))
         fewest = min(fewest, float(_changes(run, total)[1:].min()))
         total += run.negative.sum(), run.positive.sum()
+        last_below = max(last_below, run.at[run.negative > 0].max(initial=-np.inf))
+        first_above = min(first_above, run.at[run.positive > 0].min(initial=np.inf))
+    if -np.inf < last_below < first_above < np.inf:  # however little some rows weigh
+        return _between(float(last_below), float(first_above))
     enough = fewest + 1e-12 * float(total.sum())
     best, widest = None, 0.0
     seen, last = np.zeros(2), low

@@ -123,12 +123,12 @@ class ConjugateGradients:
         if filled.any() and np.ptp(self.exponents[filled]) <= 40:
             self.exponents[:] = self.exponents[filled].max()
         mean = np.zeros(problem.n_features)
-        if fit_intercept:
-            mean = self.frame.raw(self.frame.means[0])
         root = np.ones(problem.n_rows)
         if problem.weights.size:
             root = np.sqrt(np.ldexp(problem.weights, -self.frame.weight_exponent))
         X = problem.X.astype(np.float64, copy=False)
+        if fit_intercept:
+            mean = np.asarray(X.T @ (np.square(root) / self.frame.total))
         self.rows = _Rows(X, root, mean, power(-self.exponents))
         T = self.targets.at(slice(None))
         self.level = np.zeros(T.shape[1])

@@ -102,7 +102,8 @@ def _least_squares(problem: Problem, Y: Floats, fit_intercept: bool) -> Line:
     d = problem.n_features
     frame, targets = frame_of(problem), targets_of(Y, fit_intercept)
     if not fit_intercept:
-        frame = frame._replace(means=np.zeros((1, d)))
+        u = float(np.finfo(problem.X.dtype).eps) / 2
+        frame = frame._replace(means=np.zeros((1, d)), rounding=u)
 
     def rows(block: Block) -> Floats:
         part = frame.part(block)

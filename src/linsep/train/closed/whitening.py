@@ -20,6 +20,9 @@ FLOOR = 1e-8
 """Variance given to a direction without within-class spread, as a share of what is between the
 classes there: classes that differ in it are told apart, and nothing overflows."""
 
+LEAST_SHARE = 1e-8
+"""A class with less of the weight counts as this much where directions of the means are found."""
+
 ROUGH = 1e-5  # a scatter matrix with smaller eigenvalues than this has lost too many digits
 
 Flags = npt.NDArray[np.bool_]
@@ -187,9 +190,17 @@ def _rough(values: Floats, covered: Floats) -> bool:
 
 def _own_unit(deviation: Floats, moments: Moments, rounding: Floats) -> tuple[Floats, Flags]:
     """Each column in units of its spread within classes, else between them, else zero."""
-    between = np.sqrt(moments.frame.shares @ np.square(moments.offsets))
+    between = np.sqrt(visible(moments.frame.shares) @ np.square(moments.offsets))
     alive = deviation > rounding
     return np.where(alive, deviation, np.where(between > rounding, between, 0.0)), alive
+
+
+def visible(shares: Floats) -> Floats:
+    """Shares of the classes, none so small that rounding would hide where its mean is."""
+    if shares.min() >= LEAST_SHARE:
+        return shares
+    raised = np.maximum(shares, LEAST_SHARE)
+    return np.asarray(raised / raised.sum())
 
 
 def _common_unit(deviation: Floats, exponents: Any) -> Floats:
@@ -231,8 +242,9 @@ def complete(axes: Axes, moments: Moments) -> Whitening:
     """Add the directions in which classes differ but have no spread, and map the class means."""
     unit, V = axes.unit, axes.vectors
     offsets = np.divide(moments.offsets, unit, out=np.zeros_like(moments.offsets), where=unit > 0)
-    middle = moments.frame.shares @ offsets  # not zero: the centre is rounded
-    B = np.sqrt(moments.frame.shares)[:, None] * (offsets - middle)
+    shares = visible(moments.frame.shares)
+    middle = shares @ offsets  # not zero: the centre is rounded
+    B = np.sqrt(shares)[:, None] * (offsets - middle)
     length = float(np.sqrt(np.square(B).sum()))
     P = B
     for _ in range(2):  # once leaves rounding errors of the size of B along V
