@@ -101,10 +101,12 @@ def refined(learner: Any, fit: Callable[[float, int, bool], Status]) -> Status:
         ended = status in (Status.converged, Status.unproved) and not walked
         nearer = learner.gap_ < 0.9 * last or tol > FINER * learner.tol
         more = ended and learner._short and nearer and made < learner.max_iter
-        last, tol, again = learner.gap_, 0.1 * tol, True
         if not more:
             del learner._short
             return status
+        # A solver that errs by some factor is asked for as much less, and half of that.
+        tol *= min(0.1, 0.5 * float(learner.tol) / learner.gap_)
+        last, again = learner.gap_, True
 
 
 def worst(statuses: list[Status]) -> Status:

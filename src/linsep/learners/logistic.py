@@ -60,7 +60,8 @@ class LogisticRegression(LinearClassifier):
     start : {'zero', 'random'}
         Begin at zero weights, or at normal ones of spread one drawn by `random_state`.
     tol : float
-        The relative duality gap asked for.
+        The relative duality gap asked for. With `C=inf` the fit ends on Newton's decrement instead,
+        at eight digits of the weights or more.
     max_iter : int
         The most passes over the data.
     eta0 : 'auto' or float
