@@ -113,7 +113,7 @@ STILL = [
 ]
 
 
-@pytest.mark.parametrize(("learner", "data", "classes"), STILL, ids=str)
+@pytest.mark.parametrize(("learner", "data", "classes"), STILL, ids=map(str, range(len(STILL))))
 @pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 def test_fits_of_one_pass_move_until_they_are_there(learner, data, classes):
     X, y = data(classes)
