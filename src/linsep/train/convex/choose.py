@@ -32,8 +32,8 @@ from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
 
-# Costs in nanoseconds of one core, measured on dense and sparse rows of 10 to 1,000 features; only
-# their ratios matter.
+# Costs in nanoseconds of one core: estimates, not yet fitted to measurements. Only their ratios
+# matter, and they decide when to hand over, never whether a fit has converged.
 ENTRY, ROW, CALL = 1.5, 40.0, 2e4  # of a pass of dual descent: each entry, each row, the pass
 PRODUCT, WIDE, PER_ROW, STEP = 0.07, 0.05, 60.0, 1.5e5  # of a second-order step: n·k², k³, n, 1
 STEPS = {"hinge": 20, "squared_hinge": 6}  # second-order steps that a fit takes, about
@@ -93,7 +93,8 @@ TABLE = (
         "newton",
         lambda s: s.suits_primal,
         "hinge, squared hinge: 2,048 rows or more, ten for each of at most 512 features",
-        "five to twelve passes are enough, and no number is kept for a row: ijcnn1 with the hinge "
+        "five to twelve passes are enough, and no number is kept for a row; in one run each, on a "
+        "loaded machine, ijcnn1 with the hinge "
         "40 times as fast as interior steps, 20,000 x 300 12 times, a9a with the squared hinge 13 "
         "times as fast as descent",
     ),
@@ -107,14 +108,14 @@ TABLE = (
         "dual, then steps",
         lambda s: s.steps < np.inf,
         "hinge, squared hinge: the smaller side of X at most 1,500",
-        "descent while its gap falls faster than second-order steps would close it: a9a 10 times "
-        "as fast as steps alone, dense tables of 60 features 7 times as fast as descent alone",
+        "descent while its gap falls faster than second-order steps would close it; not yet "
+        "measured against either alone",
     ),
     Line(
         "dual",
         lambda s: True,
         "hinge, squared hinge: everything else, such as text",
-        "IMDB 2.5 to 3.5 times as fast as LIBLINEAR to a gap of 1e-4",
+        "IMDB 2.5 to 3.5 times as fast as LIBLINEAR to a gap of 1e-4, before the one driver",
     ),
 )
 
