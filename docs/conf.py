@@ -1,14 +1,13 @@
 """How the pages are built: `make docs`, offline, every warning an error."""
 
 import re
-import sys
 import warnings
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+import linsep
 
-import linsep  # noqa: E402
+HERE = Path(__file__).parent
+
 
 warnings.filterwarnings("ignore", category=UserWarning, module="sphinx_gallery")
 
@@ -29,7 +28,7 @@ numpydoc_show_class_members = False
 autodoc_default_options = {"members": True, "inherited-members": False}
 autodoc_member_order = "bysource"
 suppress_warnings = ["config.cache"]
-exclude_patterns = ["_build", "_generated", "pictures", "gallery/*.py", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "pictures", "gallery/*.py", "gallery/**/*.ipynb"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 sphinx_gallery_conf = {
@@ -78,9 +77,6 @@ def skip(app, what, name, obj, skipped, options):  # type: ignore[no-untyped-def
 
 
 def setup(app):  # type: ignore[no-untyped-def]
-    """Write the pages that are made from the code before the others are read."""
-    from command_reference import write_command_line
-
-    app.connect("builder-inited", lambda _: write_command_line(HERE / "_generated"))
+    """Prepare what autodoc reads."""
     app.connect("autodoc-process-docstring", plain, priority=900)
     app.connect("autodoc-skip-member", skip)

@@ -323,6 +323,17 @@ def test_every_option_is_in_the_documents(name):
             assert f"`{option}" in part, option
 
 
+@pytest.mark.parametrize("name", Commands().list_commands(None))
+def test_every_option_of_the_documents_is_there(name):
+    text = (DOCS / "command-line.md").read_text()
+    part = text.split(f"## `linsep {name}", 1)[1].split("\n## ", 1)[0]
+    first = [row.split(" | ")[0] for row in part.splitlines() if row.startswith("| `-")]
+    known = {
+        o for p in Commands().get_command(None, name).params for o in p.opts + p.secondary_opts
+    }
+    assert set(re.findall(r"`(-[\w-]+)", " ".join(first))) <= known
+
+
 def test_completion_is_offered_for_the_shells_the_documents_name():
     shells = re.findall(r"_LINSEP_COMPLETE=(\w+)_source", (DOCS / "command-line.md").read_text())
     assert shells == ["bash", "zsh", "fish"]
