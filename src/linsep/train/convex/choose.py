@@ -271,9 +271,10 @@ class Handover:
     def candidates(self) -> Iterator[Candidate]:
         seen, shape = None, self._shape
         pace, most = None, np.inf
-        if shape is not None:  # half of the passes are left for the second, whatever it costs
-            most = self._first.max_iter // 2
-            pace = Pace(min(shape.steps / shape.one_pass, most), self._tol)
+        if shape is not None:
+            half = self._first.max_iter // 2  # is left for the second, whatever it costs
+            pace = Pace(min(shape.steps / shape.one_pass, half), self._tol)
+            most = half if half >= PATIENCE else np.inf
         for seen in self._first.candidates():
             yield seen
             slow = pace is not None and (pace(seen) or seen.n_iter >= most)
