@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from linsep import LinearSVC, LogisticRegression, Perceptron, path
 from linsep.errors import ParameterError
-from linsep.learners.path import _chosen
+from linsep.learners.model_selection.path import _chosen
 
 X, y = load_breast_cancer(return_X_y=True)
 X = X / X.std(axis=0)

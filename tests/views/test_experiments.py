@@ -14,7 +14,8 @@ from linsep import PairProducts
 from linsep.errors import DataError, ParameterError
 from linsep.views.cli.experiment import command
 from linsep.views.digits import digits
-from linsep.views.experiments import find, mnist_8_pairs, names, summary
+from linsep.views.experiments import find, names, summary
+from linsep.views.experiments.perceptrons import mnist_8_pairs
 from linsep.views.findings import Claim, Findings, Table
 
 NAMES = [
@@ -147,7 +148,7 @@ def test_folders_without_mnist_and_unknown_experiments_are_named(tmp_path):
 
 
 def test_the_shares_that_kesler_prints_are_counted():
-    from linsep.views.experiments.kesler import _ahead, _shares
+    from linsep.views.experiments.units.kesler import _ahead, _shares
 
     X = np.array([[-1.0, -1.0], [1.0, 1.0]])
     tied = SimpleNamespace(coef_=np.ones((3, 2)), intercept_=np.zeros(3))

@@ -28,9 +28,6 @@ class Fitting:
     _resumable: tuple[str, ...] = ()
     """Attributes that hold what the next pass of a run depends on."""
 
-    _one_pass = False
-    """Whether rows are wanted once, one after the other, and nothing of all of them before."""
-
     status_: Status
     trace_: Trace
     encoding_: Encoding | None
@@ -71,12 +68,9 @@ class Fitting:
         check_types(self)
         check_callback(callback)
         self._check_parameters()
-        once = self._one_pass and sample_weight is None and y is None and checkpoint is None
-        if once and isinstance(X, Chunks):
-            from linsep.learners.passing import fit_passing
-
-            if fit_passing(self, X, callback, verbose):
-                return self
+        alone = sample_weight is None and y is None and checkpoint is None
+        if alone and isinstance(X, Chunks) and self._fit_stream(X, callback, verbose):
+            return self
         with opened(X, y) as (X, y, encoding):
             problem = self._problem(X, y, sample_weight)
             self._from_file, self.encoding_ = False, encoding
@@ -93,6 +87,10 @@ class Fitting:
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit could honour; learners with such parameters override."""
+
+    def _fit_stream(self, chunks: Chunks, callback: Any, verbose: bool) -> bool:
+        """Fit while a file is parsed; False, as here, where its rows are to be read first."""
+        return False
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         raise NotImplementedError(f"{type(self).__name__} must write _problem")

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import available_if
-from linsep.data.sources.dataset import by_block
+from linsep.data.sources.dataset import Chunks, by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import out_of_passes
+from linsep.learners.perceptrons.one_pass import fit_stream
 from linsep.learners.sklearn_compat import check_perceptron
 from linsep.rows.radius import largest_square
 from linsep.status import Status
@@ -195,12 +196,12 @@ class Perceptron(LinearClassifier):
                 "set rule='batch' or another schedule."
             )
 
-    @property
-    def _one_pass(self) -> bool:  # type: ignore[override]
+    def _fit_stream(self, chunks: Chunks, callback: Any, verbose: bool) -> bool:
         plain = self.rule == "online" and self.bias_step == "unit" and self.keep != "pocket"
         plain = plain and self.boundary == "wrong"
         bare = self.class_weight is None and self.init is None and self.margin == 0
-        return plain and bare and self.max_iter == 1 and not (self.warm_start or self.trace)
+        once = self.max_iter == 1 and not (self.warm_start or self.trace)
+        return plain and bare and once and fit_stream(self, chunks, callback, verbose)
 
     def _reset(self, problem: Problem) -> None:
         earlier = None

@@ -10,7 +10,7 @@ from linsep.data.check.arrays import require_finite
 from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
-from linsep.learners.replay import traced
+from linsep.learners.perceptrons.replay import traced
 from linsep.model.expansion import Expansion, Votes
 from linsep.parallel import Pool
 from linsep.rows.kernels import Kernel, check_kernel, kernel_of

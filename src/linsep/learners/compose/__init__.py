@@ -1,0 +1,1 @@
+"""Learners made of others: one on scaled features, several units side by side, two layers."""
