@@ -37,6 +37,13 @@ def test_no_page_shows_python_that_does_not_run():
         assert all(block.startswith(">>> ") for block in blocks), page
 
 
+@pytest.mark.parametrize("page", [*RUNNABLE, "README.md"])
+def test_code_fits_its_column(page):
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL):
+        long = [line for line in block.splitlines() if line[:4] in (">>> ", "... ")]
+        assert max(map(len, long)) <= 88 or page == "docs/lab.md"
+
+
 def anchors(page):
     """The names of the headings of a page, as links know them."""
     headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)
@@ -46,7 +53,7 @@ def anchors(page):
 def test_every_row_of_the_lectures_has_a_place_and_tests_that_exist():
     table = (ROOT / "docs/lectures/index.md").read_text("utf-8").split("| lecture |")[1]
     rows = [line for line in table.splitlines() if line.startswith("| ") and "](" in line]
-    assert len(rows) == 151
+    assert len(rows) == 164
     for row in rows:
         page, anchor = re.search(r"\]\(([^)#]+)#([^)]+)\)", row).groups()
         assert anchor in anchors(f"docs/lectures/{page}"), row
@@ -79,7 +86,14 @@ def test_every_experiment_has_a_page_of_the_gallery_and_its_picture_a_place_in_a
     for name in names():
         script = (ROOT / "examples" / f"plot_{name.replace('-', '_')}.py").read_text("utf-8")
         assert f'find("{name}")' in script
-        assert f"sphx_glr_plot_{name.replace('-', '_')}_001.png" in text
+        assert f"pictures/experiments/{name}.png" in text
+        assert (ROOT / "docs/pictures/experiments" / f"{name}.png").stat().st_size < 120_000
+
+
+def test_every_picture_of_a_page_is_in_the_repository():
+    for page in PAGES:
+        for picture in re.findall(r"!\[[^]]*\]\(([^):]+)\)", (ROOT / page).read_text("utf-8")):
+            assert ((ROOT / page).parent / picture).exists(), (page, picture)
 
 
 def test_every_public_name_is_in_the_python_reference():

@@ -17,6 +17,7 @@ from linsep import (
     LogisticRegression,
     Perceptron,
     plot,
+    sigmoid,
 )
 from linsep.data.toys import (
     age_height_weight,
@@ -29,7 +30,6 @@ from linsep.data.toys import (
     two_groups,
 )
 from linsep.likelihood import Gaussian
-from linsep.views.plots.boundary import points
 from linsep.views.scene.palette import BLACK, BLUE, GREEN, ORANGE
 
 HERE = Path(__file__).parent
@@ -46,7 +46,17 @@ def pair(width: float = 9.6, height: float = 4.0) -> tuple[Figure, list]:
 
 def classifiers() -> None:
     """Lecture 1."""
+    save(plot.unit(Perceptron().fit(*gates("AND"))), "unit")
     save(plot.losses(), "losses")
+    z = np.linspace(-6, 6, 201)
+    figure = Figure(figsize=(5.4, 3.2), layout="constrained")
+    ax = figure.subplots()
+    ax.plot(z, sigmoid(z), color=BLUE, lw=2, label="σ(z) = 1/(1 + e⁻ᶻ)")
+    ax.step([-6, 0, 6], [0, 0, 1], where="pre", color=BLACK, lw=1, ls=":", label="the hard step")
+    ax.plot([-6, 6], [0.5, 0.5], color=BLACK, lw=0.5)
+    ax.set(xlabel="score z", ylabel="probability", title="the sigmoid, a soft step")
+    ax.legend(frameon=False, fontsize=8)
+    save(figure, "sigmoid")
     inputs = gates("AND")[0]
     targets = np.column_stack([gates(name)[1] for name in ("AND", "OR", "NAND")])
     save(plot.layer(Layer().fit(inputs, targets)), "layer")
@@ -93,6 +103,12 @@ def threshold_units() -> None:
     for ax, show in zip(axes, ("norm", "distance"), strict=True):
         plot.squeeze(run, show=show, ax=ax)
     save(figure, "squeeze")
+    X, y = three_points()
+    rules = {"y·u < 0": "strict", "y·u ≤ 0": "wrong"}
+    ends = {
+        name: Perceptron(boundary=rule, shuffle=False).fit(X, y) for name, rule in rules.items()
+    }
+    save(plot.compare(ends, X, y), "strict-rule")
 
 
 def regression() -> None:
@@ -155,23 +171,9 @@ def single_layer() -> None:
     wide = {"one step": one, "widest margin": LinearSVC(C=1e4).fit(X, y)}
     save(plot.compare(wide, X, y), "good-boundary")
     rows, signs = np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]]), [1, 1, -1, -1]
-    figure, (left, right) = pair(9.6, 4.4)
-    normal = np.array(signs)[:, None] * rows
-    line = np.linspace(-3, 3, 301)
-    w = np.stack(np.meshgrid(line, line), axis=-1)
-    solved = (w @ normal.T > 0).all(axis=-1)
-    for ax, shown, words in ((left, rows, "un-normalised"), (right, normal, "normalised")):
-        ax.contourf(line, line, solved, levels=[0.5, 1.5], colors=[GREEN], alpha=0.3)
-        for x, sign in zip(shown, signs, strict=True):
-            colour = BLUE if sign > 0 else ORANGE
-            along = np.array([-x[1], x[0]]) / np.linalg.norm(x)
-            ax.plot(*np.array([-5 * along, 5 * along]).T, color=colour,
-                    ls="-" if sign > 0 else "--", lw=1.2)  # fmt: skip
-        points(shown, np.array(signs), ax, [-1, 1])
-        ax.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xlabel="w₁ and x₁", ylabel="w₂ and x₂")
-        asks = "each row: its own side" if ax is left else "all rows: the positive side"
-        ax.set_title(f"{words}; {asks}", fontsize=10)
-        ax.legend(frameon=True, fontsize=8, loc="lower left")
+    figure, axes = pair(9.6, 4.4)
+    for ax, turned in zip(axes, (False, True), strict=True):
+        plot.solution_region(rows, signs, normalised=turned, ax=ax)
     save(figure, "solution-region")
 
 

@@ -8,8 +8,7 @@ arrays, and the four that learners minimise are the very functions that their ke
     Hinge         max(0, 1 − z): support vector machines
     SquaredHinge  max(0, 1 − z)²: the hinge without its corner
     Logistic      log(1 + e⁻ᶻ) = −log σ(z): logistic regression
-    Squared       (1 − z)² = (y − s)² for labels ±1: least squares, which also charges rows that are
-                  right by far
+    Squared       (1 − z)² = (y − s)² for labels ±1: least squares, which charges rows right by far
 
 Examples
 --------

@@ -1,10 +1,12 @@
 """The descents as the lectures write them: where they start, when they stop, what they keep."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from linsep import LinearRegression, LogisticRegression
-from linsep.data.toys import height_weight, overlapping, separated
+from linsep.data.toys import age_height_weight, height_weight, overlapping, separated
 from linsep.errors import NotConverged, ParameterError
 
 BY_HAND = {
@@ -122,3 +124,32 @@ def test_the_intercept_is_that_of_the_rule_itself(C):
         model = LogisticRegression(max_iter=1, **{**BY_HAND, "C": C, "keep": "best"}).fit(X, y)
     wanted = by_the_delta_rule(X, y > 0, 0.1, 1)
     np.testing.assert_allclose([*model.coef_[0], *model.intercept_], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_step_too_small_crawls_one_too_large_diverges_and_auto_does_neither(scale):
+    x = scale * np.linspace(-1, 1, 40)[:, None]
+    y = 3 * x[:, 0] / scale + 1
+    longest = 2 / max((x**2).mean(), 1.0)  # 2 over the largest curvature: the mean of x is 0
+
+    def ending(eta0):
+        raw = {"solver": "batch", "scale": False, "schedule": "constant", "max_iter": 1000}
+        with warnings.catch_warnings(action="ignore", category=NotConverged):
+            return LinearRegression(eta0=eta0, tol=1e-10, **raw).fit(x, y).status_.name
+
+    assert ending(1e-6 * longest) == "unfinished"
+    assert ending(1.1 * longest) == "diverged"
+    with warnings.catch_warnings(action="error"):
+        model = LinearRegression("batch", tol=1e-10).fit(x, y)
+    assert model.status_.name == "converged"
+    np.testing.assert_allclose(model.predict(x), y, atol=1e-3)
+
+
+def test_the_two_sample_start_of_several_features_goes_through_both():
+    A, kg = age_height_weight(20)
+    settings = {"max_iter": 1, "eta0": 1e-12, "tol": 0, "scale": False}
+    with pytest.warns(NotConverged):
+        start = LinearRegression("batch", start="two-point", **settings).fit(A, kg)
+    np.testing.assert_allclose(start.predict(A[:2]), kg[:2], rtol=1e-6)
+    whole = (kg[1] - kg[0]) / (A[1] - A[0])  # as the lecture prints it: each gets the whole slope
+    np.testing.assert_allclose(whole @ (A[1] - A[0]), 2 * (kg[1] - kg[0]))

@@ -153,3 +153,26 @@ def test_the_cost_of_leaving_rows_undecided_runs_from_all_mistakes_to_all_reject
     assert cost.min() < min(cost[0], cost[-1])
     with pytest.raises(DataError, match="cost is 2"):
         plot.rejection(model, X, y, cost=2)
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_the_solution_region_is_where_every_row_is_right(normalised):
+    X, y = np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]]), np.array([1, 1, -1, -1])
+    (ax,) = plot.solution_region(X, y, normalised=normalised).axes
+    (region,) = [path for drawn in ax.collections[:1] for path in drawn.get_paths()]
+    rng = np.random.default_rng(0)
+    W = rng.uniform(-2.9, 2.9, (400, 2))
+    own = ((W @ X.T) * y).min(axis=1)
+    clear = np.abs(own) > 0.05  # the picture has pixels
+    assert (region.contains_points(W) == (own > 0))[clear].all()
+    drawn = np.vstack([np.asarray(one.get_offsets()) for one in ax.collections[1:]])
+    wanted = X * y[:, None] if normalised else X
+    assert sorted(map(tuple, drawn)) == sorted(map(tuple, wanted))
+    assert len(ax.lines) == 4
+
+
+def test_a_region_that_cannot_be_drawn_is_refused_or_said_to_be_empty():
+    (ax,) = plot.solution_region([[1.0, 0.0], [2.0, 0.0]], [0, 1]).axes
+    assert "no solution" in ax.get_title()
+    with pytest.raises(DataError, match="two features and two classes"):
+        plot.solution_region(*three_classes(n=30))

@@ -11,6 +11,7 @@ from linsep.views.plots.diagrams import layer, unit
 from linsep.views.plots.likelihoods import densities, likelihood
 from linsep.views.plots.networks import network
 from linsep.views.plots.proof_steps import squeeze
+from linsep.views.plots.solution_region import solution_region
 from linsep.views.plots.surfaces import criteria, loss_surface, losses
 from linsep.views.plots.weight_space import weight_space
 from linsep.views.plots.weights import weights
@@ -31,6 +32,7 @@ __all__ = [
     "mistakes",
     "network",
     "rejection",
+    "solution_region",
     "squeeze",
     "unit",
     "weight_space",
