@@ -120,6 +120,8 @@ class Fitting:
 
     def _keeper(self, problem: Problem, checkpoint: Any) -> list[Listener]:
         """The listener that saves what the next pass depends on, if a checkpoint is asked for."""
+        if checkpoint is None:
+            return []
         weights = problem.weights if problem.weights.size else None
         data = (problem.X, self._learnt(problem), weights)
         return [*keeper_of(self, checkpoint, self._labels(), self._settings(), *data)]

@@ -2,9 +2,10 @@
 
 import difflib
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -19,9 +20,15 @@ class NamedParameters:
         return super().__new__(cls)
 
 
+@cache
+def parameters_of(kind: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a learner, as its `__init__` lists them."""
+    return inspect.signature(kind).parameters
+
+
 def check_names(kind: type, named: Iterable[str]) -> None:
     """Refuse names that are not among the parameters of a learner."""
-    parameters = inspect.signature(kind).parameters
+    parameters = parameters_of(cast(Any, kind))
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
         return
     for name in named:
@@ -38,7 +45,7 @@ def check_types(learner: Any) -> None:
 
     `shuffle='no'` would otherwise count as true. What numbers may be is for the learner to say.
     """
-    for name, parameter in inspect.signature(type(learner).__init__).parameters.items():
+    for name, parameter in parameters_of(cast(Any, type(learner))).items():
         value, default = getattr(learner, name, None), parameter.default
         if name == "random_state":
             _check_state(value)

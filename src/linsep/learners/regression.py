@@ -1,5 +1,6 @@
 """Linear regression: exactly, or by the lectures' descents on ½ mean squared error."""
 
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from linsep._face import BaseEstimator, RegressorMixin, check_is_fitted
 from linsep.data.blocks.page_release import widened
 from linsep.data.blocks.store import blocks
-from linsep.data.check.arrays import check_rows, check_shape, check_weights, require_finite
+from linsep.data.check.arrays import check_shape, check_weights, frozen_rows, require_finite
 from linsep.data.check.fingerprint import sample_digest
 from linsep.data.sources.dataset import Chunks, scores_of
 from linsep.data.table.column_statistics import EncodedLabels
@@ -19,9 +20,10 @@ from linsep.learners.parameters import NamedParameters
 from linsep.learners.sklearn_compat import check_regression
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
+from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.closed.conjugate_gradients import sparse_least_squares, suits
-from linsep.train.closed.least_squares import Line, least_squares
+from linsep.train.closed.least_squares import Line, least_squares, shortest_line
 from linsep.train.closed.moments import has_room
 from linsep.train.convex.steps.squared_error import Descent, descend
 from linsep.train.online.schedules import SCHEDULES
@@ -54,10 +56,11 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     solver : {'exact', 'batch', 'minibatch', 'sgd'}
-        The minimum itself, from the triangular factor of [1 X y], or for large sparse rows by
-        conjugate gradients, which end on a proof that only rounding is left; gradient descent with
-        all rows in each step; with folds of `batch_size` rows, drawn anew in each pass; or with
-        single rows.
+        The minimum itself: from products of columns, or of rows where these are fewer, refined
+        until only rounding is left; from the triangular factor of [1 X y] where that would cost
+        digits; or for large sparse rows by conjugate gradients, which end on a proof that only
+        rounding is left. Gradient descent with all rows in each step; with folds of `batch_size`
+        rows, drawn anew in each pass; or with single rows.
     eta0 : 'auto' or float
         The step size, or its start. 'auto' is as long as is safe for the data.
     schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'}
@@ -179,10 +182,13 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
         positive("tol", self.tol, zero=True)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
-        X = check_rows(X, self)
+        X = check_shape(X, self)
         y = _targets(y.labels() if isinstance(y, EncodedLabels) else y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
-        return RegressionProblem(X, y, weights, self.n_jobs)
+        problem = RegressionProblem(frozen_rows(X), y, weights, self.n_jobs)
+        # Exact solutions see by their first sums whether entries are finite; others look first.
+        problem.settle = cache(partial(require_finite, X, self))
+        return problem
 
     def _learnt(self, problem: Problem) -> Array:
         return cast(RegressionProblem, problem).y
@@ -209,19 +215,33 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
 
     def _solve(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
         if self.solver != "exact":
+            problem.settle()
             return self._descend(problem, Y, listeners, single)
         self.loss_curve_ = []
+        line = None
         if suits(problem.X):
+            problem.settle()
+            line = self._thin(problem, Y)
+        if line is None and suits(problem.X):
             status = self._by_gradients(problem, Y, listeners, single)
             if status is not Status.unfinished or not has_room(*problem.X.shape):
                 return status
-        line = least_squares(problem, Y, self.fit_intercept)
+        if line is None:
+            line = least_squares(problem, Y, self.fit_intercept)
+        problem.settle = _seen
         assert line.rank is not None
         self.rank_ = line.rank
         self.loss_curve_.append(line.loss)
         self._set(line, problem.X.dtype, single)
         tell(listeners, Pass(self.n_iter_, UNCOUNTED, 1, line.loss))
         return Status.solved if line.rank == problem.n_features else Status.deficient
+
+    def _thin(self, problem: Problem, Y: Array) -> Line | None:
+        """Few sparse rows, however wide, by their products with each other."""
+        if problem.n_rows > problem.n_features:
+            return None
+        with Pool(1):
+            return shortest_line(problem, Y, self.fit_intercept)
 
     def _by_gradients(
         self, problem: Problem, Y: Array, listeners: list[Listener], single: bool
@@ -309,6 +329,10 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _seen() -> None:
+    """Entries that went into a finite answer are finite."""
 
 
 def _first_wrong(y: Any) -> str:

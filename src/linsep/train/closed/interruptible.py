@@ -7,6 +7,17 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+QUICK = 1 << 14
+"""Numbers in a matrix whose factors take less time than a thread to make them in."""
+
+
+def factored(function: Callable[..., T], matrix: Any, **options: Any) -> T:
+    """`function(matrix, **options)`, in another thread where it takes long enough to wait for."""
+    if matrix.size <= QUICK:
+        return function(matrix, **options)
+    return in_background(function, matrix, **options)
+
+
 def in_background(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
     """`function(*arguments, **options)` in another thread, while this one listens for Ctrl-C.
 

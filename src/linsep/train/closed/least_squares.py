@@ -11,8 +11,10 @@ from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.parallel import Pool, tree_sum
 from linsep.train.closed.exact_least_squares import rational_least_squares
-from linsep.train.closed.interruptible import in_background
+from linsep.train.closed.interruptible import factored
+from linsep.train.closed.minimum_norm import minimum_norm
 from linsep.train.closed.moments import Floats, Frame, frame_of, require_room
+from linsep.train.closed.normal_equations import centred, gram, products_suit, solve
 from linsep.train.closed.tsqr import triangle
 from linsep.train.closed.whitening import rounding_along
 from linsep.train.problem import Block, Problem
@@ -93,9 +95,50 @@ def least_squares(problem: Problem, Y: Floats, fit_intercept: bool = True) -> Li
     >>> line.weights, line.at_centre, line.centre
     (array([[3.]]), array([4.]), array([1.]))
     """
-    require_room(problem.n_rows, problem.n_features)
     with Pool(1):  # threads inside LAPACK would change bytes, and wait for cores that others have
+        quick = _from_products(problem, Y, fit_intercept)
+        if quick is not None:
+            return quick
+        problem.settle()
+        require_room(problem.n_rows, problem.n_features)
         return _least_squares(problem, Y, fit_intercept)
+
+
+def _from_products(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | None:
+    """The line from products of columns or of rows; None where these lose too many digits."""
+    n, d = problem.X.shape
+    if n <= d:
+        return shortest_line(problem, Y, fit_intercept)
+    if not products_suit(problem.X):
+        return None
+    with np.errstate(all="ignore"):
+        given = centred(problem.X, gram(problem, Y, fit_intercept), fit_intercept)
+        answer = None if given is None else solve(problem, Y, given)
+    if given is None or answer is None:
+        return None
+    weights = answer.weights
+    if answer.vectors is not None:
+        exponents = np.frexp(given.spread)[1]
+        tame = np.ldexp(weights[given.alive], exponents[:, None])
+        mantissas = np.ldexp(given.spread, -exponents)
+        tame = shortest(tame, answer.vectors, mantissas, exponents)
+        weights[given.alive] = np.ldexp(tame, -exponents[:, None])
+    loss = float(answer.squares.sum()) / (2 * given.total)
+    at_centre = given.mean + (given.lost[d:] - given.lost[:d] @ weights)
+    line = Line(weights.T, at_centre, given.centre, loss, answer.rank)
+    if answer.rank == d and n * (d + 1) ** 2 * answer.least < WORTH:
+        return rational_line(line, problem, Y, fit_intercept)
+    return line
+
+
+def shortest_line(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | None:
+    """The line of few wide rows, from their products with each other; None where these fail."""
+    with np.errstate(all="ignore"):
+        found = minimum_norm(problem, Y, fit_intercept)
+    if found is None:
+        return None
+    loss = float(found.squares.sum()) / (2 * problem.total)
+    return Line(found.weights.T, found.at_centre, found.centre, loss, found.rank)
 
 
 def _least_squares(problem: Problem, Y: Floats, fit_intercept: bool) -> Line:
@@ -137,7 +180,7 @@ def _slopes(Rz: Floats, Ry: Floats, frame: Frame, free: int) -> tuple[Floats, in
     if not alive.any():
         return slopes, 0, 1.0
     unit = length[alive]
-    U, sigma, Vt = in_background(np.linalg.svd, Rz[:, alive] / unit, full_matrices=False)
+    U, sigma, Vt = factored(np.linalg.svd, Rz[:, alive] / unit, full_matrices=False)
     keep = sigma > rounding_along(Vt.T, rounding[alive] / unit)
     if keep.all() and alive.all() and len(sigma) == len(unit):
         square = Rz[: len(unit)]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.closed.interruptible import in_background
+from linsep.train.closed.interruptible import factored
 from linsep.train.closed.moments import Floats, Moments, in_units, require_room
 from linsep.train.closed.tsqr import triangle
 from linsep.train.problem import Block, Problem
@@ -156,11 +156,11 @@ def axes_of(
         unit, alive = _own_unit(deviation, moments, 2 * rounding)
     S = spread[:, alive] / unit[alive] if factor else spread[np.ix_(alive, alive)]
     if factor:
-        _, sigma, Vt = in_background(np.linalg.svd, S, full_matrices=False)
+        _, sigma, Vt = factored(np.linalg.svd, S, full_matrices=False)
         values, small = np.square(sigma), Vt.T
     else:
         S = S / unit[alive] / unit[alive][:, None]
-        values, small = in_background(np.linalg.eigh, S)
+        values, small = factored(np.linalg.eigh, S)
     vectors = np.zeros((len(unit), len(values)))
     vectors[alive] = small
     noise = np.divide(rounding, unit, out=np.zeros_like(unit), where=unit > 0)
