@@ -6,6 +6,7 @@
     ├── ParameterError(ValueError)    a parameter that no fit could honour
     │   └── UnknownParameterError(TypeError)    a name that no parameter has
     ├── StorageError(OSError)         a file that could not be written, or is not what was written
+    ├── ClusterError(RuntimeError)    a cluster that is not there, or not able to do what is asked
     └── ModelFileError(ValueError)    a model file that is damaged, foreign or not valid in itself
 
 Every message names what was found, what was wanted and the next step.
@@ -40,6 +41,14 @@ class UnknownParameterError(ParameterError, TypeError):
 
 class StorageError(LinsepError, OSError):
     """A file that could not be written, or that does not hold what was once written to it."""
+
+
+class ClusterError(LinsepError, RuntimeError):
+    """A cluster that does not answer, has other versions, or lost its scheduler."""
+
+
+class ClusterNote(UserWarning):
+    """Something about a fit on a cluster that its user should know; the result is right."""
 
 
 class ModelFileError(LinsepError, ValueError):

@@ -25,6 +25,16 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
+def _nowhere(function: Any) -> Any:
+    """No function reads rows that lie elsewhere."""
+    return None
+
+
+distant: Callable[[Any], Any] = _nowhere
+"""Finds the rows on a cluster that a function reads, if any (`linsep.data.cluster.rows`): these
+have `map`, `in_order` and `sum` of their own, which run the function where the rows are."""
+
+
 def threads(n_jobs: int | None) -> int:
     """How many threads `n_jobs` asks for; None and -1 mean every core this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -190,6 +200,9 @@ def sum_over(
     n_jobs: int | None = None,
 ) -> T:
     """The sum of `function` over blocks: the same bytes for any number of threads."""
+    place = distant(function)
+    if place is not None:
+        return place.sum(function, blocks, add)  # type: ignore[no-any-return]
     return tree_sum(in_order(function, blocks, n_jobs), add)
 
 
@@ -263,6 +276,9 @@ class Pool:
 
     def map(self, function: Callable[[S], T], items: Iterable[S]) -> list[T]:
         """`function` of every item, in the order of the items."""
+        place = distant(function)
+        if place is not None:
+            return place.map(function, items)  # type: ignore[no-any-return]
         items = list(items)
         if self._pool is None or len(items) < 2:
             return [function(item) for item in items]
@@ -270,10 +286,17 @@ class Pool:
 
     def sum(self, function: Callable[[S], Array], items: Iterable[S]) -> Array:
         """The sum of `function` over items along the tree of `add_up`, few parts held at a time."""
+        place = distant(function)
+        if place is not None:
+            return place.sum(function, items, np.add)  # type: ignore[no-any-return]
         return tree_sum(self.in_order(function, items), np.add)
 
     def in_order(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
         """`map` for results that are taken one after the other: few are made ahead."""
+        place = distant(function)
+        if place is not None:
+            yield from place.in_order(function, items)
+            return
         if self._pool is None:
             yield from map(function, items)
             return

@@ -22,6 +22,14 @@ from linsep.train.run.trace import Trace
 Array = npt.NDArray[Any]
 
 
+def _from_dask(X: Any) -> bool:
+    """Whether X comes from Dask, without importing it."""
+    one = X[0] if isinstance(X, (list, tuple)) and X else X
+    if getattr(one, "cluster", None) is not None and isinstance(one, Chunks):
+        return True
+    return hasattr(one, "__dask_graph__") or type(one).__module__ == "distributed.client"
+
+
 class Fitting:
     """`fit`, for learners that say how rows become a `_problem` and what `_train` does with it."""
 
@@ -68,22 +76,35 @@ class Fitting:
         check_types(self)
         check_callback(callback)
         self._check_parameters()
+        how: dict[str, Any] = {"callback": callback, "verbose": verbose, "checkpoint": checkpoint}
+        if _from_dask(X):
+            from linsep.learners.on_cluster import fit_on_cluster
+
+            fit_on_cluster(self, X, y, sample_weight, **how)
+            return self
         alone = sample_weight is None and y is None and checkpoint is None
         if alone and isinstance(X, Chunks) and self._fit_stream(X, callback, verbose):
             return self
         with opened(X, y) as (X, y, encoding):
-            problem = self._problem(X, y, sample_weight)
-            self._from_file, self.encoding_ = False, encoding
-            self.data_ = problem.digest()
-            self._reset(problem)
-            keeper = self._keeper(problem, checkpoint)
-            with self._listening(callback, verbose, problem) as listeners:
-                # Overflow is looked for in what comes out, and refused by name.
-                with np.errstate(over="ignore", invalid="ignore"):
-                    status = self._train_classes(problem, [*listeners, *keeper])
-                    problem.settle()
-                self._end(status)
+            self._fit_rows(X, y, sample_weight, encoding, depth=4, **how)
         return self
+
+    def _fit_rows(
+        self, X: Any, y: Any, sample_weight: Any, encoding: Any, *, callback: Any = None,
+        verbose: bool = False, checkpoint: Any = None, depth: int = 5,
+    ) -> None:  # fmt: skip
+        """`fit` on rows that have been opened; `depth` is how far down the user's call is."""
+        problem = self._problem(X, y, sample_weight)
+        self._from_file, self.encoding_ = False, encoding
+        self.data_ = problem.digest()
+        self._reset(problem)
+        keeper = self._keeper(problem, checkpoint)
+        with self._listening(callback, verbose, problem) as listeners:
+            # Overflow is looked for in what comes out, and refused by name.
+            with np.errstate(over="ignore", invalid="ignore"):
+                status = self._train_classes(problem, [*listeners, *keeper])
+                problem.settle()
+            self._end(status, depth)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit could honour; learners with such parameters override."""

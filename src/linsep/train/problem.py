@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.data.blocks.blocks import spans
+from linsep.data.blocks.blocks import BLOCK, on_cluster, spans
 from linsep.data.blocks.page_release import Behind, release, room_for
 from linsep.data.check.arrays import frozen, sum_of_squares
 from linsep.data.check.fingerprint import sample_digest
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import sum_over, threads
-from linsep.rows.radius import largest_square
+from linsep.rows.radius import largest_square, squares
 from linsep.rows.rows import Rows, as_rows
 from linsep.train.order import Order, block_order, row_order
 
@@ -38,6 +38,40 @@ class Block(NamedTuple):
     def signs(self) -> npt.NDArray[np.int8]:
         """+1 for rows of the second class, −1 for the others."""
         return np.where(self.codes == 1, np.int8(1), np.int8(-1))
+
+
+class FarRows(NamedTuple):
+    """The layout of rows on a cluster, of which some are fetched at a time."""
+
+    X: Any
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Rows start..stop, here."""
+        return as_rows(self.X[start:stop])
+
+    def weights(self, n_classes: int, n_features: int) -> Array:
+        """Zero weights in the layout's own order."""
+        return self.part(0, 0).weights(n_classes, n_features)
+
+
+class OnBlocks(NamedTuple):
+    """A function of a block as one of its number, to be run by the worker that has its rows."""
+
+    inner: Callable[[Block], Any]
+    X: Any
+    codes: Array
+    weights: Array
+    positive: int | None
+
+    def __call__(self, number: int) -> Any:
+        start = number * BLOCK
+        rows = self.X[start : min(len(self.X), start + BLOCK)]
+        part = slice(start, start + rows.shape[0])
+        codes = self.codes[part]
+        if self.positive is not None:
+            codes = (codes == self.positive).astype(np.int32)
+        weights = self.weights[part] if self.weights.size else NO_WEIGHTS
+        return self.inner(Block(number, start, as_rows(rows), codes, weights))
 
 
 class Problem:
@@ -66,7 +100,7 @@ class Problem:
         positive: int | None = None,
     ) -> None:
         self.X = X
-        self.rows = as_rows(X)
+        self.rows: Rows = FarRows(X) if on_cluster(X) else as_rows(X)  # type: ignore[assignment]
         self._behind = Behind(X, getattr(self.rows, "indptr", None))
         self._codes = codes
         self._positive = positive
@@ -125,6 +159,9 @@ class Problem:
     @cached_property
     def radius(self) -> float:
         """R = max ‖xᵢ‖"""
+        if on_cluster(self.X):
+            largest = lambda block: float(squares(block.rows, len(block.codes)).max())
+            return float(np.sqrt(self.sum(largest, max)))
         return float(np.sqrt(largest_square(self)))
 
     def one_vs_rest(self) -> list["Problem"]:
@@ -175,6 +212,9 @@ class Problem:
 
     def sum(self, function: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
         """The sum of `function` over blocks, the same bytes for any number of threads."""
+        if on_cluster(self.X):
+            found = OnBlocks(function, self.X, self._codes, self.weights, self._positive)
+            return self.X.sum(found, range(len(self._spans)), add)  # type: ignore[no-any-return]
         total = sum_over(function, self.blocks(), add, self.n_jobs)
         self.settle()
         return total

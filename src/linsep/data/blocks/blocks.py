@@ -6,8 +6,15 @@ fixed binary tree over block numbers (`linsep.parallel`). Neither the number of 
 of the pieces a reader happens to deliver can change a bit of the result.
 """
 
+from typing import Any
+
 BLOCK = 4096
 """Rows in a block. Part of the definition of every sum: changing it changes last digits."""
+
+
+def on_cluster(X: Any) -> bool:
+    """Whether rows lie on the workers of a cluster (`linsep.data.cluster.rows`)."""
+    return getattr(type(X), "on_cluster", False)
 
 
 def spans(n_rows: int, block: int = BLOCK) -> list[tuple[int, int]]:

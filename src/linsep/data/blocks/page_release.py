@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.files.system_errors import storing, temporary_folder
 
 Array = npt.NDArray[Any]
@@ -101,7 +102,7 @@ def room_for(array: Any, beside: Any) -> Any:
 
     The file goes with the array.
     """
-    if not maps_of(beside) or not array.size:
+    if not (on_cluster(beside) or maps_of(beside)) or not array.size:
         return np.empty(array.shape, array.dtype)
     failure = f"a temporary file in {temporary_folder()} could not be made"
     with (

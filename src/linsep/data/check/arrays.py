@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from linsep._compile import kernel
 from linsep._scipy import sp
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import Behind
 from linsep.data.check.plain import canonical, not_finite, where
 from linsep.errors import DataError, OverflowedError
@@ -53,8 +54,23 @@ def check_rows(
     OverflowedError
         With `in_range`, naming the row and column of the largest entry.
     """
+    if on_cluster(X):
+        return _checked_there(X, estimator, in_range)
     X = check_shape(X, estimator, reset)
     require_finite(X, estimator, in_range)
+    return X
+
+
+def _checked_there(X: Any, estimator: Any, in_range: bool) -> Any:
+    """Rows on a cluster, checked by the workers; the names of their columns are kept."""
+    if estimator is not None:
+        estimator.n_features_in_ = X.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        if X.names is not None:
+            estimator.feature_names_in_ = np.array(X.names, dtype=object)
+    if in_range:
+        X.require_range()
     return X
 
 
@@ -66,6 +82,8 @@ def check_rows_meanwhile(
     Returns `X` and a function that waits for the end of the look and raises what was found. It
     must be called before anything is made of the first pass over the rows.
     """
+    if on_cluster(X):
+        return _checked_there(X, estimator, in_range), lambda: None
     X = frozen_rows(check_shape(X, estimator, reset))
     if (X.data.nbytes if sp.issparse(X) else X.nbytes) < LARGE:
         require_finite(X, estimator, in_range)

@@ -30,7 +30,7 @@ def sample_of(X: Any) -> Array:
     array([0, 1, 2])
     """
     n, d = X.shape
-    return spread_rows(n, max(1, int(X.nnz) // max(1, n)) if hasattr(X, "indptr") else d)
+    return spread_rows(n, max(1, int(X.nnz) // max(1, n)) if hasattr(X, "nnz") else d)
 
 
 def spread_rows(n: int, width: int) -> Array:

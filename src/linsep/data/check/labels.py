@@ -56,6 +56,11 @@ def encode(
     return known, _renumber(present, codes, known)
 
 
+def present(y: Any) -> npt.NDArray[Any]:
+    """The labels that occur in `y`, sorted: one class is enough in a part of all labels."""
+    return _unique(_as_array(y))[0]
+
+
 def agree(y: Any, predicted: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether each label in `y` is the one predicted.
 

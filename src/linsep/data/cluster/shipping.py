@@ -1,0 +1,194 @@
+"""Functions of row blocks, packed for a journey to the workers.
+
+A function of a solver refers to rows and to numbers of rows (labels, weights, multipliers) by
+global row numbers. Packed, it refers to them by name: each worker puts its own partition there, and
+the task brings the numbers of those rows along. What belongs to a process (threads, locks, mapped
+pages) is made anew. Functions inside functions are sent as code, to run with the globals of the
+same module there: compiled kernels are never sent.
+"""
+
+import importlib
+import io
+import marshal
+import threading
+import types
+from typing import Any
+
+import cloudpickle  # type: ignore[import-untyped]
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.blocks.page_release import Behind
+from linsep.parallel import Pool
+
+Array = npt.NDArray[Any]
+
+SLICED = 1 << 16
+"""Rows from which numbers of rows are sent in slices, not whole."""
+
+_here = threading.local()
+
+
+class Slice:
+    """Numbers of some rows, to be asked for by the numbers that rows have in the whole."""
+
+    def __init__(self, first: int, part: Array, n_rows: int) -> None:
+        self.first, self.part = first, part
+        self.dtype, self.ndim, self.size = part.dtype, part.ndim, n_rows
+        self.shape = (n_rows, *part.shape[1:])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> Array:
+        start, stop, _ = rows.indices(self.shape[0])
+        if start < self.first or stop > self.first + len(self.part):
+            raise IndexError(f"rows {start} to {stop} were not sent with this task")
+        return self.part[start - self.first : stop - self.first]
+
+
+class Parcel:
+    """A function packed once for all partitions of some rows.
+
+    Attributes
+    ----------
+    content : bytes of the function
+    beside : arrays with a number for each row, of which a task gets its slice
+    """
+
+    def __init__(self, function: Any, rows: Any) -> None:
+        self.beside: list[Array] = []
+        buffer = io.BytesIO()
+        _Pickler(buffer, rows, self.beside).dump(function)
+        self.content = buffer.getvalue()
+
+    def slices(self, start: int, stop: int) -> list[Array]:
+        """What a task on these rows gets along."""
+        return [np.ascontiguousarray(one[start:stop]) for one in self.beside]
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    def __init__(self, buffer: Any, rows: Any, beside: list[Array]) -> None:
+        super().__init__(buffer, protocol=5)
+        self.rows, self.beside = rows, beside
+        n, d = rows.shape
+        self._sliced = n if n >= SLICED and n not in (d, d + 1, d + 2) else -1
+
+    def reducer_override(self, one: Any) -> Any:
+        if one is self.rows:
+            return _rows_here, ()
+        if isinstance(one, np.ndarray) and one.ndim and len(one) == self._sliced:
+            for place, other in enumerate(self.beside):
+                if other is one:
+                    return _slice_here, (place,)
+            self.beside.append(one)
+            return _slice_here, (len(self.beside) - 1,)
+        if isinstance(one, np.memmap):
+            return _plain, (np.asarray(one).view(np.ndarray).copy(),)
+        if isinstance(one, types.FunctionType) and _inside(one):
+            return _function, _described(one)
+        for kind, make in _REMADE.items():
+            if isinstance(one, kind):
+                return make, ()
+        return super().reducer_override(one)
+
+
+def unpacked(content: bytes, rows: Any, slices: list[Slice]) -> Any:
+    """The function again, with these rows and numbers of rows."""
+    _here.rows, _here.slices = rows, slices
+    try:
+        return cloudpickle.loads(content)
+    finally:
+        del _here.rows, _here.slices
+
+
+def _rows_here() -> Any:
+    return _here.rows
+
+
+def _slice_here(place: int) -> Slice:
+    return _here.slices[place]  # type: ignore[no-any-return]
+
+
+def _plain(array: Array) -> Array:
+    return array
+
+
+def _inside(function: types.FunctionType) -> bool:
+    local = "<locals>" in function.__qualname__ or "<lambda>" in function.__qualname__
+    return local and (function.__module__ or "").split(".")[0] == "linsep"
+
+
+def _described(function: types.FunctionType) -> tuple[Any, ...]:
+    cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+    code = marshal.dumps(function.__code__)
+    return (
+        function.__module__, code, function.__name__, function.__defaults__,
+        function.__kwdefaults__, cells,
+    )  # fmt: skip
+
+
+def _function(
+    module: str, code: bytes, name: str, defaults: Any, kwdefaults: Any, cells: tuple[Any, ...]
+) -> types.FunctionType:
+    there = importlib.import_module(module).__dict__
+    closure = tuple(types.CellType(one) for one in cells)
+    made = types.FunctionType(marshal.loads(code), there, name, defaults, closure)
+    made.__kwdefaults__ = kwdefaults
+    return made
+
+
+def _pool() -> Pool:
+    return Pool(1)
+
+
+def _behind() -> Behind:
+    return Behind(np.empty((0, 1)))
+
+
+_REMADE: dict[Any, Any] = {
+    Pool: _pool,
+    Behind: _behind,
+    type(threading.Lock()): threading.Lock,
+    threading.Event: threading.Event,
+}
+
+
+def rows_in(function: Any, kind: type) -> Any:
+    """The object of class `kind` that a function reaches by its closure or its arguments; or None.
+
+    Looks into closures, methods, partial calls and the attributes of linsep's own objects.
+    """
+    seen: set[int] = set()
+    waiting = [(function, 0)]
+    while waiting:
+        one, depth = waiting.pop()
+        if isinstance(one, kind):
+            return one
+        if depth > 6 or id(one) in seen or isinstance(one, (str, bytes, int, float, np.ndarray)):
+            continue
+        seen.add(id(one))
+        waiting += [(other, depth + 1) for other in _held(one)]
+    return None
+
+
+def _held(one: Any) -> list[Any]:
+    if isinstance(one, types.FunctionType):
+        cells = [c.cell_contents for c in one.__closure__ or () if _filled(c)]
+        return [*cells, *(one.__defaults__ or ())]
+    if isinstance(one, types.MethodType):
+        return [one.__self__, one.__func__]
+    if isinstance(one, (tuple, list)):
+        return list(one) if len(one) <= 64 else []
+    if hasattr(one, "func") and hasattr(one, "keywords"):  # functools.partial
+        return [one.func, *one.args, *one.keywords.values()]
+    own = type(one).__module__.split(".")[0] == "linsep"
+    return list(vars(one).values()) if own and hasattr(one, "__dict__") else []
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True

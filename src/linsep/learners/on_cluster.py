@@ -1,0 +1,56 @@
+"""Fits on rows that lie on the workers of a cluster."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from linsep.data.cluster.collections import labels_of, numbers_of, rows_of
+from linsep.data.cluster.connect import client_of
+from linsep.data.cluster.gather import gathered
+from linsep.data.cluster.rows import ClusterRows, NotOnCluster
+from linsep.errors import ClusterNote
+
+SMALL = 1 << 21
+"""Numbers in X up to which rows are brought to the client at once: rounds would cost more."""
+
+
+def fit_on_cluster(learner: Any, X: Any, y: Any, sample_weight: Any, **how: Any) -> None:
+    """Fit on Dask collections, with the bytes of a fit in memory.
+
+    Rows stay on the workers, which send sums. A solver that needs all rows in one place gets them:
+    a copy on the client, in memory while it is small and in a file that is read block by block
+    where not, so that the bytes are the same again.
+    """
+    with client_of() as client:
+        rows = rows_of(client, X)
+        if getattr(learner, "_estimator_type", None) == "regressor" or _learns_numbers(learner):
+            labels = numbers_of(client, y, len(rows), "y")
+        else:
+            labels = labels_of(client, y, len(rows))
+        weights = numbers_of(client, sample_weight, len(rows), "sample_weight")
+        fit_rows(learner, rows, labels, weights, None, **how)
+
+
+def _learns_numbers(learner: Any) -> bool:
+    from linsep._face import ClassifierMixin
+
+    return not isinstance(learner, ClassifierMixin)
+
+
+def fit_rows(
+    learner: Any, rows: ClusterRows, labels: Any, weights: Any, encoding: Any, **how: Any
+) -> None:
+    """Fit on rows of a cluster, or on a copy of them where that is what it takes."""
+    if rows.size > SMALL:
+        try:
+            learner._fit_rows(rows, labels, weights, encoding, **how)
+            return
+        except NotOnCluster as reason:
+            warnings.warn(
+                f"{type(learner).__name__}: this solver needs all rows in one place ({reason}); "
+                "they are brought to the client, into a file where they are many.",
+                ClusterNote, stacklevel=4,
+            )  # fmt: skip
+    with gathered(rows) as X:
+        learner._fit_rows(X, labels, weights, encoding, **how)
