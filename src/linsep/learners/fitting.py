@@ -11,6 +11,7 @@ import numpy.typing as npt
 from linsep.data.sources.dataset import Chunks, opened
 from linsep.data.table.encoding import Encoding
 from linsep.errors import NotConverged
+from linsep.learners.lazy import from_dask, make_lazy
 from linsep.learners.parameters import check_callback, check_types
 from linsep.status import Status
 from linsep.train.problem import Problem
@@ -22,16 +23,12 @@ from linsep.train.run.trace import Trace
 Array = npt.NDArray[Any]
 
 
-def _from_dask(X: Any) -> bool:
-    """Whether X comes from Dask, without importing it."""
-    one = X[0] if isinstance(X, (list, tuple)) and X else X
-    if getattr(one, "cluster", None) is not None and isinstance(one, Chunks):
-        return True
-    return hasattr(one, "__dask_graph__") or type(one).__module__ == "distributed.client"
-
-
 class Fitting:
     """`fit`, for learners that say how rows become a `_problem` and what `_train` does with it."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        make_lazy(cls)
 
     _resumable: tuple[str, ...] = ()
     """Attributes that hold what the next pass of a run depends on."""
@@ -77,7 +74,7 @@ class Fitting:
         check_callback(callback)
         self._check_parameters()
         how: dict[str, Any] = {"callback": callback, "verbose": verbose, "checkpoint": checkpoint}
-        if _from_dask(X):
+        if from_dask(X):
             from linsep.learners.on_cluster import fit_on_cluster
 
             fit_on_cluster(self, X, y, sample_weight, **how)

@@ -3,12 +3,10 @@
 import warnings
 from typing import Any
 
-import numpy as np
-
 from linsep.data.cluster.collections import labels_of, numbers_of, rows_of
 from linsep.data.cluster.connect import client_of
 from linsep.data.cluster.gather import gathered
-from linsep.data.cluster.rows import ClusterRows, NotOnCluster
+from linsep.data.cluster.rows import ClusterRows, NotOnClusterError
 from linsep.errors import ClusterNote
 
 SMALL = 1 << 21
@@ -46,7 +44,7 @@ def fit_rows(
         try:
             learner._fit_rows(rows, labels, weights, encoding, **how)
             return
-        except NotOnCluster as reason:
+        except NotOnClusterError as reason:
             warnings.warn(
                 f"{type(learner).__name__}: this solver needs all rows in one place ({reason}); "
                 "they are brought to the client, into a file where they are many.",

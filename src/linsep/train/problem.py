@@ -160,8 +160,7 @@ class Problem:
     def radius(self) -> float:
         """R = max ‖xᵢ‖"""
         if on_cluster(self.X):
-            largest = lambda block: float(squares(block.rows, len(block.codes)).max())
-            return float(np.sqrt(self.sum(largest, max)))
+            return float(np.sqrt(self.sum(_largest, max)))
         return float(np.sqrt(largest_square(self)))
 
     def one_vs_rest(self) -> list["Problem"]:
@@ -218,6 +217,10 @@ class Problem:
         total = sum_over(function, self.blocks(), add, self.n_jobs)
         self.settle()
         return total
+
+
+def _largest(block: Block) -> float:
+    return float(squares(block.rows, len(block.codes)).max())
 
 
 def presentations(block: Block, order: Order) -> tuple[Order, Array]:

@@ -5,6 +5,7 @@ from the first row; each partition is checked once by the worker that makes it. 
 on the workers, and their numbers kept on the client, in a file where they are many.
 """
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -106,7 +107,7 @@ def _checked(chunk: Any, number: int) -> tuple[Any, tuple[str, ...] | None]:
         if hasattr(chunk, "columns"):
             names = tuple(map(str, chunk.columns))
         if chunk.shape[0] == 0 and not sp.issparse(chunk):
-            kinds = getattr(chunk, "dtypes", getattr(chunk, "dtype", np.float64))
+            kinds: Any = getattr(chunk, "dtypes", getattr(chunk, "dtype", np.float64))
             kind = np.result_type(*kinds) if names else np.dtype(kinds)
             kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
             return np.empty(chunk.shape, kind), names
@@ -161,8 +162,6 @@ def _partitions(
 
 
 def _mark(futures: list[Any]) -> str:
-    import hashlib
-
     return hashlib.blake2b("".join(str(f.key) for f in futures).encode(), digest_size=8).hexdigest()
 
 
@@ -178,7 +177,8 @@ def numbers_of(client: Any, values: Any, n: int, name: str) -> Any:
     if values is None or not is_collection(values):
         return values
     growing, width = Growing(name, np.float64), None
-    futures = [client.submit(_floats, one, k, name) for k, one in enumerate(_chunks(client, values))]
+    chunks = _chunks(client, values)
+    futures = [client.submit(_floats, one, k, name) for k, one in enumerate(chunks)]
     for future in futures:
         part = settled(client, future)
         width = part.shape[1] if part.ndim == 2 else None
@@ -205,7 +205,9 @@ def labels_of(client: Any, y: Any, n: int) -> EncodedLabels:
     if not is_collection(y):
         return EncodedLabels(*label_check.encode(y, n))
     chunks = _chunks(client, y)
-    found = [client.submit(_classes, one, k, key=f"classes-{one.key}") for k, one in enumerate(chunks)]
+    found = [
+        client.submit(_classes, one, k, key=f"classes-{one.key}") for k, one in enumerate(chunks)
+    ]
     some = [part for part in (settled(client, one) for one in found) if len(part)]
     if not some:
         raise DataError("y is empty; a separator needs rows of two classes.")

@@ -68,9 +68,7 @@ def _local(distributed: Any) -> Iterator[Any]:
 @contextlib.contextmanager
 def _at(distributed: Any, cluster: Any, security: Any) -> Iterator[Any]:
     try:
-        client = distributed.Client(
-            cluster, timeout=WAIT, security=security, set_as_default=False
-        )
+        client = distributed.Client(cluster, timeout=WAIT, security=security, set_as_default=False)
     except (OSError, TimeoutError) as problem:
         raise ClusterError(
             f"no scheduler answers at {cluster} ({_said(problem)}). Start one with `dask "

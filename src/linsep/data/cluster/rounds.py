@@ -182,7 +182,7 @@ def settled(client: Any, future: Any) -> Any:
         except (CommClosedError, TimeoutError) as problem:
             raise lost(client) from problem
         except Exception as problem:
-            if type(problem).__name__ in ("CancelledError", "FutureCancelledError", "FuturesCancelledError"):
+            if "Cancelled" in type(problem).__name__:
                 raise lost(client) from problem
             raise
     raise AssertionError

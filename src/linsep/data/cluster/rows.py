@@ -2,7 +2,7 @@
 
 What a solver asks of all rows it asks by functions of block numbers, row numbers or spans of rows;
 these are run where the rows are. A slice of rows is fetched. Whatever else would need all rows in
-one place is refused by `NotOnCluster`, and the fit then goes on with a copy on the client.
+one place is refused by `NotOnClusterError`, and the fit then goes on with a copy on the client.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ KEPT = 2
 """Partitions held on the client while rows are walked in order."""
 
 
-class NotOnCluster(AttributeError, TypeError):
+class NotOnClusterError(AttributeError, TypeError):
     """Something that needs all rows in one place was asked of rows on a cluster."""
 
 
@@ -71,7 +71,7 @@ class ClusterRows:
         parallel.distant = find
 
     def __getattr__(self, name: str) -> Any:
-        raise NotOnCluster(f"rows on a cluster have no {name}")
+        raise NotOnClusterError(f"rows on a cluster have no {name}")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -89,13 +89,13 @@ class ClusterRows:
         return self._shape[0]
 
     def __reduce__(self) -> Any:
-        raise NotOnCluster("rows on a cluster are not to be copied")
+        raise NotOnClusterError("rows on a cluster are not to be copied")
 
     def __deepcopy__(self, memo: Any) -> "ClusterRows":
         return self
 
     def __array__(self, *arguments: Any, **options: Any) -> Array:
-        raise NotOnCluster("rows on a cluster are no array")
+        raise NotOnClusterError("rows on a cluster are no array")
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """`function` of every item, in the order of the items."""
@@ -124,7 +124,7 @@ class ClusterRows:
                 last = min(len(self), first + BLOCK)
             k = int(np.searchsorted(ends, first, "right"))
             if k >= len(spans) or last > spans[k].stop:
-                raise NotOnCluster(f"rows {first} to {last} lie in two partitions")
+                raise NotOnClusterError(f"rows {first} to {last} lie in two partitions")
             shares[k].append(item)
         return shares
 
@@ -136,7 +136,7 @@ class ClusterRows:
             which = np.arange(start, stop, step)
         which = np.asarray(which)
         if which.ndim != 1:
-            raise NotOnCluster("rows on a cluster are asked for by their numbers")
+            raise NotOnClusterError("rows on a cluster are asked for by their numbers")
         return self._some(np.flatnonzero(which) if which.dtype == bool else which)
 
     def _slice(self, start: int, stop: int) -> Any:
@@ -214,16 +214,16 @@ class SparseClusterRows(ClusterRows, sp.csr_array):
         return ClusterRows.__getitem__(self, which)
 
     def __matmul__(self, other: Any) -> Any:
-        raise NotOnCluster("rows on a cluster are multiplied where they are")
+        raise NotOnClusterError("rows on a cluster are multiplied where they are")
 
     def toarray(self, *arguments: Any, **options: Any) -> Any:
-        raise NotOnCluster("rows on a cluster are not written out")
+        raise NotOnClusterError("rows on a cluster are not written out")
 
     def astype(self, *arguments: Any, **options: Any) -> Any:
-        raise NotOnCluster("rows on a cluster keep their type")
+        raise NotOnClusterError("rows on a cluster keep their type")
 
     def power(self, *arguments: Any, **options: Any) -> Any:
-        raise NotOnCluster("rows on a cluster are computed with where they are")
+        raise NotOnClusterError("rows on a cluster are computed with where they are")
 
 
 def find(function: Any) -> ClusterRows | None:
@@ -251,7 +251,7 @@ def taken(partition: Any, rows: Array) -> Any:
 
 
 def _mark(rows: Array) -> str:
-    return hashlib.blake2b(np.ascontiguousarray(rows), digest_size=8).hexdigest()
+    return hashlib.blake2b(np.ascontiguousarray(rows).tobytes(), digest_size=8).hexdigest()
 
 
 def _largest(partition: Any) -> float:

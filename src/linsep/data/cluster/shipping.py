@@ -188,7 +188,6 @@ def _held(one: Any) -> list[Any]:
 
 def _filled(cell: Any) -> bool:
     try:
-        cell.cell_contents
+        return cell.cell_contents is not None
     except ValueError:
         return False
-    return True

@@ -1,6 +1,7 @@
 """Fisher's discriminant: the direction that sets classes apart most for the spread they have."""
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from linsep.data.blocks.page_release import room_for
 from linsep.learners.base import LinearClassifier, one_of
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
+from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.closed.best_threshold import Line, best_cut
 from linsep.train.closed.moments import Moments, in_units, moments
@@ -115,7 +117,7 @@ class FisherDiscriminant(LinearClassifier):
         self._keep_scatter(problem, found, total)
         self.n_iter_ = 1
         if listeners:
-            wrong = sum(self._wrong(problem, block) for block in problem.blocks())
+            wrong = problem.sum(lambda block: self._wrong(problem, block), operator.add)
             tell(listeners, Pass(1, wrong, 1, wrong / n))
         if not self.coef_.any():
             return Status.no_difference
@@ -181,8 +183,14 @@ def _along(plane: CentredModel, problem: Problem, k: int) -> Line:
     """The rows along a direction, those of class k to be above the cut."""
     n, weights = problem.n_rows, problem.weights
     scores = room_for(np.broadcast_to(np.float64(0), n), problem.X)
-    for i, j in spans(n):
-        scores[i:j] = in_range(plane.scores(problem.X[i:j]))
+    X = problem.X
+
+    def along(span: tuple[int, int]) -> Array:
+        return in_range(plane.scores(X[slice(*span)]))
+
+    with Pool(1) as pool:
+        for (i, j), part in zip(spans(n), pool.in_order(along, spans(n)), strict=True):
+            scores[i:j] = part
     largest = weights.max() if weights.size else 1.0
 
     def of(i: int, j: int) -> tuple[Floats, Array, Floats | None]:

@@ -1,5 +1,6 @@
 """Linear discriminant analysis: Gaussian classes that share one covariance, in closed form."""
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,7 @@ class LinearDiscriminantAnalysis(
         self.shrinkage_ = white.axes.shrinkage
         self.n_iter_ = 1
         if listeners:
-            wrong = sum(self._wrong(problem, block) for block in problem.blocks())
+            wrong = problem.sum(lambda block: self._wrong(problem, block), operator.add)
             tell(listeners, Pass(1, wrong, 1, wrong / n))
         return _status(white)
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
-from linsep.data.blocks.blocks import BLOCK
+from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import Behind, rows_of
 
 Array = npt.NDArray[Any]
@@ -93,11 +93,13 @@ class Blocks:
         return part
 
 
-def spread(X: Array, careful: bool = False) -> Spread:
+def spread(X: Any, careful: bool = False) -> Spread:
     """Centre and spread of the columns, from all rows (`careful`) or from evenly spaced ones."""
     n = len(X)
     count = n if careful else min(n, LOOKED_AT)
     rows = np.arange(count) * n // count
+    if on_cluster(X):
+        X, rows = (X.in_one_place if careful else X[rows]), np.arange(count)
     step = BLOCK if count == n else 8
     behind, most = Behind(X), np.zeros(X.shape[1])
     for some in behind.scattered(count, step):

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.files import atomic
 from linsep.data.files.special_files import kind_of
 from linsep.data.files.system_errors import explain
@@ -221,7 +222,9 @@ class Fingerprint(NamedTuple):
 def fingerprint(X: Any, *more: Any) -> Fingerprint:
     """A digest of all rows, labels and weights."""
     digest = hashlib.blake2b(digest_size=16)
-    parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+    if on_cluster(X):
+        digest.update(X.digest().encode())
+    parts = [] if on_cluster(X) else [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
     for array in [*parts, *(one for one in more if one is not None)]:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         step = max(1, (1 << 22) // max(1, array[:1].nbytes))

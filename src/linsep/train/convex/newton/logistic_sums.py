@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import inner, kernel
-from linsep.data.blocks.blocks import BLOCK
+from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import Behind
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import Blocks
@@ -87,6 +87,32 @@ class LogisticSums:
         """One pass at (u, b), b last in `u`; with the Hessian in the type `curved` where given."""
         d = self.blocks.n_features
         w, b, count = np.ascontiguousarray(u[:d]), float(u[d]), len(self.blocks)
+        curves = 0 if curved is None else (d + 1) ** 2
+        if curved is None and self.blocks.plain and not on_cluster(self.blocks.X):
+            return gathered(add_up(self._in_place(w, b)))
+
+        def one(k: int) -> Floats:
+            X, signs, c = self.part(k)
+            sums = np.empty((1, 2 * d + 5))
+            D = _NONE if curved is None else np.empty(len(X))
+            if curved is None and self.blocks.plain:
+                _blocks(X, signs, c, w, b, 0, 1, sums)
+            else:
+                _block(X, signs, c, w, b, D, sums[0])
+            if curved is None:
+                return sums[0]
+            B = np.empty((len(X), d + 1), curved)
+            _weigh(X, D, B)
+            hessian = np.dot(B.T, B).astype(np.float64, copy=False)
+            return np.concatenate([sums[0], hessian.ravel()])
+
+        total = self.pool.sum(one, range(count))
+        hessian = total[-curves:].reshape(d + 1, d + 1) if curves else None
+        return gathered(total[: len(total) - curves], hessian)
+
+    def _in_place(self, w: Floats, b: float) -> Floats:
+        """The sums of all blocks, several of them with each call."""
+        count, d = len(self.blocks), self.blocks.n_features
         parts = np.empty((count, 2 * d + 5))
 
         def plain(first: int) -> None:
@@ -94,25 +120,8 @@ class LogisticSums:
             _blocks(self.blocks.X, self.signs, self.c, w, b, first, last, parts)
             self.blocks.behind.took(TOGETHER * BLOCK)
 
-        def one(k: int) -> None:
-            _block(*self.part(k), w, b, _NONE, parts[k])
-
-        def curvature(k: int) -> Floats:
-            X, signs, c = self.part(k)
-            D = np.empty(len(X))
-            _block(X, signs, c, w, b, D, parts[k])
-            B = np.empty((len(X), d + 1), curved)
-            _weigh(X, D, B)
-            return np.dot(B.T, B).astype(np.float64, copy=False)
-
-        hessian = None
-        if curved is not None:
-            hessian = self.pool.sum(curvature, range(count))
-        elif self.blocks.plain:
-            self.pool.map(plain, range(0, count, TOGETHER))
-        else:
-            self.pool.map(one, range(count))
-        return gathered(add_up(parts), hessian)
+        self.pool.map(plain, range(0, count, TOGETHER))
+        return parts
 
     def extremes(self, u: Floats) -> tuple[float, float]:
         """The smallest and largest zᵢ among rows that count."""

@@ -63,43 +63,48 @@ def band_of(rows: Tall, u: Floats, h: float, sums: TallSums, entries: float) -> 
     Near is a row that a small change of the weights brings there: a long one crosses a wide space.
     None where the rows within the corner are too many for memory; a row has so many `entries`.
     """
-    pieces, reach = _nearest(rows, u, h, max(2, int(ROOM / (12 * (entries + 4)))))
-    if not pieces or not reach > 0.0:
+    near, reach = _nearest(rows, u, h, max(2, int(ROOM / (12 * (entries + 4)))))
+    if not near.any() or not reach > 0.0:
         return None
-    inside = rows.joined(pieces)
-    near = inside.at(u, h)
+
+    def piece(k: int) -> tuple[Any, Any, Any]:
+        return rows.piece(k, near)
+
+    pieces = rows.pool.map(piece, range(len(rows)))
+    inside = rows.joined([one for one in pieces if len(one[1])])
+    own = inside.at(u, h)
     below = sums._replace(
-        v=sums.v - near.v, weight=sums.weight - near.weight, active=sums.active - near.active
+        v=sums.v - own.v, weight=sums.weight - own.weight, active=sums.active - own.active
     )
     return Band(inside, below)
 
 
-def _nearest(rows: Tall, u: Floats, h: float, most: int) -> tuple[list[Any], float]:
-    """At most so many rows, and how far from the corner all others are at least.
+def _nearest(rows: Tall, u: Floats, h: float, most: int) -> tuple[Any, float]:
+    """Which rows are nearest, at most so many, and how far from the corner all others are at least.
 
     Rows within it are at a distance of zero.
     """
     far: list[Floats] = []
-    pieces: list[Any] = []
-    reach = math.inf
+    places: list[Any] = []
+    reach, first = math.inf, 0
 
     def distances(k: int) -> Floats:
         apart = np.abs(1.0 - rows.signed_scores(k, u))
         return np.where(apart < h, 0.0, apart / rows.lengths(k))
 
-    for k, mine in enumerate(rows.pool.in_order(distances, range(len(rows)))):
+    for mine in rows.pool.in_order(distances, range(len(rows))):
         near = mine < reach
+        first += len(mine)
         if not near.any():
             continue
         far.append(mine[near])
-        pieces.append(rows.piece(k, near))
+        places.append(np.flatnonzero(near) + (first - len(mine)))
         if sum(map(len, far)) > most:
             reach = float(np.partition(np.concatenate(far), most // 2)[most // 2])
             kept = [one < reach for one in far]
-            pieces = [
-                tuple(part[some] for part in piece)
-                for piece, some in zip(pieces, kept, strict=True)
-                if some.any()
-            ]
+            places = [one[some] for one, some in zip(places, kept, strict=True) if some.any()]
             far = [one[some] for one, some in zip(far, kept, strict=True) if some.any()]
-    return pieces, reach
+    chosen = np.zeros(first, np.bool_)
+    for place in places:
+        chosen[place] = True
+    return chosen, reach

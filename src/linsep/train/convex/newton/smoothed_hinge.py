@@ -86,19 +86,18 @@ class TallRows:
         """One pass at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
         d, count = self.blocks.n_features, len(self.blocks)
         w, b = np.ascontiguousarray(u[:d]), float(u[d])
-        parts = np.empty((count, 2 * d + _REST))
 
         def one(k: int) -> Floats:
             X, signs, c = self.part(k)
-            D = np.empty(len(X))
-            bent = _sum_up(X, signs, c, w, b, h, D, parts[k])
+            D, sums = np.empty(len(X)), np.empty(2 * d + _REST)
+            bent = _sum_up(X, signs, c, w, b, h, D, sums)
             B = np.empty((bent, d + 1))
             _weigh(X, D, B)
-            return np.asarray(B.T @ B)
+            return np.concatenate([sums, np.asarray(B.T @ B).ravel()])
 
-        hessian = self.pool.sum(one, range(count))
-        total = add_up(parts)
-        rest = total[2 * d :]
+        total = self.pool.sum(one, range(count))
+        hessian = total[2 * d + _REST :].reshape(d + 1, d + 1)
+        rest = total[2 * d : 2 * d + _REST]
         return TallSums(
             total[: 2 * d].reshape(2, d), rest[0:2], rest[2:4], rest[4:6],
             float(rest[6]), int(rest[7]), hessian,
@@ -121,6 +120,7 @@ class TallRows:
     def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
         """Some rows of block k, their signs and weights."""
         X, signs, c = self.part(k)
+        some = some[slice(*self.blocks.span(k))]
         return X[some], signs[some], np.broadcast_to(c, signs.shape)[some]
 
     def joined(self, pieces: list[tuple[Any, Array, Floats]]) -> "TallRows":
@@ -133,12 +133,16 @@ class TallRows:
         """Fill in αᵢ of all rows, those of each class times its number in `shrink`."""
         w, b, behind = np.ascontiguousarray(u[:-1]), float(u[-1]), Behind(out)
 
-        def one(k: int) -> None:
-            start, stop = self.blocks.span(k)
-            _multipliers(*self.part(k), w, b, h, *shrink, out[start:stop])
-            behind.took(stop - start)
+        def one(k: int) -> Floats:
+            X, signs, c = self.part(k)
+            alpha = np.empty(len(X))
+            _multipliers(X, signs, c, w, b, h, *shrink, alpha)
+            return alpha
 
-        self.pool.map(one, range(len(self.blocks)))
+        for k, alpha in enumerate(self.pool.in_order(one, range(len(self.blocks)))):
+            start, stop = self.blocks.span(k)
+            out[start:stop] = alpha
+            behind.took(stop - start)
 
 
 class RoundedHinge(NamedTuple):
@@ -196,7 +200,8 @@ class SparseTallRows:
     def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
         """Some rows of block k, their signs and weights."""
         _, signs, c = self.rows.part(k)
-        X = self.rows.X[slice(*self.rows.span(k))]
+        span = slice(*self.rows.span(k))
+        X, some = self.rows.X[span], some[span]
         return X[some], signs[some], np.broadcast_to(c, signs.shape)[some]
 
     def joined(self, pieces: list[tuple[Any, Array, Floats]]) -> "SparseTallRows":
