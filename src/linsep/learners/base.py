@@ -15,6 +15,7 @@ from linsep.data.check.arrays import (
 )
 from linsep.data.check.labels import agree, encode
 from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.learners.fitting import Fitting
 from linsep.learners.parameters import NamedParameters, check_types
@@ -155,7 +156,9 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
 
     def decision_function(self, X: Any) -> Array:
         """⟨w, x⟩ + b for each row: a vector for two classes, a column per class for more."""
-        check_is_fitted(self, ["coef_", "n_iter_", "status_"], all_or_any=any)
+        if "status_" not in self.__dict__:  # a third of what one row takes
+            check_is_fitted(self, ["coef_", "n_iter_", "status_"], all_or_any=any)
+        X = new_rows(X, self)
         if isinstance(X, Chunks):
             return scores_of(X, getattr(self, "encoding_", None), self.decision_function)
         X = check_shape(X, self, reset=False)
@@ -201,6 +204,7 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right, each counted with its weight."""
+        X = labelled_rows(X, self) if y is None else X
         if isinstance(X, Chunks) and y is None:
             y = np.concatenate([part for _, part in X])
         right = agree(y, self.predict(X))

@@ -12,6 +12,7 @@ from linsep.data.blocks.store import blocks
 from linsep.data.check.arrays import check_shape, check_weights, frozen_rows, require_finite
 from linsep.data.check.fingerprint import sample_digest
 from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.data.table.column_statistics import EncodedLabels
 from linsep.errors import DataError
 from linsep.learners.base import one_of, positive
@@ -302,6 +303,7 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """⟨w, x⟩ + b for each row, a column for each target where there are several."""
         check_is_fitted(self)
+        X = new_rows(X, self)
         if isinstance(X, Chunks):
             return scores_of(X, getattr(self, "encoding_", None), self.predict)
         X = check_shape(X, self, reset=False)
@@ -314,6 +316,7 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R²: one minus the share of the variance of `y` that is not explained."""
+        X = labelled_rows(X, self) if y is None else X
         if isinstance(X, Chunks) and y is None:
             y = np.concatenate([part for _, part in X])
         return float(super().score(X, y, sample_weight))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from linsep.data.check.labels import agree
 from linsep.data.check.plain import not_finite, plain_rows
 from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import ParameterError
 from linsep.model.centred import in_range
 from linsep.model.chances import calibrated_chances, chances, check_reject, decided, log_chances
@@ -107,6 +108,7 @@ class Model:
         return self._scores(X)
 
     def _scores(self, X: Any) -> Array:
+        X = new_rows(X, self)
         if isinstance(X, Chunks):
             return scores_of(X, self.encoding_, self._scores)
         names = self.feature_names_in_
@@ -168,6 +170,7 @@ class Model:
         axes = getattr(self.form, "axes", None)
         if axes is None:
             raise ParameterError(f"{self.learner} has no axes; LinearDiscriminantAnalysis does.")
+        X = new_rows(X, self)
         if isinstance(X, Chunks):
             return scores_of(X, self.encoding_, self.transform)
         X = plain_rows(X, self.n_features_in_)
@@ -180,6 +183,7 @@ class Model:
 
         With several targets, the mean of R² over them. What `linsep.read` opens brings its labels.
         """
+        X = labelled_rows(X, self) if y is None else X
         if isinstance(X, Chunks) and y is None:
             y = np.concatenate([part for _, part in X])
         if self.classes_ is not None:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.table.encoding import Column, Encoding
+from linsep.data.table.column import GAP, Column
+from linsep.data.table.encoding import Encoding
+from linsep.data.table.memory import MISSING_TEXTS
 from linsep.errors import ParameterError
 from linsep.model.predictor import Model
 
@@ -55,6 +57,12 @@ def query_of(model: Model, table: str = "data") -> str:
 def _columns(model: Model) -> tuple[Column, ...]:
     encoding = model.encoding_
     if isinstance(encoding, Encoding) and encoding.columns:
+        dated = [column.table_name for column in encoding.columns if column.kind == "date"]
+        if dated:
+            raise ParameterError(
+                f"column {dated[0]!r} is a date, which every database writes in its own way; fit "
+                "with it as a number of days, or export model.py."
+            )
         hashed = [column.name for column in encoding.columns if column.kind == "hash"]
         if hashed:
             raise ParameterError(
@@ -69,9 +77,9 @@ def _columns(model: Model) -> tuple[Column, ...]:
 
 def _term(column: Column, weights: Array, centre: Array) -> str:
     """What a column adds to the score: w(x − c), or the constant of its text."""
-    name = quoted(column.name)
-    if column.kind == "number":
-        cell = f"COALESCE(CAST({name} AS DOUBLE PRECISION), {number(column.mean)})"
+    name = quoted(column.table_name)
+    if column.numeric:
+        cell = _cell(column, name)
         cell = cell if centre[0] == 0 else f"({cell} - {number(centre[0])})"
         return f"{number(weights[0])} * {cell}"
     rest = -float(weights @ centre)  # of a row whose text has no feature
@@ -80,7 +88,27 @@ def _term(column: Column, weights: Array, centre: Array) -> str:
         for category, w in zip(column.categories, weights.tolist(), strict=True)
     )
     cell = f"TRIM({name})" if _trimmed(column.categories) else name
-    return f"CASE {cell} {cases} ELSE {number(rest)} END" if cases else number(rest)
+    cell = f"LOWER({cell})" if column.fold else cell
+    found = f"CASE {cell} {cases} ELSE {number(rest)} END" if cases else number(rest)
+    if not column.other:
+        return found
+    gone = ", ".join(text(word) for word in sorted(MISSING_TEXTS) if word)
+    others = number(rest + float(weights[-1]))
+    none = f"{name} IS NULL OR TRIM({name}) = '' OR TRIM({name}) IN ({gone})"
+    return f"CASE WHEN {none} THEN {number(rest)} ELSE CASE {cell} {cases} ELSE {others} END END"
+
+
+def _cell(column: Column, name: str) -> str:
+    """A number in a table, with what stands for a missing one."""
+    if column.part == GAP:
+        return f"CASE WHEN {name} IS NULL THEN 1e+00 ELSE 0e+00 END"
+    if column.kind == "truth":
+        said = f"LOWER(CAST({name} AS VARCHAR(5)))"
+        return (
+            f"CASE WHEN {said} IN ('true', 't', '1') THEN 1e+00 "
+            f"WHEN {said} IN ('false', 'f', '0') THEN 0e+00 ELSE {number(column.mean)} END"
+        )
+    return f"COALESCE(CAST({name} AS DOUBLE PRECISION), {number(column.mean)})"
 
 
 def _trimmed(categories: tuple[str, ...]) -> bool:
@@ -176,22 +204,21 @@ def sample(model: Model, n: int) -> tuple[dict[str, list[Any]], Any]:
     known = _columns(model)
     gaps = isinstance(model.encoding_, Encoding) and bool(model.encoding_.columns)
     for column in known:
-        if column.kind == "number":
+        if column.table_name in columns:
+            continue
+        if column.kind == "truth":
+            cells: list[Any] = [bool(k) for k in rng.integers(0, 2, n)]
+        elif column.kind == "number":
             size = abs(column.mean) or 3.0
-            cells: list[Any] = (column.mean + size * rng.normal(size=n)).tolist()
+            cells = (column.mean + size * rng.normal(size=n)).tolist()
         else:
             texts = [*column.categories, "a text nobody has seen"]
             cells = [texts[k] for k in rng.integers(0, len(texts), n)]
         missing = rng.random(n) < (0.1 if gaps else 0.0)
-        columns[column.name] = [None if m else c for m, c in zip(missing, cells, strict=True)]
+        columns[column.table_name] = [None if m else c for m, c in zip(missing, cells, strict=True)]
     if not gaps:
         return columns, np.array(list(columns.values()), np.float64).T
-    numbers = {column.name for column in known if column.kind == "number"}
-    cells_of = {
-        name: np.array([np.nan if c is None else c for c in cells]) if name in numbers else cells
-        for name, cells in columns.items()
-    }
-    return columns, model.encoding_.apply(cells_of)
+    return columns, model.encoding_.apply(columns)
 
 
 def answers_of(query: str, table: str, columns: dict[str, list[Any]]) -> tuple[Array, list[Any]]:

@@ -12,9 +12,9 @@ from sklearn.datasets import dump_svmlight_file
 import linsep
 from linsep.data.files.idx import read_idx
 from linsep.data.sources.whole import load
+from linsep.data.table.column import Texts
 from linsep.data.table.delimited import _Reader
 from linsep.data.table.dialect import sniff
-from linsep.data.table.encoding import Texts
 from linsep.errors import DataError, ParameterError
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

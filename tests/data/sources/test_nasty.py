@@ -74,7 +74,7 @@ def test_the_same_table_however_it_is_written(tmp_path, text):
         ("a,b,y\n1,2,p\n3,0x1A,p\n5,6,q\n", r"line 3, column 'b': '0x1A' is not a finite"),
         ("a,b,y\n1,2,p\n3,1_000,p\n5,6,q\n", r"line 3, column 'b': '1_000' is not a finite"),
         ("a,b,y\n1,2,p\n3,−4,p\n5,6,q\n", r"line 3, column 'b': '−4' is not a finite"),
-        ("a,b,y\n1,2,p\n3,$4,p\n5,6,q\n", r"line 3, column 'b': '\$4' is not a finite"),
+        ("a,b,y\n1,2,p\n3,#4,p\n5,6,q\n", r"line 3, column 'b': '#4' is not a finite"),
         ("a,b,y\n1,2,p\n3,#DIV/0!,p\n5,6,q\n", r"line 3, column 'b': '#DIV/0!' is not a finite"),
         ("a,b,y\n1,2,p\n3,1.#INF,p\n5,6,q\n", r"line 3, column 'b': '1.#INF' is not a finite"),
         ("a,b,y\n1,2,p\n3,inf,p\n5,6,q\n", r"line 3, column 'b': 'inf' is not a finite"),

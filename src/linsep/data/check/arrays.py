@@ -13,6 +13,7 @@ from linsep._scipy import sp
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import Behind
 from linsep.data.check.plain import canonical, not_finite, where
+from linsep.data.table.memory import NamedRows
 from linsep.errors import DataError, OverflowedError
 
 Array = npt.NDArray[Any]
@@ -116,6 +117,8 @@ def frozen_rows(X: Any) -> Any:
 
 def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:
     """`check_rows` without the look at every entry; for callers that look at the results."""
+    if isinstance(X, NamedRows) and X.shape[1] == estimator.n_features_in_:
+        return np.ascontiguousarray(X.view(np.ndarray))
     named = hasattr(estimator, "feature_names_in_")
     if estimator is not None and not named and _ready(X):
         known = X.shape[1] if reset else estimator.n_features_in_
@@ -129,7 +132,8 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
         if estimator is None:
             X = check_array(X, **_FORM)
         else:
-            X = validate_data(estimator, X, reset=reset, **_FORM)
+            least = 1 if reset else 0  # nothing can be learnt of no rows, but there is an answer
+            X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **_FORM)
     except DataError:
         raise
     except ValueError as problem:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.page_release import trim
 from linsep.data.blocks.store import (
+    MEMORY,
     Gathered,
     Store,
     blocks,
@@ -32,6 +33,7 @@ from linsep.data.table.column_statistics import (
     ProgressiveLoss,
 )
 from linsep.data.table.encoding import Encoding
+from linsep.data.table.memory import is_table
 from linsep.errors import DataError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -154,7 +156,7 @@ class Chunks:
 
     def settle(self, statistics: LabelStatistics, n: int, looked: bool = False) -> None:
         """All rows have been seen: n of them, with these labels."""
-        if n == 0:
+        if n == 0 and not (self._given and self._keep is None and not self.skipped):
             raise DataError(
                 f"{self.source.paths[0]} gave no row"
                 + (f" of the classes {self._keep!r}" if self._keep is not None else "")
@@ -312,6 +314,14 @@ class Chunks:
 @contextmanager
 def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
     """Rows, labels and encoding to fit on: those of a file, or `X` and `y` as they are."""
+    if is_table(X) and not isinstance(X, Chunks):
+        from linsep.data.sources.frames import frame_chunks, needs_encoding
+
+        if needs_encoding(X):
+            chunks = frame_chunks(X, MEMORY)
+            with chunks.gather() as gathered:
+                yield gathered.X, y, chunks.encoding
+            return
     if not isinstance(X, Chunks):
         yield X, y, None
         return
@@ -362,7 +372,8 @@ def scores_of(X: Chunks, encoding: Encoding | None, scores: Callable[[Any], Arra
             "X encodes its columns in another way than the rows this model was fitted on; open "
             "it by linsep.read(..., like=model)."
         )
-    return np.concatenate([scores(rows) for rows, _ in X])
+    found = [scores(rows) for rows, _ in X]
+    return np.concatenate(found) if found else scores(np.empty((0, X.n_features)))
 
 
 def _length(piece: Any) -> int:

@@ -15,6 +15,7 @@ from linsep.data.files.compression import SUFFIXES, open_plain, unpacking
 from linsep.data.files.system_errors import storing, temporary_folder
 from linsep.data.sources.dataset import Chunks
 from linsep.data.table.encoding import Encoding
+from linsep.data.table.memory import is_table
 from linsep.errors import DataError, ParameterError
 
 FORMATS = ("csv", "svmlight", "npy", "npz", "idx", "parquet", "feather")
@@ -25,7 +26,8 @@ _SUFFIXES = {
     ".libsvm": "svmlight", ".svmlight": "svmlight",
 }  # fmt: skip
 
-_LAYOUT = ("delimiter", "quote", "decimal", "header", "skip", "encoding", "missing")
+_LAYOUT = ("delimiter", "quote", "decimal", "header", "skip", "encoding", "missing",
+           "missing_only")  # fmt: skip
 
 
 def read(
@@ -68,7 +70,9 @@ def read(
     ----------
     source : path, list of paths, folder, pattern such as 'part-*.csv', or '-' for standard input
         Files of a folder are read in the order of their names. Standard input goes to a temporary
-        file first.
+        file first. Also a table in memory: a frame of pandas, polars or Arrow, a dict of columns,
+        a list of records (dicts); or the bytes of a file, or an open one. The same cells give the
+        same rows, wherever they lie.
     target : str or int, optional
         The column of labels, by name or position; or a question such as `delay > 15`, whose
         labels are False and True. Default: the last column, or that of `like`. A number is a
@@ -78,8 +82,12 @@ def read(
     classes : list, optional
         Labels to keep; rows of other classes are left out, and counted in `left_out`.
     columns : dict of name to kind, optional
-        'number'; 'text' (one feature per text); 'hash' or 'hash:64' (a fixed number of features
-        shared by the texts); 'drop'.
+        'number' (also with thousands separators, signs of currencies, %); 'truth'; 'date' (days
+        since 1970) or 'parts' (year, month, day, weekday, hour), perhaps with the order 'date:dmy';
+        'text' (one feature per text) or 'text:50' (the 50 commonest, and one for all others);
+        'hash' or 'hash:64' (a fixed number of features shared by the texts); 'drop'. Numbers and
+        dates may end in '+gap' for one more feature that tells missing cells, texts in '+fold' to
+        make no difference between capitals and small letters.
     fill : {'mean', 'fail'}
         What becomes of a missing number: the mean of its column, or a bad row. A missing text has
         no feature of its own.
@@ -102,7 +110,10 @@ def read(
         Threads; never changes what is read.
     delimiter, quote, decimal, header, skip, encoding, missing
         For csv, where it should not be judged: signs, whether there is a header, lines to leave
-        out before it, the encoding of the text, and words that stand for a missing number.
+        out before it, the encoding of the text, and words that stand for a missing cell beside
+        the usual ones (nothing, ?, NA, NaN, null and the like).
+    missing_only : word or list of words
+        Words for a missing cell in the place of the usual ones.
 
     Examples
     --------
@@ -118,10 +129,10 @@ def read(
     """
     _check(format, fill, base, layout)
     encoding = like if isinstance(like, Encoding) or like is None else _encoding_of(like)
-    paths, spool = _paths(source)
-    kind = _format(paths, format, encoding)
+    table = is_table(source)
+    paths, spool = ([], None) if table else _paths(source)
     options: dict[str, Any] = {
-        "format": kind,
+        "format": "frame" if table else _format(paths, format, encoding),
         "target": target,
         "columns": dict(columns or {}),
         "fill": fill,
@@ -129,7 +140,7 @@ def read(
         "base": base,
         "n_features": n_features,
     }
-    opened = _open(paths, options, encoding, n_jobs)
+    opened = _open(source if table else paths, options, encoding, n_jobs)
     chunks = Chunks(opened, options, encoding, classes, bad_rows, memory, cache)
     if spool is not None:
         weakref.finalize(chunks, shutil.rmtree, spool, True)
@@ -178,10 +189,14 @@ def _encoding_of(learner: Any) -> Encoding:
 
 
 def _open(
-    paths: list[Path], options: dict[str, Any], encoding: Encoding | None, n_jobs: int | None
+    paths: Any, options: dict[str, Any], encoding: Encoding | None, n_jobs: int | None
 ) -> Any:
     """The source of rows for this format."""
     kind, target = options["format"], options["target"]
+    if kind == "frame":
+        from linsep.data.sources.frames import FrameSource
+
+        return FrameSource(paths, options, encoding, n_jobs)
     if kind in ("csv", "parquet", "feather"):
         from linsep.data.sources.tables import TableSource
 
@@ -209,6 +224,8 @@ def _open(
 
 def _paths(source: Any) -> tuple[list[Path], str | None]:
     """The files meant, in order; and a folder to remove, where standard input went to a file."""
+    if isinstance(source, (bytes, bytearray, memoryview)) or hasattr(source, "read"):
+        return _spooled(source)
     if isinstance(source, (str, os.PathLike)):
         if str(source) == "-":
             return _spooled()
@@ -244,20 +261,29 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _spooled() -> tuple[list[Path], str]:
-    """Standard input in a file, so that it can be read more than once."""
+def _spooled(source: Any = None) -> tuple[list[Path], str]:
+    """Standard input or a buffer in a file, so that it can be read more than once."""
+    what = "standard input" if source is None else "the buffer"
     elsewhere = "For another folder set TMPDIR."
-    with storing(f"standard input could not be kept in {temporary_folder()}", elsewhere):
+    with storing(f"{what} could not be kept in {temporary_folder()}", elsewhere):
         folder = tempfile.mkdtemp(prefix="linsep-")
-        path = Path(folder, "stdin")
+        path = Path(folder, "stdin" if source is None else "buffer")
         try:
             with path.open("wb") as file:
-                for piece in _pieces_of_stdin():
+                for piece in _pieces_of_stdin() if source is None else _pieces_of(source):
                     file.write(piece)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     return [path], folder
+
+
+def _pieces_of(source: Any) -> Iterator[bytes]:
+    if not hasattr(source, "read"):
+        yield bytes(source)
+        return
+    while piece := source.read(1 << 20):
+        yield piece.encode() if isinstance(piece, str) else piece
 
 
 def _pieces_of_stdin() -> Iterator[bytes]:

@@ -4,6 +4,7 @@ A source gives `raw` pieces in file order, each with its labels; studies them; a
 into rows of numbers.
 """
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,12 @@ from linsep.data.files.compression import Version, about
 from linsep.data.table import delimited
 from linsep.data.table import parquet as columnar
 from linsep.data.table.assemble import Beside, dense
+from linsep.data.table.cells import number
+from linsep.data.table.column import Column, reading, settle_kinds, wanted
 from linsep.data.table.column_statistics import ColumnStatistics
-from linsep.data.table.dialect import Layout, settle_kinds, sniff
-from linsep.data.table.encoding import Column, Encoding
+from linsep.data.table.dialect import Layout, missing_words, sniff
+from linsep.data.table.encoding import Encoding
+from linsep.data.table.memory import MISSING
 from linsep.data.table.table_part import Columns, TablePart
 from linsep.data.table.target import Target, find_target
 from linsep.errors import DataError, ParameterError
@@ -119,8 +123,10 @@ class TableSource(Source):
         self.layout = self._layout(paths[0], options, encoding)
         names = self.layout.names
         self.header = self.layout.header
+        self.width = None if self.header else len(names)
         if encoding is None:
-            self.target = find_target(options["target"], names)
+            asked = options["target"]
+            self.target = None if asked is False else find_target(asked, names)
             kinds = settle_kinds(names, self.layout.kinds, options["columns"])
             self._by_kind(kinds, options["fill"])
         else:
@@ -131,20 +137,31 @@ class TableSource(Source):
     def _layout(self, path: Path, options: dict[str, Any], encoding: Encoding | None) -> Layout:
         if self.csv:
             given = options["layout"]
-            if encoding is not None:  # whether there is a header is as it was in the fit
-                given = {"header": encoding.header} | given
-            return sniff(path, options["target"], given)
+            if encoding is None:
+                return sniff(path, options["target"], given)
+            # Whether there is a header, and which words mean nothing, is as it was in the fit.
+            known: dict[str, Any] = {"header": encoding.header, "empty": True}
+            if encoding.missing is not None:
+                known["missing_only"] = encoding.missing
+            return _without_header(sniff(path, None, known | given), encoding, path, given)
         names, kinds = columnar.kinds_of(path)
-        return Layout(",", names=names, kinds=kinds)
+        given = {k: v for k, v in options["layout"].items() if k.startswith("missing")}
+        return Layout(",", names=names, kinds=kinds, missing=missing_words(given))
 
     def _by_kind(self, kinds: list[str], fill: str) -> None:
         target, names = self.target, self.layout.names
-        assert target is not None
+        self.kinds = dict(zip(names, kinds, strict=True))
+        if target is None:
+            self.features = {n: k for n, k in self.kinds.items() if k != "drop"}
+            self._read_as(frozenset())
+            return
         place = names.index(target.column)
         if target.asks:
             kinds[place] = "text" if isinstance(target.value, str) else "number"
         elif kinds[place] == "drop":
             raise ParameterError(f"columns drops {target.column!r}, which is the target.")
+        else:
+            kinds[place] = _label_kind(kinds[place])
         self.kinds = dict(zip(names, kinds, strict=True))
         self.features = {n: k for n, k in self.kinds.items() if k != "drop" and n != target.column}
         if not self.features:
@@ -163,7 +180,7 @@ class TableSource(Source):
         names = self.layout.names
         if not encoding.header:
             names = self._positions(encoding)
-        own = {column.name: _kind(column) for column in encoding.columns}
+        own = {column.table_name: _kind(column) for column in encoding.columns}
         absent = [name for name in own if name not in names]
         if absent:
             first = " in its first row" if self.csv and self.header and encoding.header else ""
@@ -179,7 +196,7 @@ class TableSource(Source):
             old = dict(zip(names, self.layout.kinds, strict=True))[self.target.column]
             if self.target.asks:
                 old = "text" if isinstance(self.target.value, str) else "number"
-            self.kinds[self.target.column] = old
+            self.kinds[self.target.column] = own.get(self.target.column) or _label_kind(old)
         self.features = own
         self._read_as(frozenset({self.target.column} if self.target else ()))
 
@@ -192,16 +209,23 @@ class TableSource(Source):
     def _positions(self, encoding: Encoding) -> list[str]:
         width = len(self.layout.names)
         names = [str(j) for j in range(width)]
-        known = {column.name for column in encoding.columns}
+        known = set(encoding.table_columns)
         target = encoding.target.column if encoding.target else None
-        if target is not None and str(width) in known:  # the column of labels is not there
-            names = [str(j) for j in range(width + 1) if str(j) != target]
+        whole = encoding.width
+        short = str(width) in known if whole is None else width == whole - 1
+        if target is not None and short:  # the column of labels is not there
+            return [str(j) for j in range(width + 1) if str(j) != target]
+        if whole is not None and width != whole:
+            raise DataError(
+                f"{self.paths[0]} has {width} columns; the model was fitted on {whole}"
+                + (f", {whole - 1} without the labels." if target is not None else ".")
+            )
         return names
 
     def _read_as(self, required: frozenset[str]) -> None:
         self.layout.required = required
         self.layout.kinds = [self.kinds[name] for name in self.layout.names]
-        self.direct = all(kind == "number" for kind in self.features.values())
+        self.direct = all(wanted(kind).numeric for kind in self.features.values())
 
     def _raw(self, path: Path, bad: BadRows) -> Iterator[tuple[Any, Any]]:
         if self.csv:
@@ -214,13 +238,14 @@ class TableSource(Source):
                 yield part.columns, label
 
     def _note_rounded(self, names: Iterable[str]) -> None:
-        numbers = {name for name, kind in self.features.items() if kind == "number"}
+        numbers = {name for name, kind in self.features.items() if reading(kind) == "number"}
         self.rounded |= numbers & set(names)
 
     def _parts(self, path: Path) -> Iterator[TablePart]:
         make = self._encoded if self.known else self._beside
         if not self.csv:
-            return columnar.parts(path, self.kinds, self.layout.required, self.n_jobs, make)
+            required, words = self.layout.required, self.layout.words
+            return columnar.parts(path, self.kinds, required, self.n_jobs, make, words)
         layout = self.layout
         if path != self.paths[0] and layout.header:
             layout = self._same_columns(path)
@@ -237,7 +262,8 @@ class TableSource(Source):
             raise DataError(f"{path} and {self.paths[0]} differ in the column {odd[0]!r}.")
         kinds = [self.kinds[name] for name in other.names]
         return Layout(first.delimiter, first.quote, first.decimal, True, other.names, kinds,
-                      first.skip, other.encoding, first.missing, first.required)  # fmt: skip
+                      first.skip, other.encoding, first.missing, first.required,
+                      loose=first.loose | other.loose)  # fmt: skip
 
     def size(self) -> int:
         return sum(about(path).st_size for path in self.paths)  # about as many, or more
@@ -253,7 +279,10 @@ class TableSource(Source):
         self.statistics.add(piece, None if self.known else piece.rows)
 
     def settled(self) -> Encoding:
-        return Encoding.of(self.statistics.finish(), self.target, self.header)
+        missing = None if self.layout.missing == MISSING else self.layout.missing
+        return Encoding.of(
+            self.statistics.finish(), self.target, self.header, width=self.width, missing=missing
+        )
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:
         assert piece.by is encoding
@@ -269,17 +298,17 @@ class TableSource(Source):
 
     def _beside(self, columns: Columns) -> None:
         """Do that where the columns were read, by several threads."""
-        names = [name for name, kind in self.features.items() if kind == "number"]
-        if names:
-            become = [Beside(j, 1) for j in range(len(names))]
-            rows, odd = dense([columns[name] for name in names], become)
-            columns.made(rows, names, odd)
+        plan = self.statistics.numbers
+        if plan:
+            become = [Beside(j, 1) for j in range(len(plan))]
+            rows, odd = dense([one.derived(columns[one.table_name]) for one in plan], become)
+            columns.made(rows, [one.table_name for one in plan], odd)
 
     def _encoded(self, columns: Columns) -> None:
         """Rows by an encoding, made there too."""
         assert self.known is not None
         rows, odd = self.known.looked_at(columns)
-        columns.made(rows, self.features, odd, self.known)
+        columns.made(rows, [one.table_name for one in self.known.columns], odd, self.known)
 
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
         if not any(self.missing.values()):
@@ -293,4 +322,22 @@ class TableSource(Source):
 
 
 def _kind(column: Column) -> str:
-    return f"hash:{column.bins}" if column.kind == "hash" else column.kind
+    """The kind of a column of the table, as far as reading it goes."""
+    return f"hash:{column.bins}" if column.kind == "hash" else column.reading
+
+
+def _label_kind(kind: str) -> str:
+    """Truth values and dates are labels by their texts."""
+    return kind if wanted(kind).word in ("number", "text") else "text"
+
+
+def _without_header(layout: Layout, encoding: Encoding, path: Path, given: Any) -> Layout:
+    """The layout of rows for a model; where the first line names none of its columns but has as
+    many cells, it is taken for a row."""
+    known = encoding.table_columns
+    named = all(number(name) is None for name in known)  # else either may be a name
+    strange = layout.header and named and not set(known) & set(layout.names)
+    if not strange or "header" in given or len(layout.names) != len(known):
+        return layout
+    plain = sniff(path, None, {"header": False} | given)
+    return dataclasses.replace(plain, names=list(known))

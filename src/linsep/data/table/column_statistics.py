@@ -1,5 +1,7 @@
 """What a pass over all rows settles: categories, means, and the classes."""
 
+from collections import Counter
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +10,8 @@ import numpy.typing as npt
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.page_release import release, room_for
 from linsep.data.blocks.store import blocks
-from linsep.data.table.dialect import number
-from linsep.data.table.encoding import Column, Texts
+from linsep.data.table.cells import number
+from linsep.data.table.column import Column, Texts, Wanted, planned, wanted
 from linsep.data.table.target import Target
 from linsep.errors import DataError
 
@@ -74,11 +76,18 @@ class ColumnStatistics:
 
     def __init__(self, kinds: dict[str, str]) -> None:
         self.kinds = kinds
-        self._numbers = [name for name, kind in kinds.items() if kind == "number"]
-        self._means = Means(len(self._numbers))
-        self._texts: dict[str, set[str]] = {n: set() for n, k in kinds.items() if k == "text"}
+        self.numbers = [
+            column
+            for name, kind in kinds.items()
+            if wanted(kind).numeric
+            for column in planned(name, kind)
+        ]
+        self._means = Means(len(self.numbers))
+        self._texts: dict[str, Counter[str]] = {
+            name: Counter() for name, kind in kinds.items() if wanted(kind).word == "text"
+        }
         self._last: dict[str, list[str]] = {}
-        self.missing: dict[str, int] = {name: 0 for name in kinds if name not in self._numbers}
+        self.missing: dict[str, int] = {n: 0 for n, k in kinds.items() if not wanted(k).numeric}
 
     def add(self, columns: dict[str, Any], rows: Array | None = None) -> None:
         """Take in some rows: texts, and the columns of numbers side by side where means count."""
@@ -88,36 +97,56 @@ class ColumnStatistics:
             self.missing[name] += int(np.count_nonzero(columns[name].codes < 0))
         for name, seen in self._texts.items():
             texts = columns[name].texts
-            if self._last.get(name) is texts:  # the same dictionary as before
-                continue
-            self._last[name] = texts
-            seen.update(texts)
+            if wanted(self.kinds[name]).detail:  # which are the commonest
+                codes = columns[name].codes
+                counts = np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()
+                seen.update(dict(zip(texts, counts, strict=True)))
+            elif self._last.get(name) is not texts:  # not the same dictionary as before
+                self._last[name] = texts
+                seen.update(texts)
             if len(seen) > _ENOUGH:
                 self._too_many(name, len(seen))
 
     def finish(self) -> list[Column]:
         """The columns as they are to be encoded."""
         means, gaps = self._means.finish()
-        mean_of = dict(zip(self._numbers, means.tolist(), strict=True))
-        self.missing |= dict(zip(self._numbers, gaps.tolist(), strict=True))
+        made: dict[str, list[Column]] = {}
+        for column, mean, gap in zip(self.numbers, means.tolist(), gaps.tolist(), strict=True):
+            name = column.table_name
+            made.setdefault(name, []).append(replace(column, mean=mean))
+            self.missing[name] = max(self.missing.get(name, 0), gap)
         columns = []
         for name, kind in self.kinds.items():
-            if kind == "number":
-                columns.append(Column(name, mean=mean_of[name]))
-            elif kind == "text":
-                if len(self._texts[name]) > MOST_TEXTS:
-                    self._too_many(name, len(self._texts[name]))
-                columns.append(Column(name, "text", categories=tuple(sorted(self._texts[name]))))
+            want = wanted(kind)
+            if want.numeric:
+                columns += made[name]
+            elif want.word == "text":
+                columns.append(self._text(name, want))
             else:
-                columns.append(Column(name, "hash", bins=int(kind.partition(":")[2])))
+                columns.append(Column(name, "hash", bins=int(want.detail), fold=want.fold))
         return columns
+
+    def _text(self, name: str, want: Wanted) -> Column:
+        seen = self._texts[name]
+        if want.fold:
+            seen = Counter()
+            for text, count in self._texts[name].items():
+                seen[text.casefold()] += count
+        kept = list(seen)
+        if want.detail and len(kept) > int(want.detail):
+            kept = sorted(kept, key=lambda text: (-seen[text], text))[: int(want.detail)]
+            texts = tuple(sorted(kept))
+            return Column(name, "text", categories=texts, fold=want.fold, other=True)
+        if len(seen) > MOST_TEXTS:
+            self._too_many(name, len(seen))
+        return Column(name, "text", categories=tuple(sorted(seen)), fold=want.fold)
 
     @staticmethod
     def _too_many(name: str, count: int) -> None:
         raise DataError(
             f"column {name!r} holds {count} different texts; at most {MOST_TEXTS} become columns "
             f"of zeros and ones. Pass columns={{{name!r}: 'hash'}} to share 1024 columns among "
-            "them, or 'drop'."
+            "them, 'text:50' for the 50 commonest, or 'drop'."
         )
 
 
@@ -257,6 +286,8 @@ class LabelStatistics:
         numbers = [number(text) for text in texts]
         ordered: list[Any] = sorted(texts)
         classes = np.array(ordered)
+        if {text.lower() for text in texts} == {"true", "false"} and len(texts) == 2:
+            ordered, classes = sorted(texts, key=str.lower), np.array([False, True])
         whole = all(v is not None and v == int(v) and abs(v) < 2**53 for v in numbers)
         if texts and whole and len(set(numbers)) == len(texts):
             ordered = sorted(texts, key=float)

@@ -15,7 +15,9 @@ import numpy as np
 
 from linsep.data.files.bad_rows import BadRow
 from linsep.data.files.compression import open_plain, unpacked, whole_lines
-from linsep.data.table.dialect import MISSING_TEXTS, LastLine, Layout, Recoded, number
+from linsep.data.table.cells import parser
+from linsep.data.table.column import reading
+from linsep.data.table.dialect import LastLine, Layout, Recoded
 from linsep.data.table.table_part import (
     Columns,
     Making,
@@ -91,7 +93,9 @@ class _Reader:
 
     def __init__(self, layout: Layout, make: Making | None = None) -> None:
         self.layout, self.make = layout, make
-        self.wanted = [kind.partition(":")[0] for kind in layout.kinds]
+        self.wanted = [reading(kind) for kind in layout.kinds]
+        self.parsers = [parser(how, layout.decimal) for how in self.wanted]
+        self.words = layout.words
         self.quote, self.delimiter = layout.quote.encode(), layout.delimiter.encode()
         signs = re.escape((layout.delimiter + layout.quote).encode())
         # Neither opens nor closes a cell, nor is doubled: pyarrow takes it off without a word.
@@ -106,9 +110,11 @@ class _Reader:
         self.pa, self.arrow = pa, arrow
         names = [str(j) for j in range(len(layout.names))]
         kinds = {
-            names[j]: pa.float64() if kind == "number" else pa.dictionary(pa.int32(), pa.string())
-            for j, kind in enumerate(self.wanted)
-            if kind != "drop"
+            names[j]: pa.float64()
+            if how == "number" and layout.names[j] not in layout.loose
+            else pa.dictionary(pa.int32(), pa.string())
+            for j, how in enumerate(self.wanted)
+            if how != "drop"
         }
         self.options = (
             names,
@@ -167,7 +173,12 @@ class _Reader:
             if kind == "drop":
                 continue
             name = self.layout.names[j]
-            columns[name] = from_arrow(name, by_name[names[j]], kind)
+            try:
+                columns[name] = from_arrow(
+                    name, by_name[names[j]], kind, None, self.words, self.layout.decimal
+                )
+            except DataError:
+                return None  # the plain reader names the line
         part = self._made(TablePart(columns, table.num_rows, [], 0))
         if wrong_cells(part.columns, self.layout.required):
             return None
@@ -202,14 +213,12 @@ class _Reader:
         columns = Columns()
         for j, kind in enumerate(self.wanted):
             cells = [row[j] for row in good]
-            if kind == "number":
-                values = [
-                    np.nan if cell in layout.missing else number(cell, layout.decimal)
-                    for cell in cells
-                ]
-                columns[layout.names[j]] = np.array(values, np.float64)
+            if kind == "text":
+                columns[layout.names[j]] = from_texts(cells, self.words)
             elif kind != "drop":
-                columns[layout.names[j]] = from_texts(cells)
+                read, missing = self.parsers[j], self.words.numbers
+                values = [np.nan if cell in missing else read(cell) for cell in cells]
+                columns[layout.names[j]] = np.array(values, np.float64)
         return TablePart(columns, len(good), bad, 0)
 
     def _wrong_cell(self, row: list[str]) -> tuple[int, str] | None:
@@ -217,15 +226,12 @@ class _Reader:
         for j, (kind, cell) in enumerate(zip(self.wanted, row, strict=True)):
             if "\ufffd" in cell and kind != "drop":
                 return j, "is not UTF-8 text; pass encoding='latin-1' or whatever it is"
-            missing = layout.missing if kind == "number" else MISSING_TEXTS
+            missing = self.words.texts if kind == "text" else self.words.numbers
             if cell in missing and kind != "drop":
                 if layout.names[j] in layout.required:
                     return j, "is a missing value; fill it in, or drop the row or the column"
-            elif kind == "number" and number(cell, layout.decimal) is None:
-                return j, (
-                    "is not a finite number, in a column of numbers (pass "
-                    f"columns={{{layout.names[j]!r}: 'text'}} if texts are meant)"
-                )
+            elif kind not in ("text", "drop") and self.parsers[j](cell) is None:
+                return j, _unlike(kind, layout.names[j])
         return None
 
     def _rows(self, piece: bytes, bad: list[BadRow]) -> Iterator[tuple[int, list[str]]]:
@@ -249,6 +255,13 @@ class _Reader:
             begun, before = before + 1, reader.line_num
             if not lines.blank(cells, self.layout.quote):
                 yield begun, [cell.strip() for cell in cells]
+
+
+def _unlike(kind: str, name: str) -> str:
+    word = kind.partition(":")[0]
+    of = {"truth": "true or false, in a column of these", "date": "a date, in a column of dates"}
+    told = of.get(word, "a finite number, in a column of numbers")
+    return f"is not {told} (pass columns={{{name!r}: 'text'}} if texts are meant)"
 
 
 def _line_count(piece: bytes) -> int:

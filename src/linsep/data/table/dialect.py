@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from linsep.data.files.compression import open_plain, unpacking
+from linsep.data.table.cells import amount, number, order_of, truth
+from linsep.data.table.column import wanted
+from linsep.data.table.memory import MISSING, Words
 from linsep.data.table.target import is_position
 from linsep.errors import DataError, ParameterError
 
@@ -19,12 +22,6 @@ csv.field_size_limit(1 << 27)  # the default, 128 KB, is less than some cells ha
 HEAD = 1 << 20  # bytes looked at
 LOOK = 1000  # rows looked at
 LONG = 16  # digits of a whole number from which on it may be no float64
-
-MISSING = ("", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "null", "NULL", "#N/A", "-")
-"""Words that stand for a missing number."""
-
-MISSING_TEXTS = frozenset(MISSING) - {"NA", "na", "-"}
-"""Words that stand for a missing text: NA may be Namibia."""
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -38,12 +35,13 @@ class Layout:
     delimiter, quote, decimal : one character each
     header : whether the first row names the columns
     names : a name for every column; positions where there is no header
-    kinds : 'number', 'text', 'hash:N' or 'drop' for every column
+    kinds : for every column what `linsep.data.table.column` knows
     skip : lines before the first row
     encoding : of the text
     missing : words that stand for a missing number
     required : columns in which a missing cell makes a bad row
     rounded : columns with whole numbers that no float64 is equal to
+    loose : columns of numbers some of which have signs or separators
     """
 
     delimiter: str
@@ -57,11 +55,17 @@ class Layout:
     missing: tuple[str, ...] = MISSING
     required: frozenset[str] = frozenset()
     rounded: tuple[str, ...] = ()
+    loose: frozenset[str] = frozenset()
+
+    @property
+    def words(self) -> Words:
+        """Words that stand for a missing cell."""
+        return Words.of(None if self.missing == MISSING else self.missing)
 
     def summary(self) -> str:
         """What was found, in a sentence."""
-        names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-        parts = [f"CSV with {names.get(self.delimiter, repr(self.delimiter))}s"]
+        signs = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+        parts = [f"CSV with {signs.get(self.delimiter, repr(self.delimiter))}s"]
         parts.append("a header" if self.header else "no header")
         if self.decimal != ".":
             parts.append(f"decimal {self.decimal!r}")
@@ -69,21 +73,12 @@ class Layout:
             parts.append(f"quotes {self.quote!r}")
         if self.encoding not in ("utf-8", "utf-8-sig"):
             parts.append(self.encoding)
-        counts = Counter(kind.partition(":")[0] for kind in self.kinds)
-        kinds = [f"{counts[kind]} of {kind}s" for kind in ("number", "text") if counts[kind]]
+        counts = Counter(wanted(kind).word for kind in self.kinds)
+        counts["date"] += counts["parts"]
+        names = {"number": "numbers", "truth": "truth values", "date": "dates", "text": "texts"}
+        kinds = [f"{counts[kind]} of {plural}" for kind, plural in names.items() if counts[kind]]
         kinds += [f"{counts['hash']} hashed"] if counts["hash"] else []
         return f"{', '.join(parts)}; columns: {', '.join(kinds)}."
-
-
-def number(text: str, decimal: str = ".") -> float | None:
-    """The finite number a cell holds, or None."""
-    if decimal != ".":
-        text = text.replace(".", "x").replace(decimal, ".")
-    try:
-        value = float(text) if "_" not in text else math.nan
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None) -> Layout:
@@ -120,13 +115,16 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
         )
     header = given.get("header")
     body = [row for row in rows[header is not False :] if len(row) == width]
-    words = given.get("missing") or MISSING
-    missing = (words,) if isinstance(words, str) else tuple(words)
+    missing = missing_words(given)
     decimal = given.get("decimal") or _decimal(body, delimiter)
-    numeric = [_is_numeric([row[j] for row in body], missing, decimal) for j in range(width)]
+    cells = [[row[j] for row in body] for j in range(width)]
+    kinds = [judged(column, missing, decimal) for column in cells]
+    numeric = [kind == "number" for kind in kinds]
     if header is None:
         header = _has_header(first, body, numeric, target, decimal, missing)
-    if header and not body:
+    if header and not body and given.get("empty"):
+        kinds = ["number"] * width
+    elif header and not body:
         if len(rows) > 1 and "".join(lines).count(quote) % 2:
             raise DataError(
                 f"{path}: a quote ({quote}) that is opened near {lines[1].strip()[:40]!r} is not "
@@ -134,14 +132,23 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
             )
         raise DataError(f"{path} holds one line, {delimiter.join(first)!r}; rows are wanted.")
     names = unique_names(first) if header else [str(j) for j in range(width)]
-    kinds = ["number" if one else "text" for one in numeric]
+    of_numbers = [(n, column) for n, column, one in zip(names, cells, numeric, strict=True) if one]
     rounded = tuple(
-        names[j]
-        for j, cells in enumerate(zip(*body, strict=True))
-        if numeric[j] and max(map(len, cells)) >= LONG and any(map(is_rounded, cells))
+        name
+        for name, column in of_numbers
+        if column and max(map(len, column)) >= LONG and any(map(is_rounded, column))
     )
+    loose = frozenset(name for name, column in of_numbers if _is_loose(column, missing, decimal))
     return Layout(delimiter, quote, decimal, header, names, kinds, skip, encoding, missing,
-                  rounded=rounded)  # fmt: skip
+                  rounded=rounded, loose=loose)  # fmt: skip
+
+
+def missing_words(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Words for missing numbers: those of `missing_only`, or the usual ones and `missing`."""
+    only, more = given.get("missing_only"), given.get("missing")
+    words = only if only is not None else (more or ())
+    listed = (words,) if isinstance(words, str) else tuple(words)
+    return listed if only is not None else tuple(dict.fromkeys((*MISSING, *listed)))
 
 
 def is_rounded(cell: str) -> bool:
@@ -163,25 +170,6 @@ def _doubled(rows: list[list[str]]) -> bool:
     width = len(rows[0])
     even = width > 2 and width % 2 == 1 and all(len(row) == width for row in rows)
     return even and all(not cell for row in rows for cell in row[1::2])
-
-
-def settle_kinds(names: list[str], kinds: list[str], wanted: Mapping[str, str]) -> list[str]:
-    """The kinds, where `wanted` may say otherwise: number, text, hash, hash:64 or drop."""
-    unknown = [name for name in wanted if name not in names]
-    if unknown:
-        raise ParameterError(
-            f"columns names {unknown[0]!r}, which is no column; there are {', '.join(names[:20])}."
-        )
-    for name, kind in wanted.items():
-        word, _, bins = str(kind).partition(":")
-        plain = word in ("number", "text", "drop") and not bins
-        hashed = word == "hash" and (not bins or (bins.isdigit() and 0 < int(bins) < 2**31))
-        if not (plain or hashed):
-            raise ParameterError(
-                f"columns says {kind!r} for {name!r}; choose number, text, hash, hash:64 or drop."
-            )
-    full = {name: "hash:1024" if kind == "hash" else kind for name, kind in wanted.items()}
-    return [full.get(name, kind) for name, kind in zip(names, kinds, strict=True)]
 
 
 def cells_of(lines: Any, delimiter: str, quote: str) -> Iterator[list[str]]:
@@ -308,14 +296,30 @@ def _decimal(body: list[list[str]], delimiter: str) -> str:
     return "," if commas > points else "."
 
 
-def _is_numeric(cells: list[str], missing: tuple[str, ...], decimal: str) -> bool:
+def judged(cells: list[str], missing: tuple[str, ...], decimal: str) -> str:
+    """What a column of cells as texts holds: 'number', 'truth', 'date:…' or 'text'."""
     words = set(missing)
     there = [cell for cell in cells if cell not in words]
     if not there:
-        return bool(cells)
+        return "number" if cells else "text"
     if decimal == "." and _all_numbers(there):
-        return True
-    return 2 * sum(number(cell, decimal) is not None for cell in there) > len(there)
+        return "number"
+    if 2 * sum(amount(cell, decimal) is not None for cell in there) > len(there):
+        return "number"
+    if all(truth(cell) is not None for cell in there):
+        return "truth"
+    order = order_of(there)
+    return "text" if order is None else f"date:{order}"
+
+
+def _is_loose(cells: list[str], missing: tuple[str, ...], decimal: str) -> bool:
+    """Whether some number has a sign or separators that machines do not write."""
+    there = [cell for cell in cells if cell not in missing]
+    if decimal == "." and _all_numbers(there):
+        return False
+    return any(
+        number(cell, decimal) is None and amount(cell, decimal) is not None for cell in there
+    )
 
 
 def _all_numbers(cells: list[str]) -> bool:

@@ -1,85 +1,27 @@
 """How columns of a table become numbers: settled once on training rows, kept with the model.
 
-    number   the number itself; a missing one is the mean of the training column
-    text     one column of zeros and ones per text, in sorted order; a missing or unknown text
-             is zeros only
-    hash     a fixed number of such columns, shared by texts that fall into the same one
-
-An `Encoding` is plain data: `to_json` gives a document that a model file can carry, `from_json`
-checks every field of it, and `apply` turns columns of new rows into the same features.
+`linsep.data.table.column` says which kinds of columns there are. An `Encoding` is plain data:
+`to_json` gives a document that a model file can carry, `from_json` checks every field of it, and
+`apply` turns columns of new rows into the same features.
 """
 
-import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from linsep.data.table.assemble import Beside, dense, sparse
+from linsep.data.table.column import Column, Texts
+from linsep.data.table.memory import Words, column_of
 from linsep.data.table.target import Target
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
 
-KINDS = ("number", "text", "hash")
 THIN = 8  # features per column of the table from which on rows are kept sparse
-
-
-class Texts(NamedTuple):
-    """A column of texts: for each row a place in `texts`, or -1 where it is missing."""
-
-    codes: Array
-    texts: list[str]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a table, and what becomes of it.
-
-    Attributes
-    ----------
-    name : the column's name
-    kind : 'number', 'text' or 'hash'
-    mean : what a missing number is taken for
-    categories : for 'text', the texts that have a feature each
-    bins : for 'hash', the number of features
-    """
-
-    name: str
-    kind: str = "number"
-    mean: float = 0.0
-    categories: tuple[str, ...] = ()
-    bins: int = 0
-
-    @property
-    def width(self) -> int:
-        """How many features the column becomes."""
-        return {"number": 1, "text": len(self.categories)}.get(self.kind, self.bins)
-
-    @property
-    def features(self) -> list[str]:
-        """Their names: `age`, `color=red`, `city#17`."""
-        if self.kind == "number":
-            return [self.name]
-        if self.kind == "text":
-            return [f"{self.name}={text}" for text in self.categories]
-        return [f"{self.name}#{place}" for place in range(self.bins)]
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {text: place for place, text in enumerate(self.categories)}
-
-    def places(self, texts: list[str]) -> Array:
-        """For each text the feature that is one, or -1 where none is; and -1 for a missing one."""
-        if self.kind == "hash":
-            places = [bin_of(text, self.bins) for text in texts]
-        else:
-            places = [self._places.get(text, -1) for text in texts]
-        return np.array([*places, -1], np.int32)
 
 
 @dataclass(frozen=True)
@@ -93,6 +35,8 @@ class Encoding:
     target : the column of labels, or a question about one; None where labels have their own place
     header : whether columns go by name; otherwise names are positions
     base : for svmlight, the index of the first feature, 0 or 1
+    width : how many columns a table without a header has, the target among them
+    missing : words that stand for a missing cell, where others than usual do
 
     Examples
     --------
@@ -110,13 +54,22 @@ class Encoding:
     target: Target | None = None
     header: bool = True
     base: int | None = None
+    width: int | None = None
+    missing: tuple[str, ...] | None = None
 
     @classmethod
     def of(
-        cls, columns: list[Column], target: Target | None = None, header: bool = True
+        cls, columns: list[Column], target: Target | None = None, header: bool = True, **more: Any
     ) -> "Encoding":
         """The encoding of a table by these columns."""
-        return cls(tuple(columns), sum(c.width for c in columns), target, header)
+        names = [column.name for column in columns]
+        for name in names:
+            if names.count(name) > 1 and len(names) < 10_000:
+                raise DataError(
+                    f"two features would be called {name!r}; rename one of the columns they are "
+                    "made of."
+                )
+        return cls(tuple(columns), sum(c.width for c in columns), target, header, **more)
 
     @property
     def feature_names(self) -> list[str]:
@@ -142,7 +95,7 @@ class Encoding:
         """The rows, and for each column whether it has a missing or infinite number."""
         if not self.columns:
             raise DataError("this model was fitted on rows of numbers; it encodes no columns.")
-        parts = [self._cells(column, table) for column in self.columns]
+        parts = self._parts(table)
         cells = [part.codes if isinstance(part, Texts) else part for part in parts]
         n = len(cells[0])
         if any(len(column) != n for column in cells):
@@ -157,23 +110,45 @@ class Encoding:
         rows.has_canonical_format = True  # features come in the order of the columns
         return rows, odd
 
+    def _parts(self, table: Mapping[str, Any]) -> list[Any]:
+        """Numbers or texts for every column of features."""
+        read: dict[str, Any] = {}
+        parts = []
+        for column in self.columns:
+            name = column.table_name
+            if name not in read:
+                read[name] = self._cells(column, table)
+            parts.append(column.derived(read[name]) if column.numeric else read[name])
+        return parts
+
     def _cells(self, column: Column, table: Mapping[str, Any]) -> Any:
-        """Numbers, or texts."""
-        if column.name not in table:
+        name = column.table_name
+        if name not in table:
             known = ", ".join(map(str, list(table)[:20]))
             raise DataError(
-                f"the column {column.name!r} is not there; there are {known}. The model was "
-                f"fitted on {', '.join(c.name for c in self.columns[:20])}."
+                f"the column {name!r} is not there; there are {known}. The model was "
+                f"fitted on {', '.join(self.table_columns[:20])}."
             )
-        cells = table[column.name]
-        if column.kind != "number":
-            return cells if isinstance(cells, Texts) else _as_texts(cells)
-        if isinstance(cells, Texts):
+        cells = table[name]
+        if isinstance(cells, Texts) and column.numeric:
             raise DataError(
-                f"the column {column.name!r} holds texts such as {cells.texts[:1]!r}; the model "
+                f"the column {name!r} holds texts such as {cells.texts[:1]!r}; the model "
                 "was fitted on numbers there."
             )
-        return cells if isinstance(cells, np.ndarray) else np.asarray(cells, np.float64)
+        if isinstance(cells, Texts) or (column.numeric and isinstance(cells, np.ndarray)
+                                        and cells.dtype.kind in "iuf"):  # fmt: skip
+            return cells
+        return column_of(name, cells, column.reading, self.words)
+
+    @cached_property
+    def words(self) -> Words:
+        """Words that stand for a missing cell."""
+        return Words.of(self.missing)
+
+    @cached_property
+    def table_columns(self) -> list[str]:
+        """The columns of a table that features are made of."""
+        return list(dict.fromkeys(column.table_name for column in self.columns))
 
     def _become(self, parts: list[Any]) -> list[Beside]:
         """What each column becomes."""
@@ -206,104 +181,13 @@ class Encoding:
 
     def to_json(self) -> dict[str, Any]:
         """A document of plain values: what `json.dumps` takes and `from_json` reads."""
-        columns: list[dict[str, Any]] = []
-        for column in self.columns:
-            one: dict[str, Any] = {"name": column.name, "kind": column.kind}
-            if column.kind == "number":
-                one["mean"] = column.mean
-            elif column.kind == "text":
-                one["categories"] = list(column.categories)
-            else:
-                one["bins"] = column.bins
-            columns.append(one)
-        target = None if self.target is None else dict(self.target._asdict())
-        return {
-            "version": 1,
-            "columns": columns,
-            "n_features": self.n_features,
-            "target": target,
-            "header": self.header,
-            "base": self.base,
-        }
+        from linsep.data.table.encoding_document import write
+
+        return write(self)
 
     @classmethod
     def from_json(cls, document: Any) -> "Encoding":
         """The encoding a document describes; a DataError names the field that is wrong."""
-        fields = _fields(document, {"version", "columns", "n_features", "target", "header", "base"})
-        _want(fields["version"] == 1, "version", fields["version"])
-        _want(isinstance(fields["columns"], list), "columns", fields["columns"])
-        columns = tuple(_column(one) for one in fields["columns"])
-        names = [column.name for column in columns]
-        _want(len(set(names)) == len(names), "columns (a name twice)", names)
-        n, base = fields["n_features"], fields["base"]
-        _want(_whole(n) and 0 < n < 2**31, "n_features", n)
-        _want(not columns or n == sum(c.width for c in columns), "n_features", n)
-        _want(base is None or (_whole(base) and base in (0, 1)), "base", base)
-        _want(isinstance(fields["header"], bool), "header", fields["header"])
-        return cls(columns, n, _target(fields["target"]), fields["header"], base)
+        from linsep.data.table.encoding_document import read
 
-
-def bin_of(text: str, bins: int) -> int:
-    """The bin a text falls into: the first eight bytes of its BLAKE2b digest, modulo `bins`.
-
-    >>> bin_of("SFO", 64)
-    55
-    """
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) % bins
-
-
-def _as_texts(cells: Any) -> Texts:
-    texts: dict[str, int] = {}
-    codes = [-1 if c is None or c != c else texts.setdefault(str(c), len(texts)) for c in cells]
-    return Texts(np.array(codes, np.int32), list(texts))
-
-
-def _want(right: bool, field: str, value: Any) -> None:
-    if not right:
-        raise DataError(f"the encoding's field {field} is {str(value)[:80]!r}, which is not valid.")
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _fields(document: Any, names: set[str]) -> dict[str, Any]:
-    _want(isinstance(document, dict) and set(document) == names, " and ".join(sorted(names)),
-          sorted(map(str, document)) if isinstance(document, dict) else document)  # fmt: skip
-    return dict(document)
-
-
-def _column(document: Any) -> Column:
-    kind = document.get("kind") if isinstance(document, dict) else None
-    _want(kind in KINDS, "columns.kind", kind)
-    own = {"number": "mean", "text": "categories", "hash": "bins"}[str(kind)]
-    fields = _fields(document, {"name", "kind", own})
-    _want(isinstance(fields["name"], str), "columns.name", fields["name"])
-    if own == "mean":
-        _want(_finite(fields["mean"]), "columns.mean", fields["mean"])
-        return Column(fields["name"], mean=float(fields["mean"]))
-    if own == "bins":
-        _want(_whole(fields["bins"]) and 0 < fields["bins"] < 2**31, "columns.bins", fields["bins"])
-        return Column(fields["name"], "hash", bins=fields["bins"])
-    texts = fields["categories"]
-    _want(isinstance(texts, list) and all(isinstance(t, str) for t in texts),
-          "columns.categories", texts)  # fmt: skip
-    _want(len(set(texts)) == len(texts), "columns.categories (a text twice)", texts)
-    return Column(fields["name"], "text", categories=tuple(texts))
-
-
-def _target(document: Any) -> Target | None:
-    if document is None:
-        return None
-    fields = _fields(document, {"column", "operator", "value"})
-    column, operator, value = fields["column"], fields["operator"], fields["value"]
-    _want(isinstance(column, str), "target.column", column)
-    _want(operator is None or operator in ("<", "<=", ">", ">=", "==", "!="), "target.operator",
-          operator)  # fmt: skip
-    valid = isinstance(value, str) or _finite(value)
-    _want(valid if operator is not None else value is None, "target.value", value)
-    return Target(column, operator, value)
+        return read(document)

@@ -9,7 +9,9 @@ import numpy as np
 from linsep.data.blocks.page_release import trim
 from linsep.data.files.bad_rows import BadRow
 from linsep.data.files.system_errors import explain
-from linsep.data.table.encoding import Texts
+from linsep.data.table.column import Texts, reading
+from linsep.data.table.dialect import LOOK, judged
+from linsep.data.table.memory import MISSING, USUAL, Words, kind_of_arrow
 from linsep.data.table.table_part import (
     Columns,
     Dictionaries,
@@ -50,19 +52,29 @@ def schema(path: Path) -> Any:
 
 def kinds_of(path: Path) -> tuple[list[str], list[str]]:
     """Names and kinds of the columns, by their types."""
-    pa = arrow_of(path)
-    names, kinds = [], []
-    for field in schema(path):
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        texts = any(
-            is_text(kind)
-            for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-        )
-        names.append(field.name)
-        kinds.append("text" if texts else "number")
+    arrow_of(path)
+    fields = list(schema(path))
+    names = [field.name for field in fields]
+    kinds = [kind_of_arrow(field.type) for field in fields]
+    kinds = [_judged(path, field, kind) for field, kind in zip(fields, kinds, strict=True)]
     if len(set(names)) < len(names):
         raise DataError(f"{path} has two columns of the same name; rename one of them.")
     return names, kinds
+
+
+def _judged(path: Path, field: Any, kind: str) -> str:
+    """What texts are, as those of a CSV file are judged; categories stay texts."""
+    import pyarrow as pa
+
+    if kind != "text" or pa.types.is_dictionary(field.type):
+        return kind
+    with _opened(path) as file:
+        if hasattr(file, "iter_batches"):
+            first = next(file.iter_batches(LOOK, columns=[field.name]), None)
+        else:
+            first = file.get_batch(0).select([field.name]) if file.num_record_batches else None
+    texts = [] if first is None else first.column(0)[:LOOK].to_pylist()
+    return judged([text.strip() for text in texts if text is not None], MISSING, ".")
 
 
 def parts(
@@ -71,10 +83,11 @@ def parts(
     required: frozenset[str] = frozenset(),
     n_jobs: int | None = None,
     make: Making | None = None,
+    words: Words = USUAL,
 ) -> Iterator[TablePart]:
     """The rows of a file; bad rows are numbered from 0."""
     pa = arrow_of(path)
-    wanted = {name: kind.partition(":")[0] for name, kind in kinds.items() if kind != "drop"}
+    wanted = {name: reading(kind) for name, kind in kinds.items() if kind != "drop"}
     with _opened(path) as file:
         there = _names(file)
         absent = [name for name in wanted if name not in there]
@@ -82,18 +95,18 @@ def parts(
             raise DataError(
                 f"{path} has no column {absent[0]!r}; there are {', '.join(there[:20])}."
             )
-        texts = Dictionaries()
+        texts = Dictionaries(words)
         start = 0
 
         def read(*batches: Any) -> TablePart:
             part = _part(batches, wanted, texts)
             if make is not None and part.n:
                 make(part.columns)
-            checked = _checked(part, required)
-            if make is not None and checked is not part and checked.n:
-                make(checked.columns)
-            checked.columns.slim()
-            return checked
+            whole = checked(part, required)
+            if make is not None and whole is not part and whole.n:
+                make(whole.columns)
+            whole.columns.slim()
+            return whole
 
         first, *others = _batches(path, file, wanted, threads(n_jobs))
         try:
@@ -107,7 +120,8 @@ def parts(
 def _part(batches: tuple[Any, ...], wanted: dict[str, str], texts: Dictionaries) -> TablePart:
     cells = {name: column for batch in batches
              for name, column in zip(batch.schema.names, batch.columns, strict=True)}  # fmt: skip
-    columns = {name: from_arrow(name, cells[name], kind, texts) for name, kind in wanted.items()}
+    columns = {name: from_arrow(name, cells[name], how, texts, texts.words)
+               for name, how in wanted.items()}  # fmt: skip
     table = Columns(columns)
     table.rounded = frozenset(
         name for name, kind in wanted.items() if kind == "number" and rounds(cells[name])
@@ -125,7 +139,7 @@ def _batches(path: Path, file: Any, wanted: dict[str, str], readers: int) -> lis
     if not hasattr(file, "iter_batches"):
         return [_slices(file, list(wanted), size)]
     stored, rows = _stored(file, list(wanted))
-    coded = [n for n, kind in wanted.items() if kind != "number" and stored[n].codes <= CODE * rows]
+    coded = [n for n, how in wanted.items() if how == "text" and stored[n].codes <= CODE * rows]
     lots = _lots({name: one.packed + rows for name, one in stored.items()}, readers)
     files = [_parquet(path, coded, file.metadata) for _ in lots]
     return [_even(one.iter_batches(size, columns=lot, use_threads=False), size)
@@ -234,7 +248,7 @@ def _parquet(path: Path, coded: list[str] | None = None, metadata: Any = None) -
     )
 
 
-def _checked(part: TablePart, required: frozenset[str]) -> TablePart:
+def checked(part: TablePart, required: frozenset[str]) -> TablePart:
     """The part without rows that hold an infinite number, or lack what is required."""
     bad: dict[int, BadRow] = {}
     for name, wrong in wrong_cells(part.columns, required).items():

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.files.bad_rows import BadRow
-from linsep.data.table.dialect import MISSING_TEXTS
-from linsep.data.table.encoding import Texts
+from linsep.data.table.cells import parser
+from linsep.data.table.column import Texts
+from linsep.data.table.memory import USUAL, Words, wanted_there
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
@@ -24,7 +25,7 @@ class Columns(dict[str, Any]):
     ----------
     rows : features, or the columns of numbers side by side with their gaps; None without either
     by : the encoding that made features of them; None for numbers with their gaps
-    names : the columns the rows were made of
+    names : the columns of the table that the rows were made of
     finite : those of numbers that were found to have no gap and no infinity
     rounded : columns of whole numbers, some of which no float64 is equal to
     """
@@ -37,9 +38,10 @@ class Columns(dict[str, Any]):
 
     def made(self, rows: Any, names: Iterable[str], odd: Array, by: Any = None) -> None:
         """Take in the rows made of the columns `names`, and which of these have odd numbers."""
-        self.rows, self.by, self.names = rows, by, frozenset(names)
-        pairs = zip(names, odd.tolist(), strict=True)
-        self.finite = frozenset(name for name, one in pairs if not one)
+        sources = list(names)
+        self.rows, self.by, self.names = rows, by, frozenset(sources)
+        pairs = zip(sources, odd.tolist(), strict=True)
+        self.finite = self.names - {name for name, one in pairs if one}
 
     def slim(self) -> None:
         """Let go of numbers that are in the rows."""
@@ -79,10 +81,10 @@ def wrong_cells(columns: Columns, required: frozenset[str]) -> dict[str, Array]:
     return bad_cells
 
 
-def from_texts(cells: list[str]) -> Texts:
+def from_texts(cells: list[str], words: Words = USUAL) -> Texts:
     """A column of texts from its stripped cells."""
     texts: dict[str, int] = {}
-    missing = MISSING_TEXTS
+    missing = words.texts
     codes = [-1 if c in missing else texts.setdefault(c, len(texts)) for c in cells]
     return Texts(np.array(codes, np.int32), list(texts))
 
@@ -90,7 +92,8 @@ def from_texts(cells: list[str]) -> Texts:
 class Dictionaries:
     """Texts of coded columns, looked at once where batch after batch has the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Words = USUAL) -> None:
+        self.words = words
         self._last: dict[str, tuple[Any, list[str], Array]] = {}
 
     def of(self, name: str, dictionary: Any) -> tuple[list[str], Array]:
@@ -102,32 +105,72 @@ class Dictionaries:
             places = np.full(len(own) + 1, -1, np.int32)
             for place, text in enumerate(own):
                 word = None if text is None else str(text).strip()
-                if word is not None and word not in MISSING_TEXTS:
+                if word is not None and word not in self.words.texts:
                     places[place] = texts.setdefault(word, len(texts))
             known = self._last[name] = (dictionary, list(texts), places)
         return known[1], known[2]
 
 
-def from_arrow(name: str, values: Any, kind: str, known: Dictionaries | None = None) -> Any:
+def from_arrow(
+    name: str, values: Any, how: str, known: Dictionaries | None = None,
+    words: Words = USUAL, decimal: str = ".",
+) -> Any:  # fmt: skip
     """A column of an Arrow table: numbers (float64 with NaN for null), or coded texts.
 
     Without the conversions that import pandas.
     """
     if hasattr(values, "num_chunks"):
         values = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-    if kind == "number":
-        return _numbers(name, values)
+    if how != "text":
+        return (
+            _parsed(name, values, how, words, decimal)
+            if holds_texts(values.type)
+            else _numbers(name, values, how)
+        )
+    values = _as_dictionary(values)
+    texts, places = (known or Dictionaries(words)).of(name, values.dictionary)
+    return Texts(places[_codes(values)], texts)
+
+
+def holds_texts(kind: Any) -> bool:
+    """Whether values of an Arrow type are texts, coded or not."""
     import pyarrow as pa
 
-    if not pa.types.is_dictionary(values.type):
-        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-            values = values.cast(pa.string())
-        values = values.dictionary_encode()
-    texts, places = (known or Dictionaries()).of(name, values.dictionary)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    types = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+    return any(is_text(kind) for is_text in types)
+
+
+def _as_dictionary(values: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(values.type):
+        return values
+    if pa.types.is_boolean(values.type):
+        names = pa.array(["False", "True"])
+        return pa.DictionaryArray.from_arrays(values.cast(pa.int32()), names)
+    if not holds_texts(values.type):
+        values = values.cast(pa.string())
+    return values.dictionary_encode()
+
+
+def _codes(values: Any) -> Array:
+    """The codes of a dictionary array, -1 for null."""
     codes = _plain(values.indices, _plain_types()[values.indices.type.id])
-    if values.indices.null_count:
-        codes = np.where(_gaps(values.indices), len(places) - 1, codes)
-    return Texts(places[codes], texts)
+    return np.where(_gaps(values.indices), -1, codes) if values.indices.null_count else codes
+
+
+def _parsed(name: str, values: Any, how: str, words: Words, decimal: str) -> Array:
+    """Numbers, truth values or dates written as texts: each text is read once."""
+    values = _as_dictionary(values)
+    read = parser(how, decimal)
+    own = [None if text is None else text.strip() for text in values.dictionary.to_pylist()]
+    found = [np.nan if t is None or t in words.numbers else read(t) for t in own]
+    if None in found:
+        raise DataError(
+            f"column {name!r} holds {own[found.index(None)]!r}; {wanted_there(how)} wanted there."
+        )
+    return np.array([*found, np.nan], np.float64)[_codes(values)]
 
 
 def rounds(values: Any) -> bool:
@@ -144,7 +187,7 @@ def rounds(values: Any) -> bool:
     return False
 
 
-def _numbers(name: str, chunk: Any) -> Array:
+def _numbers(name: str, chunk: Any, how: str = "number") -> Array:
     import pyarrow as pa
 
     kind = chunk.type
@@ -154,13 +197,19 @@ def _numbers(name: str, chunk: Any) -> Array:
         if dtype in (np.int32, np.int64) and not chunk.null_count:
             return kept  # they are made floats where they become rows
         values = kept.astype(np.float64, copy=False)
+        if pa.types.is_date64(kind) and how != "number":
+            values = values / 86_400_000.0
     elif pa.types.is_dictionary(kind):
-        return _numbers(name, chunk.dictionary_decode())
+        return _numbers(name, chunk.dictionary_decode(), how)
     elif pa.types.is_null(kind):
         return np.full(len(chunk), np.nan)
     elif pa.types.is_timestamp(kind):
         kept = _plain(chunk, np.int64)
-        values = kept / {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+        seconds = 1.0 if how == "number" else 86_400.0
+        values = kept / ({"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit] * seconds)
+    elif pa.types.is_time(kind):
+        kept = _plain(chunk, np.int32 if pa.types.is_time32(kind) else np.int64)
+        values = kept / ({"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit] * 86_400.0)
     elif pa.types.is_boolean(kind):
         return _numbers(name, chunk.cast(pa.uint8()))
     elif pa.types.is_decimal(kind) or pa.types.is_float16(kind):

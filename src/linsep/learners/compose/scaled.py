@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.sources.dataset import Chunks, opened, scores_of
+from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import ParameterError
 from linsep.learners.base import one_of
 from linsep.learners.parameters import NamedParameters
@@ -115,11 +116,13 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         return self.learner_
 
     def _rows(self, X: Any) -> Any:
+        rows = new_rows(X, self)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._frame.apply(check_rows(X, self, reset=False))
+            return self._frame.apply(check_rows(rows, self, reset=False))
 
     def _ask(self, method: str, X: Any) -> Array:
         """What the learner's method says of scaled rows, block by block where they are a file's."""
+        X = new_rows(X, self) if hasattr(self, "learner_") else X
         if isinstance(X, Chunks):
             known = getattr(self, "encoding_", None)
             return scores_of(X, known, lambda rows: self._ask(method, rows))
@@ -163,6 +166,7 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
     @_can("score")
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The learner's own score: the share of rows right, or R² for numbers."""
+        X = labelled_rows(X, self) if y is None else X
         if not isinstance(X, Chunks):
             return float(self._fitted().score(self._rows(X), y, sample_weight))
         y = np.concatenate([part for _, part in X]) if y is None else y

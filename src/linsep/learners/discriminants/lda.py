@@ -9,6 +9,7 @@ import numpy.typing as npt
 from linsep._face import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from linsep.data.check.arrays import check_rows
 from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.sources.new_rows import new_rows
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.learners.sklearn_compat import check_discriminant
@@ -255,6 +256,7 @@ class LinearDiscriminantAnalysis(
     def transform(self, X: Any) -> Array:
         """Coordinates along the discriminant axes: within-class covariance one, widest first."""
         check_is_fitted(self)
+        X = new_rows(X, self)
         if isinstance(X, Chunks):
             return scores_of(X, getattr(self, "encoding_", None), self.transform)
         X = check_rows(X, self, reset=False)

@@ -1,0 +1,126 @@
+"""Tables in memory as a source of rows: what a file of the same cells would give, to the last bit.
+
+Frames of pandas, polars and Arrow, dicts of columns, and lists of records.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.data.blocks.blocks import BLOCK
+from linsep.data.files.bad_rows import BadRows
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.tables import TableSource
+from linsep.data.table.column import Texts, reading
+from linsep.data.table.dialect import LOOK, Layout, judged, missing_words
+from linsep.data.table.encoding import Encoding
+from linsep.data.table.memory import column_of, columns_of, kind_of
+from linsep.data.table.parquet import checked, rows_of
+from linsep.data.table.table_part import Columns, TablePart
+from linsep.errors import DataError
+
+NAME = Path("the table")
+
+
+class FrameSource(TableSource):
+    """Columns in memory; with the option target=False none of them holds labels."""
+
+    def __init__(
+        self, table: Any, options: dict[str, Any], encoding: Encoding | None,
+        n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.cells = columns_of(table)
+        lengths = {name: len(cells) for name, cells in self.cells.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name!r} has {n} cells" for name, n in list(lengths.items())[:5])
+            raise DataError(f"the columns differ in length: {told}; give one cell per row.")
+        if not lengths:
+            raise DataError("the table has no columns; rows with columns are wanted.")
+        self.n = next(iter(lengths.values()))
+        self._read: dict[tuple[str, str], Any] = {}
+        super().__init__([NAME], options | {"format": "frame"}, encoding, n_jobs)
+        self.summary = f"Columns: {', '.join(self.layout.names[:30])}."
+
+    def _layout(self, path: Path, options: dict[str, Any], encoding: Encoding | None) -> Layout:
+        given = {k: v for k, v in options["layout"].items() if k.startswith("missing")}
+        if encoding is not None and encoding.missing is not None:
+            given = {"missing_only": encoding.missing}
+        missing = missing_words(given)
+        names = list(self.cells)
+        if encoding is not None:  # which kinds there are was settled in the fit
+            own = {column.table_name for column in encoding.columns}
+            kinds = [
+                "drop" if name in own else self._kind(cells, missing)
+                for name, cells in self.cells.items()
+            ]
+        else:
+            kinds = [self._kind(cells, missing) for cells in self.cells.values()]
+        return Layout(",", names=names, kinds=kinds, missing=missing)
+
+    @staticmethod
+    def _kind(cells: Any, missing: tuple[str, ...]) -> str:
+        return kind_of(cells, lambda texts: judged(texts, missing, "."), LOOK)
+
+    def raw(self, bad: BadRows) -> Iterator[tuple[Any, Any]]:
+        bad.begin()
+        try:
+            yield from self._raw(NAME, bad)
+        finally:
+            bad.close()
+
+    def _parts(self, path: Path) -> Iterator[TablePart]:
+        make = self._encoded if self.known else self._beside
+        names = zip(self.layout.names, self.cells.values(), strict=True)
+        columns = {
+            name: self._column(name, cells, reading(self.kinds[name]))
+            for name, cells in names
+            if self.kinds[name] != "drop"
+        }
+        for first in range(0, self.n, BLOCK):
+            rows = slice(first, min(self.n, first + BLOCK))
+            n = rows.stop - first
+            part = TablePart(Columns({k: rows_of(c, rows) for k, c in columns.items()}), n, [], n)
+            make(part.columns)
+            whole = checked(part, self.layout.required)
+            if whole is not part and whole.n:
+                make(whole.columns)
+            yield whole._replace(bad=[row.moved(first) for row in whole.bad])
+
+    def _column(self, name: str, cells: Any, how: str) -> Any:
+        if (name, how) not in self._read:
+            self._read[name, how] = column_of(name, cells, how, self.layout.words)
+        return self._read[name, how]
+
+    def size(self) -> int:
+        return 8 * self.n * len(self.cells)
+
+
+def frame_chunks(table: Any, memory: int) -> Chunks:
+    """The rows of a table all of whose columns are features."""
+    options: dict[str, Any] = {"target": False, "columns": {}, "fill": "mean", "layout": {}}
+    source = FrameSource(table, options, None)
+    return Chunks(source, options, None, None, "fail", memory, None)
+
+
+def needs_encoding(table: Any) -> bool:
+    """Whether some column of a table in memory holds something else than numbers."""
+    if isinstance(table, (Mapping, list, tuple)):
+        return True
+    for cells in columns_of(table).values():
+        if isinstance(cells, Texts) or FrameSource._kind(cells, missing_words({})) not in (
+            "number", "truth",
+        ):  # fmt: skip
+            return True
+        if not isinstance(cells, np.ndarray) and _holds_texts(cells):
+            return True
+    return False
+
+
+def _holds_texts(cells: Any) -> bool:
+    """Numbers written as texts: those have to be read."""
+    stored = str(getattr(cells, "dtype", getattr(cells, "type", "object"))).lower()
+    if stored.startswith(("int", "uint", "float", "double", "bool", "decimal", "half")):
+        return False
+    return any(isinstance(cell, str) for cell in list(cells[:LOOK]))

@@ -1,0 +1,102 @@
+"""A few records at once, each cell read by itself: for services that predict row by row."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.table.cells import parser
+from linsep.data.table.encoding import Encoding
+from linsep.data.table.memory import number_in, wanted_there, written
+from linsep.errors import DataError
+
+Array = npt.NDArray[Any]
+
+_ABSENT = object()
+
+
+class RecordReader:
+    """Turns records into rows of features by an encoding, as `Encoding.apply` does of columns."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        self.encoding, self.words = encoding, encoding.words
+        self.numbers: list[Any] = []
+        self.texts: list[Any] = []
+        self.parts: list[Any] = []
+        first = 0
+        for column in encoding.columns:
+            name = column.table_name
+            if not column.numeric:
+                self.texts.append((name, first, column.place, {}))
+            elif column.part:
+                self.parts.append((name, first, column, parser(column.reading)))
+            else:
+                how = column.reading
+                self.numbers.append((name, first, column.mean, parser(how), how))
+            first += column.width
+        self.width = first
+
+    def rows(self, records: Sequence[Mapping[str, Any]]) -> Array:
+        """One dense row for each record."""
+        rows = np.zeros((len(records), self.width))
+        for i, record in enumerate(records):
+            row = rows[i]
+            for name, place, mean, read, how in self.numbers:
+                cell = record.get(name, _ABSENT)
+                kind = type(cell)
+                value: Any = cell
+                if kind is int or kind is float:
+                    value = float(value)
+                else:
+                    value = self._number(name, cell, read, how, i, record)
+                row[place] = mean if value != value else value
+            for name, first, place_of, known in self.texts:
+                cell = record.get(name, _ABSENT)
+                place = known.get(cell) if type(cell) is str else None
+                if place is None:
+                    place = self._place(name, cell, place_of, known, record)
+                if place >= 0:
+                    row[first + place] = 1.0
+            for name, place, column, read in self.parts:
+                cell = record.get(name, _ABSENT)
+                value = self._number(name, cell, read, column.reading, i, record)
+                value = float(column.derived(np.array([value]))[0])
+                row[place] = column.mean if value != value else value
+        if not np.isfinite(rows).all():
+            i, j = np.argwhere(~np.isfinite(rows))[0].tolist()
+            name = self.encoding.feature_names[j]
+            raise DataError(f"X contains infinity: row {i}, column {name!r}. Drop the row.")
+        return rows
+
+    def _number(
+        self, name: str, cell: Any, read: Any, how: str, row: int, record: Mapping[str, Any]
+    ) -> float:
+        if cell is _ABSENT:
+            raise self._absent(name, record)
+        value = number_in(cell, read, self.words)
+        if value is None:
+            raise DataError(
+                f"the column {name!r} holds {cell!r} at row {row}; {wanted_there(how)} wanted "
+                "there."
+            )
+        return value
+
+    def _place(
+        self, name: str, cell: Any, place_of: Any, known: dict[str, int], record: Mapping[str, Any]
+    ) -> int:
+        if cell is _ABSENT:
+            raise self._absent(name, record)
+        text = written(cell)
+        place = -1 if text is None or text in self.words.texts else int(place_of(text))
+        if type(cell) is str and len(known) < 10_000:
+            known[cell] = place
+        return place
+
+    def _absent(self, name: str, record: Mapping[str, Any]) -> DataError:
+        known = ", ".join(map(str, list(record)[:20]))
+        fitted = ", ".join(self.encoding.table_columns[:20])
+        return DataError(
+            f"the column {name!r} is not there; there are {known}. The model was fitted on "
+            f"{fitted}. Give None for a cell that is missing."
+        )

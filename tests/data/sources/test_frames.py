@@ -1,0 +1,154 @@
+"""The same table in a file, a frame, a dict, records or a buffer is the same table."""
+
+import datetime
+import io
+import math
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import linsep
+from linsep.errors import DataError
+from linsep.model.store import from_bytes, to_bytes
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+TEXTS = ["Rome", "Oslo ", "ns", "New York", "Zürich", "x-1"]
+LAST = datetime.date(2030, 1, 1)
+
+
+@st.composite
+def tables(draw):
+    """Columns of numbers, texts, dates and truth values with gaps, and labels of two classes."""
+    n = draw(st.integers(6, 40))
+    seed = draw(st.integers(0, 2**31))
+    rng = np.random.default_rng(seed)
+    gaps = rng.random((4, n)) < draw(st.sampled_from([0.0, 0.2]))
+    gaps[:, 0] = False
+    first = LAST - datetime.timedelta(days=9000)
+    columns = {
+        "amount": [round(x, 3) for x in rng.normal(0, 1000, n).tolist()],
+        "city": [TEXTS[k] for k in rng.integers(0, len(TEXTS), n)],
+        "since": [first + datetime.timedelta(days=k) for k in rng.integers(0, 9000, n).tolist()],
+        "vip": (rng.random(n) < 0.5).tolist(),
+    }
+    for gap, name in zip(gaps, columns, strict=True):
+        columns[name] = [None if g else c for g, c in zip(gap, columns[name], strict=True)]
+    columns["count"] = rng.integers(-5, 50, n).tolist()
+    labels = draw(st.sampled_from([["no", "yes"], [0, 1], [False, True]]))
+    columns["y"] = [labels[k % 2] for k in range(n)]
+    return columns
+
+
+def every_way(columns, folder):
+    """The table in all the ways it may come."""
+    table = pa.table(columns)
+    frame = pd.DataFrame(columns)
+    frame.to_csv(folder / "t.csv", index=False)
+    parquet.write_table(table, folder / "t.parquet")
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return {
+        "csv": folder / "t.csv",
+        "parquet": folder / "t.parquet",
+        "pandas": frame,
+        "pandas from arrow": table.to_pandas(),
+        "polars": pl.from_arrow(table),
+        "arrow": table,
+        "dict": columns,
+        "records": records,
+        "buffer": (folder / "t.csv").read_bytes(),
+        "open file": io.BytesIO((folder / "t.parquet").read_bytes()),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(tables())
+def test_the_same_table_gives_the_same_model_and_labels_whatever_it_comes_in(tmp_path, columns):
+    ways = every_way(columns, tmp_path)
+    made = {
+        way: linsep.LogisticRegression(max_iter=3).fit(linsep.read(table, target="y"))
+        for way, table in ways.items()
+    }
+    whole = {way: to_bytes(model) for way, model in made.items()}
+    assert {way for way, content in whole.items() if content != whole["csv"]} == set()
+    learner, model = made["csv"], from_bytes(whole["csv"])
+    wanted = learner.predict(linsep.read(ways["csv"], like=learner)).tolist()
+    for way in ("pandas", "pandas from arrow", "polars", "arrow", "dict", "records", "buffer"):
+        assert learner.predict(ways[way]).tolist() == wanted, way
+        assert model.predict(ways[way]).tolist() == wanted, way
+    assert model.score(ways["pandas"]) == learner.score(ways["records"])
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 60), "city": rng.choice(["a", "b"], 60)})
+    return frame, np.where(frame["age"] > 40, "old", "young")
+
+
+@pytest.fixture(scope="module")
+def fitted(people):
+    return linsep.LogisticRegression().fit(*people)
+
+
+def test_a_frame_with_texts_is_encoded_as_read_does(people, fitted):
+    frame, y = people
+    other = linsep.LogisticRegression().fit(linsep.read(frame.assign(y=y), target="y"))
+    assert fitted.encoding_.feature_names == ["age", "city=a", "city=b"]
+    assert fitted.coef_.tolist() == other.coef_.tolist()
+    again = from_bytes(to_bytes(linsep.Scaled(linsep.Perceptron()).fit(*people)))
+    assert again.predict(frame).shape == (60,)
+
+
+def test_one_record_is_a_row(fitted):
+    old = {"age": 70, "city": "b"}
+    assert fitted.predict([old]).tolist() == fitted.predict(old).tolist() == ["old"]
+    assert fitted.predict([{"age": " 70 ", "city": None}]).tolist() == ["old"]
+    assert from_bytes(to_bytes(fitted)).predict([{"city": "zz", "age": "1,070"}]).tolist() == [
+        "old"
+    ]
+
+
+@pytest.mark.parametrize("empty", [[], {"age": [], "city": []}, np.empty((0, 3))])
+def test_an_empty_batch_has_an_empty_answer(fitted, empty):
+    for model in (fitted, from_bytes(to_bytes(fitted))):
+        assert model.predict(empty).shape == (0,)
+        assert model.predict_proba(empty).shape == (0, 2)
+        assert model.predict(pd.DataFrame({"age": [], "city": []})).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([{"age": 1}], "column 'city' is not there"),
+        ([{"age": "old", "city": "a"}], "'age' holds 'old' at row 0; a number is wanted"),
+        ([{"age": math.inf, "city": "a"}], "infinity: row 0, column 'age'"),
+        ({"age": [1, 2], "city": ["a"]}, "differ in length"),
+        ({"age": ["x"] * 80, "city": ["a"] * 80}, "'age' holds 'x' at row 0"),
+    ],
+)
+def test_cells_that_do_not_fit_are_named(fitted, rows, told):
+    with pytest.raises(DataError, match=told):
+        fitted.predict(rows)
+
+
+def test_records_and_columns_are_read_alike(fitted):
+    cells = {"age": [1, None, "3", 4.5], "city": ["a", "c", None, "b "]}
+    records = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    from linsep.data.sources.new_rows import new_rows
+
+    assert new_rows(records, fitted).tolist() == new_rows(cells, fitted).tolist()
+
+
+def test_a_model_of_named_numbers_takes_records(people):
+    frame = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [1.0, 0.0, 1.0, 0.0]})
+    learner = linsep.Perceptron().fit(frame, [0, 0, 1, 1])
+    wanted = learner.predict(frame).tolist()
+    assert learner.predict(frame.to_dict("records")).tolist() == wanted
+    assert learner.predict({"b": frame["b"].tolist(), "a": frame["a"].tolist()}).tolist() == wanted
