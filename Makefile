@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check compat bench docs lab clean
+.PHONY: help demo test check compat bench docs pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
@@ -14,6 +14,8 @@ help:
 	@echo "make check   lint, format, types, import contracts"
 	@echo "make compat  smoke tests on the oldest and the newest versions supported"
 	@echo "make docs    build the pages, every warning an error"
+	@echo "make pictures  draw the pictures of the pages anew"
+	@echo "make release   build wheel and sources, try the wheel in an environment of its own"
 	@echo "make bench   speed and memory, side by side with peers"
 
 $(BIN)/python:
@@ -63,6 +65,24 @@ docs: $(VENV)/.dev
 	@$(PIP) --group docs
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "The pages are in docs/_build/html/index.html"
+
+pictures: $(VENV)/.dev
+	@$(BIN)/python docs/pictures/make.py
+	@$(BIN)/python docs/pictures/lectures.py
+	@$(BIN)/python docs/pictures/experiments.py
+
+# The wheel is tried where the sources are not: what it lacks is found out here.
+release: $(BIN)/python
+	@rm -rf dist $(VENV)/release
+	@$(PIP) build
+	@$(BIN)/python -m build --outdir dist .
+	@$(PYTHON) -m venv $(VENV)/release
+	@$(VENV)/release/bin/python -m pip install --quiet --disable-pip-version-check \
+		"$$(ls dist/*.whl)" pytest pytest-timeout hypothesis pandas matplotlib
+	@cp -r tests/compat $(VENV)/release/smoke
+	@cd $(VENV)/release/smoke && ../bin/python -m pytest -q -p no:cacheprovider test_smoke.py
+	@cd $(VENV)/release && bin/linsep fit iris -q && bin/linsep logic "x1 & x2"
+	@echo "dist/ holds what can be released; CONTRIBUTING.md has the checklist."
 
 $(VENV)/.lab: $(VENV)/.demo
 	@$(PIP) --editable '.[plot,lab]'

@@ -1,13 +1,14 @@
-"""How the pages are built: `make docs`, offline, every warning an error."""
+"""How the pages are built: `make docs`, every warning an error; what is built fetches nothing."""
 
 import re
+import sys
 import warnings
 from pathlib import Path
 
 import linsep
 
 HERE = Path(__file__).parent
-
+sys.path.insert(0, str(HERE))
 
 warnings.filterwarnings("ignore", category=UserWarning, module="sphinx_gallery")
 
@@ -21,8 +22,10 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx_gallery.gen_gallery",
+    "typeset",
 ]
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+html_math_renderer = "mathtext"
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 autodoc_default_options = {"members": True, "inherited-members": False}
@@ -52,7 +55,8 @@ html_theme_options = {
     "show_prev_next": True,
     "use_edit_page_button": False,
 }
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_show_sourcelink = False
 
 
@@ -76,7 +80,16 @@ def skip(app, what, name, obj, skipped, options):  # type: ignore[no-untyped-def
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
+def film(app, problem):  # type: ignore[no-untyped-def]
+    """Put the film of the front page beside the pages."""
+    if problem is None and app.builder.name == "html":
+        from pictures.make import hero
+
+        linsep.film(hero().trace_, Path(app.outdir) / "_static" / "film.html")
+
+
 def setup(app):  # type: ignore[no-untyped-def]
-    """Prepare what autodoc reads."""
+    """Prepare what autodoc reads, and add the film."""
+    app.connect("build-finished", film)
     app.connect("autodoc-process-docstring", plain, priority=900)
     app.connect("autodoc-skip-member", skip)

@@ -1,4 +1,4 @@
-"""Draw the pictures of the README, of films and of the lab: `python docs/pictures/make.py`.
+"""Draw the pictures of the README, of films and of the lab: `make pictures`, with all others.
 
 Film and lab are photographed in Chromium, if it is installed.
 """
@@ -11,22 +11,35 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from PIL import Image
 
-from linsep import Perceptron, film, plot
+from linsep import LinearSVC, Perceptron, film, plot
 from linsep.data.toys import separated, three_points
 
 HERE = Path(__file__).parent
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"
 
 
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    """A few rows on which the online rule is done before the batch rule is."""
+    X, y, _ = separated(n=24, d=2, margin=0.03, seed=48)
+    return X, y
+
+
+def hero() -> Perceptron:
+    """The run that README and front page show: without an intercept two weights are all."""
+    return Perceptron(shuffle=False, fit_intercept=False, trace=True).fit(*rows())
+
+
 def main() -> None:
-    X, y, _ = separated(n=60, d=2, margin=0.15, seed=4)
-    learner = Perceptron(shuffle=False, trace=True).fit(X, y)
-    figure = Figure(figsize=(9.6, 4.0), layout="constrained")
+    X, y = rows()
+    learner = hero()
+    figure = Figure(figsize=(9.6, 4.2), layout="constrained")
     plane, curve = figure.subplots(1, 2, width_ratios=[1.25, 1])
     for sign, colour, mark in ((1, BLUE, "o"), (-1, ORANGE, "s")):
         some = X[y == sign]
-        plane.scatter(some[:, 0], some[:, 1], c=colour, marker=mark, s=28, zorder=3)
+        plane.scatter(some[:, 0], some[:, 1], c=colour, marker=mark, s=28, zorder=3,
+                      label=f"class {sign}")  # fmt: skip
     ends = np.array([X[:, 0].min() - 0.3, X[:, 0].max() + 0.3])
     updates = learner.trace_.updates
     for age, event in enumerate(updates, 1):
@@ -40,22 +53,61 @@ def main() -> None:
             color="black" if last else GREY,
             lw=2.2 if last else 0.9,
             alpha=1.0 if last else 0.12 + 0.5 * age / len(updates),
+            label="the last boundary" if last else "boundaries on the way" if age == 2 else None,
         )
     plane.set(
         xlim=ends,
         ylim=(X[:, 1].min() - 0.3, X[:, 1].max() + 0.3),
         xlabel="x₁",
         ylabel="x₂",
-        title=f"{learner.mistakes_} corrections to a separator",
+        title=f"online: {learner.mistakes_} corrections to a separator",
     )
+    plane.legend(fontsize=8, loc="lower left")
+    most = 1
     for rule, colour, mark in (("online", BLUE, "o"), ("batch", ORANGE, "s")):
-        run = Perceptron(rule, shuffle=False).fit(X, y)
+        run = Perceptron(rule, shuffle=False, fit_intercept=False).fit(X, y)
         passes = np.arange(1, run.n_iter_ + 1)
-        curve.plot(passes, run.mistakes_per_epoch_, color=colour, marker=mark, ms=4, label=rule)
-    curve.set(xlabel="pass over the data", ylabel="rows corrected", title="Online against batch")
-    curve.set_yscale("symlog", linthresh=1)
+        curve.plot(passes, run.mistakes_per_epoch_, color=colour, marker=mark, ms=5, label=rule)
+        most = max(most, run.n_iter_)
+    curve.set(xlabel="pass over the rows", ylabel="rows corrected in the pass",
+              title="online is done after fewer passes", xticks=range(1, most + 1))  # fmt: skip
     curve.legend(frameon=False)
-    figure.savefig(HERE / "perceptron.png", dpi=110)
+    figure.savefig(HERE / "perceptron.png", dpi=90)
+    film(learner.trace_, HERE / "film.gif")
+    shrink(HERE / "film.gif")
+
+
+def shrink(path: Path) -> None:
+    """The same frames in 64 colours and at most 640 pixels wide."""
+    with Image.open(path) as moving:
+        frames, times = [], []
+        for k in range(moving.n_frames):
+            moving.seek(k)
+            times.append(moving.info["duration"])
+            frame = moving.convert("RGB")
+            frame.thumbnail((640, 640))
+            frames.append(frame.quantize(64, Image.Quantize.MAXCOVERAGE))
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0,
+                   optimize=True)  # fmt: skip
+
+
+def front() -> None:
+    """What is proved, in three pictures for the front page."""
+    X, y = rows()
+    size = {"figsize": (4.2, 3.6), "layout": "constrained"}
+    figure = Figure(**size)
+    four = np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]])
+    plot.solution_region(four, [1, 1, -1, -1], normalised=True, ax=figure.subplots())
+    figure.axes[0].set_title("weights that are right for all rows: shaded", fontsize=10)
+    figure.savefig(HERE / "front-separable.png", dpi=90)
+    figure = Figure(**size)
+    plot.squeeze(hero(), ax=figure.subplots())
+    figure.axes[0].set_title("corrections so far, between their bounds", fontsize=10)
+    figure.savefig(HERE / "front-bound.png", dpi=90)
+    figure = Figure(**size)
+    plot.margin(LinearSVC(C=100.0).fit(X, y), X, y, ax=figure.subplots())
+    figure.axes[0].set_title("the widest margin and the rows that hold it", fontsize=10)
+    figure.savefig(HERE / "front-margin.png", dpi=90)
 
 
 def films() -> None:
@@ -104,5 +156,6 @@ def photograph(browser: str, address: str, name: str, size: str) -> None:
 
 if __name__ == "__main__":
     main()
+    front()
     films()
     lab()

@@ -131,3 +131,23 @@ def test_json_is_as_documented(name, people, model, tmp_path):
         assert set(record) == set(fields)
         wrong = [key for key, value in record.items() if not fits(value, fields[key])]
         assert not wrong
+
+
+@pytest.mark.parametrize("arguments", [[], ["xor"], ["mnist", "--folder", "nowhere"]])
+def test_data_sets_are_told_as_documented(arguments):
+    done = run("data", *arguments, "--json")
+    record = assert_documented("data", done.stdout)
+    if arguments[-1:] == ["nowhere"]:
+        assert record["missing"] == record["files"] != []
+
+
+def test_a_data_set_of_another_name_is_refused(tmp_path):
+    done = run("data", "mnits")
+    assert done.exit_code == 2
+    assert "'mnits'" in done.output and "mnist" in done.output
+
+
+def test_a_file_that_is_there_is_told_as_there(tmp_path):
+    (tmp_path / "mushrooms").mkdir()
+    (tmp_path / "mushrooms" / "mushrooms.gz").touch()
+    assert "there    mushrooms.gz" in run("data", "mushrooms", "--folder", tmp_path).stdout

@@ -31,10 +31,11 @@ def separability(
     these numbers. Either weights w and bias b with yᵢ(⟨w, xᵢ⟩ + b) > 0 for every row, and bounds on
     the largest margin; or at most d + 2 rows and multipliers α ≥ 0 of sum one with
     Σ αᵢyᵢ(xᵢ, 1) = 0, which no plane survives (Gordan 1873). What floating point merely suggests is
-    reported as undecided. More than two classes are separable when ⟨w_y, x⟩ + b_y is largest for
-    the right class of every row (Kesler's construct). With `fit_intercept=False` the same is asked
-    of planes through the origin: b is 0, at most d + 1 rows have Σ αᵢyᵢxᵢ = 0, and margins are
-    those of such planes.
+    reported as undecided. K > 2 classes are separable when ⟨w_y, x⟩ + b_y is largest for the right
+    class of every row (Kesler's construct); that this cannot be is proved by at most
+    (K-1)(d+1) + 1 comparisons of a row with a rival class, which for two classes is d + 2. With
+    `fit_intercept=False` the same is asked of planes through the origin: b is 0, at most d + 1 rows
+    have Σ αᵢyᵢxᵢ = 0, (K-1)d + 1 comparisons for K classes, and margins are those of such planes.
 
     Parameters
     ----------
