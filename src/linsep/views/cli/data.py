@@ -70,9 +70,10 @@ def _embedded(name: str, as_json: bool) -> None:
 def _public(name: str, folder: Path, as_json: bool) -> None:
     one, missing = PUBLIC[name], _missing(name, folder)
     if as_json:
-        record = {"name": name, "what": one.what, "size": one.size, "source": one.source}
-        files = {"folder": str(folder / name), "files": list(one.files), "missing": missing}
-        _print(record | files)
+        _print(
+            {"name": name, "what": one.what, "size": one.size, "source": one.source,
+             "folder": str(folder / name), "files": list(one.files), "missing": missing}
+        )  # fmt: skip
         return
     click.echo(f"{name}: {one.what}.\n{one.size}; {one.note}.\nFrom: {one.source}")
     click.echo(f"\nPut into {folder / name}:")
