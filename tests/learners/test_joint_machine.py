@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import linsep
 from linsep import LinearSVC
 from linsep.errors import ParameterError
-from linsep.proofs.gap.flows import break_even
 from linsep.train.convex.dual.crammer_singer import even, solve
+from proofs.gap.flows import break_even
 
 
 def joint(**given):

@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import linsep
 from linsep import LogisticRegression, Status
 from linsep.errors import LinsepError, NotConverged, ParameterError
-from linsep.proofs.gap.duality import LOGISTIC, Penalty, many_class, two_class
 from linsep.train.convex.steps.proximal_newton import model, on_faces
+from proofs.gap.second_prover import LOGISTIC, Penalty, many_class, two_class
 
 
 @pytest.fixture(scope="module")

@@ -38,12 +38,19 @@ class Recount(NamedTuple):
     dual : no weights have a smaller objective than about this
     doubt : by how much rounding can have made primal − dual too small
     favour : and by how much too large
+    low : dual less what rounding can have added to it
     """
 
     primal: float
     dual: float
     doubt: float
     favour: float
+    low: float
+
+    @property
+    def high(self) -> float:
+        """The objective, and what rounding can have taken from it."""
+        return self.primal + (self.doubt - (self.dual - self.low))
 
     @property
     def gap(self) -> float:
@@ -127,7 +134,7 @@ class Question(NamedTuple):
         if not scores * (long * sums.reach + float(np.abs(self.b).max()) * (sums.reach > 0)) < 1.0:
             doubt = math.inf
         if not any(self.penalty):  # no bound from below but zero
-            return Recount(primal, 0.0, doubt, doubt)
+            return Recount(primal, 0.0, doubt, doubt, 0.0)
         size = np.abs(bound.v) if l1 > 0 else bound.v
         most = float(size.max(initial=0.0)) if l2 == 0 else 0.0
         over = np.maximum(0.0, size - l1) if l1 > 0 else size
@@ -135,7 +142,7 @@ class Question(NamedTuple):
         low, dual, high = (
             self._highest(bound, sign, most, far, again) for sign in (-1.0, 0.0, 1.0)
         )
-        return Recount(primal, dual, doubt + dual - low, doubt + high - dual)
+        return Recount(primal, dual, doubt + dual - low, doubt + high - dual, low)
 
     def _highest(
         self, bound: "Bound", sign: float, most: float, far: float, again: Callable[[float], float]

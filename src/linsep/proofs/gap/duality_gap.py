@@ -15,9 +15,10 @@ import numpy.typing as npt
 from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.check.labels import encode
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.gap.crammer_singer import joint_hinge
-from linsep.proofs.gap.duality import HINGE, LOGISTIC, SQUARED_HINGE, many_class, two_class
-from linsep.proofs.gap.penalty import Penalty
+from linsep.proofs.gap.certificate import Question, Recount, planes
+from linsep.proofs.gap.joint_certificate import crammer_singer, softmax
+from linsep.proofs.gap.penalty import RIDGE, Penalty
+from linsep.proofs.gap.proposals import hinge_multipliers, joint_multipliers
 
 Array = npt.NDArray[Any]
 
@@ -44,8 +45,8 @@ class Gap:
     relative: float
 
 
-Objective = Callable[[Any, Any, Array, Array, Array], tuple[float, float]]
-"""(model, X, codes, C for each row, its number) -> primal rounded up, dual rounded down."""
+Objective = Callable[[Any, Any, Array, Array, Array], Recount]
+"""(model, X, codes, C for each row, its number) -> bounds on the objective."""
 
 OBJECTIVES: dict[str, Objective] = {}
 """The convex learners, by class name: adding a learner with a gap is adding an entry."""
@@ -81,8 +82,8 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
     >>> from sklearn.linear_model import LogisticRegression
     >>> from linsep.data.toys import overlapping
     >>> X, y = overlapping(n=100)
-    >>> found = gap(LogisticRegression(tol=1e-10).fit(X, y), X, y)
-    >>> 0 <= found.relative < 1e-9
+    >>> left = gap(LogisticRegression(tol=1e-10).fit(X, y), X, y)
+    >>> 0 <= left.relative < 1e-9
     True
     """
     name = type(model).__name__
@@ -106,9 +107,9 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
     rows = np.flatnonzero(C > 0)
     if len(rows) < len(C):
         X, codes, C = X[rows], codes[rows], C[rows]
-    primal, dual = OBJECTIVES[name](model, X, codes, C, rows)
-    distance = primal - dual
-    return Gap(primal, dual, distance, distance / abs(primal) if primal else 0.0)
+    bounds = OBJECTIVES[name](model, X, codes, C, rows)
+    distance = bounds.high - bounds.low
+    return Gap(bounds.high, bounds.low, distance, distance / bounds.high if bounds.high else 0.0)
 
 
 def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) -> Array:
@@ -120,59 +121,52 @@ def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) 
             "exists without one is what linsep.separability(X, y) tells."
         )
     C = np.full(len(codes), strength)
-    asked = getattr(model, "class_weight", None)
-    if isinstance(asked, dict):
-        C *= np.array([float(asked.get(label, 1.0)) for label in classes.tolist()])[codes]
-    elif asked is not None:  # balanced: every class weighs the same in all
+    by_class = getattr(model, "class_weight", None)
+    if isinstance(by_class, dict):
+        C *= np.array([float(by_class.get(label, 1.0)) for label in classes.tolist()])[codes]
+    elif by_class is not None:  # balanced: every class weighs the same in all
         counts = np.bincount(codes, weights, minlength=len(classes))
         C *= counts.sum() / (len(classes) * np.maximum(counts, np.finfo(float).tiny)[codes])
     return C if weights is None else C * weights
 
 
-def _plane(model: Any, k: int) -> tuple[Array, float]:
-    bias = np.atleast_1d(np.asarray(model.intercept_, np.float64))
-    return np.asarray(model.coef_[k], np.float64), float(bias[k % len(bias)])
+def _question(model: Any, X: Any, codes: Array, C: Array, penalty: Penalty = RIDGE) -> Question:
+    W = np.asarray(model.coef_, np.float64)
+    b = np.array(np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(W),)))
+    return Question(X, codes, C, W, b, bool(model.fit_intercept), penalty)
 
 
 @objective("LogisticRegression")
-def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> tuple[float, float]:
+def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Recount:
     ratio = float(getattr(model, "l1_ratio", None) or 0.0)
-    free, penalty = model.fit_intercept, Penalty(ratio, 1.0 - ratio)
-    if len(model.coef_) == 1:
-        w, b = _plane(model, 0)
-        return two_class(LOGISTIC, X, 2 * codes - 1, w, b, C, free, penalty=penalty)
-    biases = np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(model.coef_),))
-    return many_class(X, codes, np.asarray(model.coef_), biases, C, free, penalty)
+    asked = _question(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
+    return planes("logistic", asked) if len(asked.W) == 1 else softmax(asked)
 
 
 @objective("LinearSVC")
-def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> tuple[float, float]:
+def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Recount:
     """One plane for two classes, one plane for each class against the rest for more."""
     if type(model).__module__.startswith("sklearn."):
         raise ParameterError(
             "model is scikit-learn's LinearSVC, which penalises its intercept; the gap is that of "
             "a free intercept. Use linsep.LinearSVC."
         )
+    asked, hint = _question(model, X, codes, C), _hint(model, rows)
     joint = getattr(model, "multiclass", "ovr") == "crammer-singer"
-    if joint and len(model.coef_) > 1:
-        W, biases = np.asarray(model.coef_), np.asarray(model.intercept_, np.float64)
-        return joint_hinge(X, codes, W, biases, C, model.fit_intercept, _hint(model, rows))
-    hint = _hint(model, rows)
+    if joint and len(asked.W) > 1:
+        return crammer_singer(asked, joint_multipliers(asked) if hint is None else hint)
     if joint:  # ¼‖w‖² + Σ Cᵢ φ is half of ½‖w‖² + Σ 2Cᵢ φ
-        signs = 2 * codes - 1
-        alpha = None if hint is None else np.maximum(0.0, hint[:, 0] * signs)
-        w, b = _plane(model, 0)
-        bounds = two_class(HINGE, X, signs, w, b, 2 * C, model.fit_intercept, alpha)
-        return 0.5 * bounds[0], 0.5 * bounds[1]
-    loss = HINGE if model.loss == "hinge" else SQUARED_HINGE
-    primal = dual = 0.0
-    for k in range(len(model.coef_)):
-        signs = np.where(codes == (1 if len(model.coef_) == 1 else k), 1, -1)
-        alpha = None if hint is None else np.maximum(0.0, hint[:, k] * signs)
-        w, b = _plane(model, k)
-        bounds = two_class(loss, X, signs, w, b, C, model.fit_intercept, alpha)
-        primal, dual = primal + bounds[0], dual + bounds[1]
-    return primal, dual
+        asked = asked._replace(C=2 * C)
+    signs = [
+        np.where(codes == (1 if len(asked.W) == 1 else k), 1.0, -1.0) for k in range(len(asked.W))
+    ]
+    alpha = None
+    if hint is not None:
+        alpha = [hint[:, k] * signs[k] for k in range(len(signs))]
+    elif joint or model.loss == "hinge":
+        alpha = [hinge_multipliers(asked, k, signs[k]) for k in range(len(signs))]
+    bounds = planes("hinge" if joint else model.loss, asked, alpha)
+    return bounds.times(0.5) if joint else bounds
 
 
 def _hint(model: Any, rows: Array) -> Array | None:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 
 from linsep._compile import kernel
-from linsep.proofs.exact.integers import relation, whole
-from linsep.proofs.exact.wolfe import nearest
+from linsep.proofs.exact.integers import Whole, relation, whole
+from linsep.proofs.exact.wolfe import Nearest, nearest
 from linsep.proofs.halfspaces.halfspaces import Halfspaces
 
 Array = npt.NDArray[np.int64]
@@ -163,14 +163,17 @@ def search_whole(
     if len(ids) > _FEW:
         return None
     numbers = whole(problem.take(ids, problem.columns_of(ids)))
-    found = nearest(numbers.values.tolist(), out_of_time)
-    if found is None or found.direction is not None:
-        return None
-    top = max(numbers.rows[i] for i in found.rows)
+    point = nearest(numbers.values.tolist(), out_of_time)
+    return None if point is None or point.direction is not None else _witness(ids, numbers, point)
+
+
+def _witness(ids: Array, numbers: Whole, origin: Nearest) -> Witness:
+    """The combination to zero that `nearest` has come to, in units of the rows themselves."""
+    top = max(numbers.rows[i] for i in origin.rows)
     multipliers = [
-        a << (top - numbers.rows[i]) for i, a in zip(found.rows, found.multipliers, strict=True)
+        a << (top - numbers.rows[i]) for i, a in zip(origin.rows, origin.multipliers, strict=True)
     ]
-    return Witness(ids[np.array(found.rows)], multipliers)
+    return Witness(ids[np.array(origin.rows)], multipliers)
 
 
 def whole_separator(
@@ -179,15 +182,11 @@ def whole_separator(
     """Settle a small set of constraints in whole numbers: a separator, or a combination to zero."""
     columns = np.arange(problem.n_features)
     numbers = whole(problem.take(ids, columns))
-    found = nearest(numbers.values.tolist(), out_of_time)
-    if found is None:
+    point = nearest(numbers.values.tolist(), out_of_time)
+    if point is None:
         return None
-    if found.direction is None:
-        top = max(numbers.rows[i] for i in found.rows)
-        multipliers = [
-            a << (top - numbers.rows[i]) for i, a in zip(found.rows, found.multipliers, strict=True)
-        ]
-        return Witness(ids[np.array(found.rows)], multipliers)
+    if point.direction is None:
+        return _witness(ids, numbers, point)
     # ⟨n, u⟩ > 0 for n = z/2^columns (and a factor for the row): v = u/2^columns, made whole again
     top = max(numbers.columns)
-    return [u << (top - c) for u, c in zip(found.direction, numbers.columns, strict=True)]
+    return [u << (top - c) for u, c in zip(point.direction, numbers.columns, strict=True)]

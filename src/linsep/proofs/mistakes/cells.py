@@ -5,7 +5,7 @@ the plane each cell has on its border a line through one point that touches no o
 about every point in turn, from one neighbour to the next, visits all cells in O(n² log n). In space
 a plane turns about the line through every two points, O(n³ log n).
 
-The points are the exact numbers they are stored as; see `turning` for how order is settled.
+The points are the exact numbers they are stored as; see `rotating_line` for how order is settled.
 """
 
 from collections.abc import Callable
@@ -15,9 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.proofs.exact.scores import whole
-from linsep.proofs.mistakes.rotating_line import SMALLEST, UNIT, UNSURE, least_turns, turn_exactly
+from linsep.proofs.mistakes.rotating_line import (
+    SMALLEST,
+    UNIT,
+    UNSURE,
+    Exact,
+    least_turns,
+    turn_exactly,
+)
 
 Array = npt.NDArray[Any]
+Whole = Callable[[int], list[int]]
+Split = Callable[[Array], tuple[int, Array]]
+Turned = tuple[int, Callable[[], Array]]
+"""The least cost of a turn, and a function that gives the sides of all vectors."""
 
 
 class Parting(NamedTuple):
@@ -27,6 +38,49 @@ class Parting(NamedTuple):
     cost: int
     sides: Array
     complete: bool
+
+
+class Seen(NamedTuple):
+    """Vectors V of the plane, errors up to E (none where `sharp`), and what their sides cost."""
+
+    V: Array
+    E: Array
+    sharp: bool
+    plus: Array
+    minus: Array
+
+    def turn_about(self, exact: Exact, fixed: Array, fixed_cost: int, fixed_sides: Array) -> Turned:
+        """The least cost of a turn past all vectors but the `fixed` ones, about which it turns."""
+        others = np.setdiff1d(np.arange(len(self.V)), fixed)
+        V, E, plus, minus = (part[others] for part in (self.V, self.E, self.plus, self.minus))
+        cost, sides = turn_exactly(V, E, self.sharp, lambda j: exact(int(others[j])), plus, minus)
+
+        def all_sides() -> Array:
+            result = np.empty(len(self.V), np.int64)
+            result[others], result[fixed] = sides(), fixed_sides
+            return result
+
+        return cost + fixed_cost, all_sides
+
+    def turn_about_axis(
+        self, vector: Whole, axis: list[int], c: int, first: list[int], split: Split
+    ) -> Turned | None:
+        """Turn a plane about an axis; None unless `first` are the first vectors that lie on it.
+
+        `vector` gives the whole numbers behind each, `c` is the coordinate in which the axis is
+        largest, `split` parts the vectors that lie on it.
+        """
+        o, p = (j for j in range(3) if j != c)
+
+        def exact(j: int) -> tuple[int, int]:
+            u = vector(j)
+            return u[o] * axis[c] - axis[o] * u[c], u[p] * axis[c] - axis[p] * u[c]
+
+        unsure = np.flatnonzero(~(np.abs(self.V) > self.E).any(axis=1))
+        on = np.array([j for j in unsure if exact(int(j)) == (0, 0)], np.intp)
+        return (
+            None if on[: len(first)].tolist() != first else self.turn_about(exact, on, *split(on))
+        )
 
 
 def cheapest_parting(
@@ -110,29 +164,16 @@ def _about_points(
         own = min(int(plus[i]), int(minus[i]))
         if costs[0] != UNSURE and costs[0] + own >= best.cost:
             continue
-        cost, sides = _about_point(V, E, sharp, numbers, plus, minus, i)
+        fixed = np.array([i]), own, np.array([-1 if plus[i] < minus[i] else 1])
+        seen = Seen(V, E, sharp, plus, minus)
+        cost, sides = seen.turn_about(lambda j, i=i: _difference(numbers, j, i), *fixed)  # type: ignore[misc]
         if cost < best.cost:
             best = Parting(cost, sides(), True)
     return best
 
 
-def _about_point(
-    V: Array, E: Array, sharp: bool, numbers: list[list[int]], plus: Array, minus: Array, i: int
-) -> tuple[int, Callable[[], Array]]:
-    others = np.delete(np.arange(len(V)), i)
-
-    def exact(j: int) -> tuple[int, int]:
-        a, b = numbers[others[j]], numbers[i]
-        return a[0] - b[0], a[1] - b[1]
-
-    cost, sides = turn_exactly(V[others], E[others], sharp, exact, plus[others], minus[others])
-
-    def full() -> Array:
-        result = np.empty(len(V), np.int64)
-        result[others], result[i] = sides(), -1 if plus[i] < minus[i] else 1
-        return result
-
-    return cost + min(int(plus[i]), int(minus[i])), full
+def _difference(numbers: list[list[int]], j: int, i: int) -> Any:
+    return [u - v for u, v in zip(numbers[j], numbers[i], strict=True)]
 
 
 def _about_lines(
@@ -149,82 +190,52 @@ def _about_lines(
     for i in range(len(grid)):
         second = np.arange(i + 1, len(grid))
         costs = np.empty(len(second), np.int64)
-        V, E = _seen_along(grid, i, second, sharp)
+        with np.errstate(over="ignore", invalid="ignore"):
+            U = grid - grid[i]
+        V, E = seen_along(U, U[second], sharp)
         least_turns(V, E, sharp, i, second, plus, minus, costs)
         for k in np.flatnonzero(
             (costs == UNSURE) | (costs + either[i] + either[second] < best.cost)
         ):
             if late():
                 return best._replace(complete=False)
-            found = _about_line(V[k], E[k], sharp, grid, numbers, plus, minus, i, int(second[k]))
-            if found is not None and found[0] < best.cost:
-                best = Parting(found[0], found[1](), True)
+            seen = Seen(V[k], E[k], sharp, plus, minus)
+            turned = _about_line(seen, grid, numbers, i, int(second[k]))
+            if turned is not None and turned[0] < best.cost:
+                best = Parting(turned[0], turned[1](), True)
         if late():
             return best._replace(complete=False)
     return best
 
 
-def _seen_along(grid: Array, i: int, second: Array, sharp: bool) -> tuple[Array, Array]:
-    """All points as vectors of the plane seen along the line from point i to each of `second`.
+def seen_along(U: Array, axes: Array, sharp: bool) -> tuple[Array, Array]:
+    """Vectors U as vectors of the plane seen along each of the axes, and bounds on their errors.
 
     With axis a and coordinate c where it is largest: uₒaᶜ - aₒuᶜ in the two other coordinates.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        U = grid - grid[i]
-        axis = U[second]
-        c = leading(axis)
-        places = np.arange(len(second))
+        c = leading(axes)
+        places = np.arange(len(axes))
         rest = np.array([[1, 2], [0, 2], [0, 1]])[c]
-        one = U[:, rest].transpose(1, 0, 2) * axis[places, c][:, None, None]
-        two = U[:, c].T[:, :, None] * axis[places[:, None], rest][:, None, :]
+        one = U[:, rest].transpose(1, 0, 2) * axes[places, c][:, None, None]
+        two = U[:, c].T[:, :, None] * axes[places[:, None], rest][:, None, :]
         E = 6 * UNIT * (np.abs(one) + np.abs(two)) + SMALLEST
         return one - two, np.zeros_like(E) if sharp else E
 
 
 def leading(axis: Array) -> Array:
+    """The coordinate in which an axis is largest."""
     return np.asarray(np.argmax(np.abs(axis), axis=-1))
 
 
-def _about_line(
-    V: Array,
-    E: Array,
-    sharp: bool,
-    grid: Array,
-    numbers: list[list[int]],
-    plus: Array,
-    minus: Array,
-    i: int,
-    k: int,
-) -> tuple[int, Callable[[], Array]] | None:
+def _about_line(seen: Seen, grid: Array, numbers: list[list[int]], i: int, k: int) -> Turned | None:
     """Turn a plane about the line through points i and k; None if the line has been seen before."""
-    n = len(grid)
     with np.errstate(over="ignore", invalid="ignore"):
         c = int(leading(grid[k] - grid[i]))
-    o, p = (j for j in range(3) if j != c)
-    a = [u - v for u, v in zip(numbers[k], numbers[i], strict=True)]
 
-    def exact(j: int) -> tuple[int, int]:
-        u = [u - v for u, v in zip(numbers[j], numbers[i], strict=True)]
-        return u[o] * a[c] - a[o] * u[c], u[p] * a[c] - a[p] * u[c]
-
-    unsure = np.flatnonzero(~(np.abs(V) > E).any(axis=1))
-    on_line = np.array([j for j in unsure if exact(int(j)) == (0, 0)], np.intp)
-    if on_line[0] != i or on_line[1] != k:
-        return None
-    others = np.setdiff1d(np.arange(n), on_line)
     # a plane through the line, tilted a little, parts the points on the line by a threshold
-    line_cost, line_sides = part_line(grid[on_line, c], plus[on_line], minus[on_line])
+    def split(on: Array) -> tuple[int, Array]:
+        return part_line(grid[on, c], seen.plus[on], seen.minus[on])
 
-    def exact_other(j: int) -> tuple[int, int]:
-        return exact(int(others[j]))
-
-    cost, sides = turn_exactly(
-        V[others], E[others], sharp, exact_other, plus[others], minus[others]
-    )
-
-    def full() -> Array:
-        result = np.empty(n, np.int64)
-        result[others], result[on_line] = sides(), line_sides
-        return result
-
-    return cost + line_cost, full
+    axis = _difference(numbers, k, i)
+    return seen.turn_about_axis(lambda j: _difference(numbers, j, i), axis, c, [i, k], split)

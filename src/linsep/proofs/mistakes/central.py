@@ -4,7 +4,7 @@ In the plane one turn of a line about the origin passes every row and visits all
 In space each cell has on its border a plane through the origin and one row: turning a plane about
 the axis through every row in turn visits all cells, O(n² log n).
 
-The rows are the exact numbers they are stored as; see `turning` for how order is settled.
+The rows are the exact numbers they are stored as; see `rotating_line` for how order is settled.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.proofs.mistakes.cells import Parting, leading, whole_points
-from linsep.proofs.mistakes.rotating_line import SMALLEST, UNIT, UNSURE, least_turns, turn_exactly
+from linsep.proofs.mistakes.cells import Parting, Seen, leading, seen_along, whole_points
+from linsep.proofs.mistakes.rotating_line import UNSURE, least_turns, turn_exactly
 
 Array = npt.NDArray[Any]
 
@@ -76,64 +76,19 @@ def _about_axes(
     for i in range(len(grid)):
         if late():
             return best._replace(complete=False)
-        c = int(leading(grid[i]))
-        V, E = _seen_along(grid, i, c, sharp)
+        V, E = (one[0] for one in seen_along(grid, grid[[i]], sharp))
         least_turns(V[None], E[None], sharp, i, nobody, plus, minus, costs)
         own = min(int(plus[i]), int(minus[i]))
         if costs[0] != UNSURE and costs[0] + own >= best.cost:
             continue
-        found = _about_axis(V, E, sharp, grid, numbers, plus, minus, i, c)
-        if found is not None and found[0] < best.cost:
-            best = Parting(found[0], found[1](), True)
+        c = int(leading(grid[i]))
+
+        # a plane through the axis, tilted a little, parts the rows on it by their direction
+        def split(on: Array, c: int = c) -> tuple[int, Array]:
+            return _along(grid[on, c], plus[on], minus[on])
+
+        seen = Seen(V, E, sharp, plus, minus)
+        turned = seen.turn_about_axis(numbers.__getitem__, numbers[i], c, [i], split)
+        if turned is not None and turned[0] < best.cost:
+            best = Parting(turned[0], turned[1](), True)
     return best
-
-
-def _seen_along(grid: Array, i: int, c: int, sharp: bool) -> tuple[Array, Array]:
-    """All rows as vectors of the plane seen along row i: uₒaᶜ - aₒuᶜ for the other coordinates."""
-    axis, rest = grid[i], [j for j in range(3) if j != c]
-    with np.errstate(over="ignore", invalid="ignore"):
-        one, two = grid[:, rest] * axis[c], grid[:, [c]] * axis[rest]
-        E = 6 * UNIT * (np.abs(one) + np.abs(two)) + SMALLEST
-        return one - two, np.zeros_like(E) if sharp else E
-
-
-def _about_axis(
-    V: Array,
-    E: Array,
-    sharp: bool,
-    grid: Array,
-    numbers: list[list[int]],
-    plus: Array,
-    minus: Array,
-    i: int,
-    c: int,
-) -> tuple[int, Callable[[], Array]] | None:
-    """Turn a plane about the axis through row i; None if the axis has been seen before."""
-    o, p = (j for j in range(3) if j != c)
-    a = numbers[i]
-
-    def exact(j: int) -> tuple[int, int]:
-        u = numbers[j]
-        return u[o] * a[c] - a[o] * u[c], u[p] * a[c] - a[p] * u[c]
-
-    unsure = np.flatnonzero(~(np.abs(V) > E).any(axis=1))
-    on_axis = np.array([j for j in unsure if exact(int(j)) == (0, 0)], np.intp)
-    if on_axis[0] != i:
-        return None
-    others = np.setdiff1d(np.arange(len(grid)), on_axis)
-    # a plane through the axis, tilted a little, parts the rows on it by their direction
-    axis_cost, axis_sides = _along(grid[on_axis, c], plus[on_axis], minus[on_axis])
-
-    def exact_other(j: int) -> tuple[int, int]:
-        return exact(int(others[j]))
-
-    cost, sides = turn_exactly(
-        V[others], E[others], sharp, exact_other, plus[others], minus[others]
-    )
-
-    def full() -> Array:
-        result = np.empty(len(grid), np.int64)
-        result[others], result[on_axis] = sides(), axis_sides
-        return result
-
-    return cost + axis_cost, full

@@ -1,4 +1,4 @@
-"""Bounds for Crammer and Singer's machine, rounded to the safe side.
+"""The oracle of Crammer and Singer's machine: bounds rounded to the safe side.
 
     P(W, b) = ½‖W‖² + Σ Cᵢ max(0, maxₖ(1 + sᵢₖ − sᵢ,yᵢ)),   sᵢₖ = ⟨wₖ, xᵢ⟩ + bₖ
     D(L)    = Σ Lᵢₖ − ½‖Σᵢ(Σₖ Lᵢₖ e_yᵢ − Lᵢ) xᵢᵀ‖²,   L ≥ 0,   Σₖ Lᵢₖ ≤ Cᵢ
@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.proofs.gap.duality import (
+from proofs.gap.second_prover import (
     _UNIT,
+    RIDGE,
     _best_part,
     _combination,
     _flow_on_grid,
@@ -21,7 +22,6 @@ from linsep.proofs.gap.duality import (
     _scores,
     _sum,
 )
-from linsep.proofs.gap.penalty import RIDGE
 
 Array = npt.NDArray[Any]
 

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 from linsep.errors import DataError
 from linsep.parallel import Pool
-from linsep.proofs.gap.duality import many_class
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.coordinates import Blocks, Columns
@@ -22,6 +21,7 @@ from linsep.train.convex.newton.softmax import fit_softmax
 from linsep.train.convex.newton.softmax_newton import hessian
 from linsep.train.convex.newton.softmax_problem import Objective
 from linsep.train.convex.newton.softmax_sums import SoftmaxSums
+from proofs.gap.second_prover import many_class
 
 NOTHING = Columns(np.empty(0), np.empty(0))
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from linsep.errors import DataError, ParameterError
 from linsep.parallel import Pool, add_up
-from linsep.proofs.gap.duality import LOGISTIC, two_class
 from linsep.status import Status
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.curvature import Curvature, decrease_left
@@ -19,6 +18,7 @@ from linsep.train.convex.newton.logistic import fit_logistic
 from linsep.train.convex.newton.logistic_sums import LogisticSums
 from linsep.train.convex.sampling import draw
 from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
+from proofs.gap.second_prover import LOGISTIC, two_class
 
 NOTHING = Columns(np.empty(0), np.empty(0))
 

@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from rational_lp import kind, whole_rows
 
 import linsep
 from linsep.data import toys
@@ -19,6 +18,7 @@ from linsep.proofs.mistakes.margin import mistake_bound
 from linsep.proofs.separability.certificate import Separability
 from linsep.proofs.separability.linear_separability import separability
 from linsep.proofs.verify.separability import check
+from proofs.rational_lp import kind, whole_rows
 
 
 def through_origin(X, y, **options):

@@ -10,11 +10,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from rational_lp import kind, whole_rows
 
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.separability.linear_separability import separability
+from proofs.rational_lp import kind, whole_rows
 
 
 def small_problem(rng):

@@ -1,4 +1,4 @@
-"""Primal and dual values of penalised linear classification, rounded to the safe side.
+"""An oracle for `linsep.proofs.gap`: the same bounds, by code that shares nothing with it.
 
     P(w, b) = ½‖w‖² + Σ Cᵢ φ(zᵢ),   zᵢ = yᵢ(⟨w, xᵢ⟩ + b),   b not penalised (or absent)
     D(α)    = -½‖Σ αᵢ yᵢ xᵢ‖² - Σ Cᵢ φ*(-αᵢ/Cᵢ),   Σ αᵢ yᵢ = 0 where b is free
@@ -27,13 +27,41 @@ from scipy.special import expit, log_softmax, softmax, xlog1py, xlogy
 
 from linsep.data.blocks.blocks import spans
 from linsep.parallel import tree_sum
-from linsep.proofs.gap.flows import break_even, take
-from linsep.proofs.gap.penalty import RIDGE, Penalty
+from proofs.gap.flows import break_even, take
 
 Array = npt.NDArray[Any]
 
 _BLOCK = 256  # short sums keep their error bound near 256 roundings, whatever the number of rows
 _UNIT = 2.0**-53
+
+
+class Penalty(NamedTuple):
+    """Ω(w) = l1‖w‖₁ + ½ l2‖w‖² and its conjugate, rounded to the safe side."""
+
+    l1: float = 0.0
+    l2: float = 1.0
+
+    def above(self, W: Array) -> float:
+        """Ω(W), before rounding is allowed for."""
+        square = float(np.sum(np.square(W, dtype=np.float64)))
+        return self.l1 * float(np.abs(W).sum(dtype=np.float64)) + 0.5 * self.l2 * square
+
+    def conjugate(self, size: Array) -> float:
+        """Ω* of a vector with these sizes |v|, rounded up."""
+        over = np.maximum(0.0, size - self.l1)
+        if self.l2 == 0:
+            return 0.0 if not over.any() else math.inf
+        return float(np.sum(over**2)) / (2 * self.l2) * (1 + (size.size + 8) * 2 * _UNIT)
+
+    def room(self, size: Array) -> float:
+        """The largest s ≤ 1 with Ω*(s·v) finite, a hair less where that is not all."""
+        largest = float(size.max(initial=0.0))
+        if self.l2 > 0 or largest <= self.l1:
+            return 1.0
+        return self.l1 / largest * (1 - 1e-12)
+
+
+RIDGE = Penalty()
 
 
 class Loss(NamedTuple):
@@ -285,9 +313,7 @@ def many_class(
     primal *= 1 + (np.size(W) + 200) * 2 * _UNIT
     if intercept:
         S = S + _rebalance_many(S, codes, C)
-    leave = C[:, None] * softmax(
-        S, axis=1
-    )  # aᵢₖ = Cᵢpᵢₖ, the part of row i that leaves for class k
+    leave = C[:, None] * softmax(S, axis=1)  # aᵢₖ = Cᵢpᵢₖ: of row i leaves for class k
     leave[own] = 0
     # a hair less, so that no rounding lets more than Cᵢ leave a row
     leave *= _best_scale_many(X, codes, leave, C, penalty) * (1 - 16 * K * _UNIT)

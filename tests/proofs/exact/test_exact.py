@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rational_lp import kind
 
 from linsep.proofs.exact.dixon import lift, pivots, prime_below
 from linsep.proofs.exact.integers import fewest, kernel_basis, relation, solve, vanishes, whole
 from linsep.proofs.exact.wolfe import nearest
+from proofs.rational_lp import kind
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 small = st.integers(-3, 3)
