@@ -55,14 +55,14 @@ def _eliminate(B, p, order, rows, columns):  # type: ignore[no-untyped-def]
     inverse_p = 1.0 / p
     rank = 0
     for j in range(d):
-        found = -1
+        pivot = -1
         for i in range(rank, m):
             if B[order[i], j] != 0.0:
-                found = i
+                pivot = i
                 break
-        if found < 0:
+        if pivot < 0:
             continue
-        order[rank], order[found] = order[found], order[rank]
+        order[rank], order[pivot] = order[pivot], order[rank]
         top = order[rank]
         rows[rank] = top
         columns[rank] = j
@@ -118,16 +118,16 @@ def _invert(B, p):  # type: ignore[no-untyped-def]
     n = B.shape[0]
     inverse_p = 1.0 / p
     for j in range(n):
-        found = -1
+        pivot = -1
         for i in range(j, n):
             if B[i, j] != 0.0:
-                found = i
+                pivot = i
                 break
-        if found < 0:
+        if pivot < 0:
             return False
-        if found != j:
+        if pivot != j:
             for k in range(2 * n):
-                B[j, k], B[found, k] = B[found, k], B[j, k]
+                B[j, k], B[pivot, k] = B[pivot, k], B[j, k]
         scale = _inverse(B[j, j], p)
         for k in range(j, 2 * n):
             B[j, k] = _reduce(B[j, k] * scale, p, inverse_p)
@@ -188,10 +188,10 @@ def lift(A: Array, c: Array) -> tuple[list[int], int] | None:
     >>> lift(np.array([[2, 1], [1, 3]]), np.array([1, 1]))
     ([2, 1], 5)
     """
-    found = _inverse_modulo(A)
-    if found is None:
+    modular = _inverse_modulo(A)
+    if modular is None:
         return None
-    inverse, p = found
+    inverse, p = modular
     limbs = _limbs(A)
     small = len(limbs) == 1 and (c.dtype != object or max(map(abs, c)) < 2**40)
     rest = c.astype(np.int64) if small else c.astype(object)
@@ -253,10 +253,10 @@ def _fractions(values: list[int], modulus: int) -> tuple[list[int], int] | None:
         n = value * denominator % modulus
         n = n - modulus if n > modulus // 2 else n
         if abs(n) > bound:
-            found = _reconstruct(n % modulus, modulus, bound)
-            if found is None:
+            fraction = _reconstruct(n % modulus, modulus, bound)
+            if fraction is None:
                 return None
-            n, d = found
+            n, d = fraction
             denominator *= d
             if denominator > bound:
                 return None

@@ -33,8 +33,8 @@ def whole(A: Array) -> Whole:
 
     Examples
     --------
-    >>> found = whole(np.array([[0.5, 6.0], [1.5, 2e300]]))
-    >>> found.values[0].tolist(), found.rows[0], found.columns
+    >>> numbers = whole(np.array([[0.5, 6.0], [1.5, 2e300]]))
+    >>> numbers.values[0].tolist(), numbers.rows[0], numbers.columns
     ([1, 3], 0, [-1, 1])
     """
     fraction, exponent = np.frexp(np.asarray(A, np.float64))
@@ -171,13 +171,13 @@ def _large_relation(N: Array) -> list[int] | None:
     if len(N) - len(rows) != 1:
         return None
     (other,) = set(range(len(N))) - set(rows.tolist())
-    found = solve(N[np.ix_(rows, columns)].T.copy(), -N[other, columns])
-    if found is None:
+    solution = solve(N[np.ix_(rows, columns)].T.copy(), -N[other, columns])
+    if solution is None:
         return None
     a = [0] * len(N)
-    for i, x in zip(rows.tolist(), found[0], strict=True):
+    for i, x in zip(rows.tolist(), solution[0], strict=True):
         a[i] = x
-    a[other] = found[1]
+    a[other] = solution[1]
     return a if vanishes(N, a) else None
 
 

@@ -210,88 +210,88 @@ def plus(a: Any, b: Any) -> Any:
     return type(a)(*(one + other for one, other in zip(a, b, strict=True)))
 
 
-def planes(loss: str, asked: Question, alpha: Any = None, dual: Any = None) -> Recount:
+def planes(loss: str, problem: Question, alpha: Any = None, dual: Any = None) -> Recount:
     """Count again for hyperplanes of two classes each: the second class, or each, against the rest.
 
     Parameters
     ----------
     loss : 'hinge', 'squared_hinge' or 'logistic'
-    asked : the problem and the stored weights
+    problem : what was minimised, and the stored weights
     alpha : K times n multipliers to be proposed; negative ones, and those above Cᵢ, are cut
     dual : (W, b) whose slopes are proposed instead; the stored ones where None
 
     Examples
     --------
     >>> X, codes = np.array([[1.0], [-1.0]]), np.array([1, 0])
-    >>> asked = Question(X, codes, 1.0, np.ones((1, 1)), np.zeros(1), True)
-    >>> found = planes("hinge", asked, np.array([[0.5, 0.5]]))
-    >>> found.primal, found.dual, found.gap < 1e-11
+    >>> problem = Question(X, codes, 1.0, np.ones((1, 1)), np.zeros(1), True)
+    >>> bounds = planes("hinge", problem, np.array([[0.5, 0.5]]))
+    >>> bounds.primal, bounds.dual, bounds.gap < 1e-11
     (0.5, 0.5, True)
     """
-    found = []
-    for k in range(len(asked.W)):
+    bounds = []
+    for k in range(len(problem.W)):
         given = None if alpha is None else np.asarray(alpha[k], np.float64)
-        own = asked._replace(W=asked.W[k : k + 1], b=asked.b[k : k + 1])
+        own = problem._replace(W=problem.W[k : k + 1], b=problem.b[k : k + 1])
         other = own if dual is None else own._replace(W=dual[0][k : k + 1], b=dual[1][k : k + 1])
-        found.append(_Plane(loss, own, 1 if len(asked.W) == 1 else k, given, other).count())
-    return reduce(plus, found)
+        bounds.append(_Plane(loss, own, 1 if len(problem.W) == 1 else k, given, other).count())
+    return reduce(plus, bounds)
 
 
 class _Plane:
     """One hyperplane between class `k` and the rest."""
 
     def __init__(
-        self, loss: str, asked: Question, k: int, alpha: Floats | None, other: Question
+        self, loss: str, problem: Question, k: int, alpha: Floats | None, other: Question
     ) -> None:
-        self.loss, self.asked, self.k, self.alpha = loss, asked, k, alpha
-        self.products = Products(asked.X, 1)
-        self._behind = Behind(asked.X, alpha, self.products.pointers)
-        self.W, self.b = asked.beside(other if alpha is None else asked)
+        self.loss, self.problem, self.k, self.alpha = loss, problem, k, alpha
+        self.products = Products(problem.X, 1)
+        self._behind = Behind(problem.X, alpha, self.products.pointers)
+        self.W, self.b = problem.beside(other if alpha is None else problem)
         self.shift = 0.0
 
     def count(self) -> Recount:
         """One pass; more where another intercept would have made a far better proposal."""
         with np.errstate(all="ignore"):
-            found, sums = self._look()
+            best, sums = self._look()
             for _ in range(3):
                 off = float(sums.weight[1] - sums.weight[0])
-                fixed = self.alpha is not None or not self.asked.free or self.loss == "hinge"
-                fixed |= not any(self.asked.penalty)
-                if fixed or off == 0.0 or found.gap <= self.asked.wanted or not sums.bend > 0:
+                fixed = self.alpha is not None or not self.problem.free or self.loss == "hinge"
+                fixed |= not any(self.problem.penalty)
+                if fixed or off == 0.0 or best.gap <= self.problem.wanted or not sums.bend > 0:
                     break
                 self.shift += off / sums.bend  # Σ αy falls as b rises
                 better, sums = self._look()
-                if not better.dual > found.dual:
+                if not better.dual > best.dual:
                     break
-                found = better
-            return found
+                best = better
+            return best
 
     def _look(self) -> tuple[Recount, Sides]:
         sums = self._sum()
         heavy, part = int(sums.weight[1] > sums.weight[0]), np.ones(2)
-        if self.asked.free and sums.weight[heavy] > 0:
+        if self.problem.free and sums.weight[heavy] > 0:
             part[heavy] = sums.weight[1 - heavy] / sums.weight[heavy]
         error = 3 * gamma(self.products.added + 16) * sums.pull
-        v = part @ sums.v if self.asked.free else sums.v[0]
+        v = part @ sums.v if self.problem.free else sums.v[0]
         bound = Bound(float(part @ sums.dual), v, error)
-        found = self.asked.judge(
+        bounds = self.problem.judge(
             sums, bound, self.products, lambda t: float(part @ self._sum(t).dual)
         )
-        return found, sums
+        return bounds, sums
 
     def _sum(self, shrink: float | None = None) -> Sides:
         # Products of dense rows share out their own work; threads would wait for each other here.
-        n_jobs = self.asked.n_jobs if self.products.sparse else 1
-        found: Sides = sum_over(
+        n_jobs = self.problem.n_jobs if self.products.sparse else 1
+        sums: Sides = sum_over(
             lambda span: self._part(span, shrink), self.products.spans, plus, n_jobs
         )
-        return found
+        return sums
 
     def _part(self, span: tuple[int, int], shrink: float | None) -> Sides:
         """The sums of one block, or with `shrink` those that E(shrink · α) needs."""
-        loss, alpha, C = self.loss, self.alpha, self.asked.caps(span)
+        loss, alpha, C = self.loss, self.alpha, self.problem.caps(span)
         rows = self.products.part(span)
-        second = (self.asked.codes[slice(*span)] == self.k).astype(np.float64)
+        second = (self.problem.codes[slice(*span)] == self.k).astype(np.float64)
         y = 2.0 * second - 1.0
         S = rows.scores(self.W)
         S += self.b[:, None]
@@ -314,7 +314,7 @@ class _Plane:
         self._behind.took(len(C))
         sides = np.stack([1.0 - second, second])
         bend = 2.0 * float(C @ (a > 0)) if loss != "logistic" else float(np.sum(a - a * (a / C)))
-        pairs = sides * (a * y) if self.asked.free else (a * y)[None]
+        pairs = sides * (a * y) if self.problem.free else (a * y)[None]
         return Sides(
             charged,
             rows.size * length(tilt),

@@ -130,7 +130,7 @@ def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) 
     return C if weights is None else C * weights
 
 
-def _question(model: Any, X: Any, codes: Array, C: Array, penalty: Penalty = RIDGE) -> Question:
+def _problem(model: Any, X: Any, codes: Array, C: Array, penalty: Penalty = RIDGE) -> Question:
     W = np.asarray(model.coef_, np.float64)
     b = np.array(np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(W),)))
     return Question(X, codes, C, W, b, bool(model.fit_intercept), penalty)
@@ -139,8 +139,8 @@ def _question(model: Any, X: Any, codes: Array, C: Array, penalty: Penalty = RID
 @objective("LogisticRegression")
 def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Recount:
     ratio = float(getattr(model, "l1_ratio", None) or 0.0)
-    asked = _question(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
-    return planes("logistic", asked) if len(asked.W) == 1 else softmax(asked)
+    problem = _problem(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
+    return planes("logistic", problem) if len(problem.W) == 1 else softmax(problem)
 
 
 @objective("LinearSVC")
@@ -151,21 +151,22 @@ def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Recount:
             "model is scikit-learn's LinearSVC, which penalises its intercept; the gap is that of "
             "a free intercept. Use linsep.LinearSVC."
         )
-    asked, hint = _question(model, X, codes, C), _hint(model, rows)
+    problem, hint = _problem(model, X, codes, C), _hint(model, rows)
     joint = getattr(model, "multiclass", "ovr") == "crammer-singer"
-    if joint and len(asked.W) > 1:
-        return crammer_singer(asked, joint_multipliers(asked) if hint is None else hint)
+    if joint and len(problem.W) > 1:
+        return crammer_singer(problem, joint_multipliers(problem) if hint is None else hint)
     if joint:  # ¼‖w‖² + Σ Cᵢ φ is half of ½‖w‖² + Σ 2Cᵢ φ
-        asked = asked._replace(C=2 * C)
+        problem = problem._replace(C=2 * C)
     signs = [
-        np.where(codes == (1 if len(asked.W) == 1 else k), 1.0, -1.0) for k in range(len(asked.W))
+        np.where(codes == (1 if len(problem.W) == 1 else k), 1.0, -1.0)
+        for k in range(len(problem.W))
     ]
     alpha = None
     if hint is not None:
-        alpha = [hint[:, k] * signs[k] for k in range(len(signs))]
+        alpha = [hint[:, k] * signs[k] for k in range(K)]
     elif joint or model.loss == "hinge":
-        alpha = [hinge_multipliers(asked, k, signs[k]) for k in range(len(signs))]
-    bounds = planes("hinge" if joint else model.loss, asked, alpha)
+        alpha = [hinge_multipliers(problem, k, signs[k]) for k in range(K)]
+    bounds = planes("hinge" if joint else model.loss, problem, alpha)
     return bounds.times(0.5) if joint else bounds
 
 

@@ -58,7 +58,7 @@ class Shares(NamedTuple):
     v: Floats
 
 
-def softmax(asked: Question, A: Any = None) -> Recount:
+def softmax(problem: Question, A: Any = None) -> Recount:
     """Count again for multinomial logistic regression.
 
     Multipliers A, (n, K), are C(e_y − p) of probabilities to be proposed; those of the weights are
@@ -67,17 +67,17 @@ def softmax(asked: Question, A: Any = None) -> Recount:
     Examples
     --------
     >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])
-    >>> found = softmax(Question(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True))
-    >>> round(found.primal, 6), found.dual < found.primal  # 3 log 3
+    >>> values = softmax(Question(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True))
+    >>> round(values.primal, 6), values.dual < values.primal  # 3 log 3
     (3.295837, True)
     """
-    (W, b), K = asked.beside(asked), len(asked.W)
-    products = Products(asked.X, 2)
-    behind = Behind(asked.X, products.pointers)
-    S = room_for(np.broadcast_to(np.float64(0), (K, asked.X.shape[0])), asked.X)
+    (W, b), K = problem.beside(problem), len(problem.W)
+    products = Products(problem.X, 2)
+    behind = Behind(problem.X, products.pointers)
+    S = room_for(np.broadcast_to(np.float64(0), (K, problem.X.shape[0])), problem.X)
 
     def own_of(span: tuple[int, int]) -> Any:
-        return asked.codes[slice(*span)], np.arange(span[1] - span[0])
+        return problem.codes[slice(*span)], np.arange(span[1] - span[0])
 
     def score(span: tuple[int, int]) -> int:
         np.add(products.part(span).scores(W), b[:, None], out=S[:, slice(*span)])
@@ -85,13 +85,13 @@ def softmax(asked: Question, A: Any = None) -> Recount:
         return 0
 
     def lost(span: tuple[int, int]) -> float:
-        found = _softmax(S[:, slice(*span)])
-        return float(asked.caps(span) @ (found.spread - found.T[own_of(span)]))
+        values = _softmax(S[:, slice(*span)])
+        return float(problem.caps(span) @ (values.spread - values.T[own_of(span)]))
 
     def of(span: tuple[int, int]) -> Shares:
-        rows, C, own = products.part(span), asked.caps(span), own_of(span)
-        found = _softmax(S[:, slice(*span)] + shift[:, None])
-        P, H = found.P, found.spread - np.einsum("ki,ki->i", found.P, found.T)
+        rows, C, own = products.part(span), problem.caps(span), own_of(span)
+        values = _softmax(S[:, slice(*span)] + shift[:, None])
+        P, H = values.P, values.spread - np.einsum("ki,ki->i", values.P, values.T)
         if A is not None:
             P = _allowed(A[slice(*span)].T, C, own)
             H = entropies(P).sum(axis=0)
@@ -103,7 +103,7 @@ def softmax(asked: Question, A: Any = None) -> Recount:
         moves[own] = out
         given, mass = (np.bincount(own[0], one, minlength=K) for one in (out, C))
         far, dual = rows.size * length(C), float(C @ H)
-        fuzz = K * (2 * dual + 40 * float(C.sum()) - float(C @ found.T[own]))
+        fuzz = K * (2 * dual + 40 * float(C.sum()) - float(C @ values.T[own]))
         behind.took(len(C))
         return Shares(
             0.0, 2 * far, 2 * float(C.sum()), 0.0, dual, fuzz, dual, given, taken, mass, far,
@@ -111,23 +111,23 @@ def softmax(asked: Question, A: Any = None) -> Recount:
         )  # fmt: skip
 
     def entropy(span: tuple[int, int], shrink: float) -> float:
-        C, own = asked.caps(span), own_of(span)
+        C, own = problem.caps(span), own_of(span)
         P = _softmax(S[:, slice(*span)] + shift[:, None]).P * shrink
         P[own] += 1.0 - shrink
         return float(C @ entropies(P).sum(axis=0)) - 64 * K * UNIT * float(C.sum())
 
     def again(t: float) -> float:
         parts = partial(entropy, shrink=t)
-        return left * float(sum_over(parts, products.spans, plus, asked.n_jobs))
+        return left * float(sum_over(parts, products.spans, plus, problem.n_jobs))
 
     with np.errstate(all="ignore"):
-        sum_over(score, products.spans, max, asked.n_jobs)
-        shift = _rebalanced(asked, S, products) if A is None else np.zeros(K)
-        charged = sum_over(lost, products.spans, plus, asked.n_jobs)
-        sums = sum_over(of, products.spans, plus, asked.n_jobs)
+        sum_over(score, products.spans, max, problem.n_jobs)
+        shift = _rebalanced(problem, S, products) if A is None else np.zeros(K)
+        charged = sum_over(lost, products.spans, plus, problem.n_jobs)
+        sums = sum_over(of, products.spans, plus, problem.n_jobs)
         sums = sums._replace(loss=charged, terms=sums.terms + charged, fuzz=sums.fuzz + K * charged)
         left, slip, error = 1.0, 0.0, 8 * gamma(products.added + 16 + K) * sums.moved
-        if asked.free:
+        if problem.free:
             weight = sums.mass - sums.given + sums.taken
             rounded = 4 * gamma(products.added + 2 * K) * (sums.given + sums.taken)
             slip = float((rounded / weight).max()) + 8 * UNIT
@@ -135,7 +135,7 @@ def softmax(asked: Question, A: Any = None) -> Recount:
             left = 1.0 - min(1.0, max(0.0, lacking))
             error += 2 * (1.0 - left + slip) * sums.pull
         bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
-        return asked.judge(sums, bound, products, again)
+        return problem.judge(sums, bound, products, again)
 
 
 def _allowed(A: Floats, C: Floats, own: Any) -> Floats:
@@ -163,15 +163,15 @@ def _softmax(S: Floats) -> _Softmax:
     return _Softmax(T, P, np.log(total))
 
 
-def _rebalanced(asked: Question, S: Floats, products: Products) -> Floats:
+def _rebalanced(problem: Question, S: Floats, products: Products) -> Floats:
     """The change of the biases at which every class keeps its weight, by Newton's method."""
     K = len(S)
     shift = np.zeros(K)
-    if not (asked.free and any(asked.penalty)):
+    if not (problem.free and any(problem.penalty)):
         return shift
 
     def of(span: tuple[int, int]) -> Floats:
-        C, codes = asked.caps(span), asked.codes[slice(*span)]
+        C, codes = problem.caps(span), problem.codes[slice(*span)]
         P = _softmax(S[:, slice(*span)] + shift[:, None]).P
         taken = P @ C
         g = taken - np.bincount(codes, C, minlength=K)
@@ -179,7 +179,7 @@ def _rebalanced(asked: Question, S: Floats, products: Products) -> Floats:
 
     before, best = math.inf, shift
     for _ in range(20):
-        g, *H = sum_over(of, products.spans, np.add, asked.n_jobs)
+        g, *H = sum_over(of, products.spans, np.add, problem.n_jobs)
         off = float(np.abs(g).max())
         if not off < before:
             break
@@ -194,7 +194,7 @@ def _rebalanced(asked: Question, S: Floats, products: Products) -> Floats:
     return best
 
 
-def crammer_singer(asked: Question, A: Floats) -> Recount:
+def crammer_singer(problem: Question, A: Floats) -> Recount:
     """Count again for Crammer and Singer's machine, from multipliers A, (n, K).
 
     An entry is negative where its row leaves for that class.
@@ -202,18 +202,18 @@ def crammer_singer(asked: Question, A: Floats) -> Recount:
     Examples
     --------
     >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])
-    >>> asked = Question(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True)
-    >>> crammer_singer(asked, np.zeros((3, 3))).gap
+    >>> problem = Question(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True)
+    >>> crammer_singer(problem, np.zeros((3, 3))).gap
     1.0
     """
-    K = len(asked.W)
-    W, b = asked.beside(asked)
-    products = Products(asked.X, 2)
-    behind = Behind(asked.X, products.pointers)
+    K = len(problem.W)
+    W, b = problem.beside(problem)
+    products = Products(problem.X, 2)
+    behind = Behind(problem.X, products.pointers)
 
     def of(span: tuple[int, int]) -> Shares:
-        rows, C = products.part(span), asked.caps(span)
-        codes = asked.codes[slice(*span)]
+        rows, C = products.part(span), problem.caps(span)
+        codes = problem.codes[slice(*span)]
         own = codes, np.arange(len(C))
         S = rows.scores(W) + b[:, None]
         mine = S[own]
@@ -238,9 +238,9 @@ def crammer_singer(asked: Question, A: Floats) -> Recount:
         )  # fmt: skip
 
     with np.errstate(all="ignore"):
-        sums = sum_over(of, products.spans, plus, asked.n_jobs)
+        sums = sum_over(of, products.spans, plus, problem.n_jobs)
         error, part, slip = 8 * gamma(products.added + 16 + K) * sums.moved, 0.0, 0.0
-        if asked.free:
+        if problem.free:
             rounded = 4 * gamma(products.added + 2 * K) * float(sums.dual)
             lacking = float(np.abs(sums.given - sums.taken).sum())
             least = float(sums.mass[sums.mass > 0].min(initial=math.inf))
@@ -248,4 +248,4 @@ def crammer_singer(asked: Question, A: Floats) -> Recount:
             error += 1.5 * (part + slip) * sums.pull
         left = 1.0 - part
         bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
-        return asked.judge(sums, bound, products, lambda t: 0.0)
+        return problem.judge(sums, bound, products, lambda t: 0.0)

@@ -20,10 +20,10 @@ WIDTHS = (1e-9, 1e-7, 1e-5, 1e-3, 1e-2, 1e-1)  # how far from its kink a row may
 FEW = 400  # rows at the kink, at most
 
 
-def hinge_multipliers(asked: Question, k: int, signs: Array) -> Array:
+def hinge_multipliers(problem: Question, k: int, signs: Array) -> Array:
     """α of plane k from w = Σ αᵢyᵢxᵢ: C inside the margin, 0 outside, least squares at z = 1."""
-    X, C, w = asked.X, asked.caps((0, len(signs))), asked.W[k]
-    apart = 1.0 - signs * (X @ w + asked.b[k])
+    X, C, w = problem.X, problem.caps((0, len(signs))), problem.W[k]
+    apart = 1.0 - signs * (X @ w + problem.b[k])
     inside = np.where(apart > 0, C, 0.0)
     most = np.sort(np.abs(apart))[min(len(apart), FEW) - 1]
     best, least = inside, math.inf
@@ -34,7 +34,7 @@ def hinge_multipliers(asked: Question, k: int, signs: Array) -> Array:
         if len(kink):
             Z = X[kink].toarray() if sp.issparse(X) else X[kink]
             A, target = (Z * signs[kink, None]).T.astype(np.float64), w - X.T @ (alpha * signs)
-            if asked.free:  # one more equation: Σ αᵢ yᵢ = 0, made heavy
+            if problem.free:  # one more equation: Σ αᵢ yᵢ = 0, made heavy
                 heavy = 1e2 * (1 + np.abs(A).max())
                 A = np.vstack([A, heavy * signs[kink]])
                 target = np.append(target, -heavy * float(alpha @ signs))
@@ -48,11 +48,11 @@ def hinge_multipliers(asked: Question, k: int, signs: Array) -> Array:
     return best
 
 
-def joint_multipliers(asked: Question) -> Array:
+def joint_multipliers(problem: Question) -> Array:
     """All of Cᵢ to the class that costs most: a slope of the loss, and a bound, if a loose one."""
-    own = np.arange(asked.X.shape[0]), asked.codes
-    S = asked.X @ asked.W.T + (asked.b + 1.0)
+    own = np.arange(problem.X.shape[0]), problem.codes
+    S = problem.X @ problem.W.T + (problem.b + 1.0)
     S[own] -= 1.0
     A = np.zeros_like(S)
-    A[own[0], S.argmax(axis=1)] = -asked.caps((0, len(S)))
+    A[own[0], S.argmax(axis=1)] = -problem.caps((0, len(S)))
     return A

@@ -53,8 +53,8 @@ def ranges(X: Any, codes: Array, n_classes: int) -> Ranges:
 
     Examples
     --------
-    >>> found = ranges(np.array([[1.0, 5.0], [2.0, 3.0], [9.0, 4.0]]), np.array([0, 0, 1]), 2)
-    >>> found.low.tolist(), found.high.tolist()
+    >>> columns = ranges(np.array([[1.0, 5.0], [2.0, 3.0], [9.0, 4.0]]), np.array([0, 0, 1]), 2)
+    >>> columns.low.tolist(), columns.high.tolist()
     ([[1.0, 3.0], [9.0, 4.0]], [[2.0, 5.0], [9.0, 4.0]])
     """
     low = np.full((n_classes, X.shape[1]), np.inf)

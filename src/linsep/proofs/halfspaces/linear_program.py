@@ -104,14 +104,14 @@ class _Search:
                 break
             if self.theta < tried:
                 tried = self.theta / 10
-                found = self._face()
-                if found is not None:
-                    return None, found
+                multipliers = self._face()
+                if multipliers is not None:
+                    return None, multipliers
             if self.theta < 1e-15 or self.alpha @ self.xi / m < 1e-18:
                 break
-            found = self._step(z)
-            if found is not None:
-                return None, found
+            multipliers = self._step(z)
+            if multipliers is not None:
+                return None, multipliers
         z = M @ self.v
         return (self.v if z.min() > 0 else None), self._face()
 
@@ -120,11 +120,11 @@ class _Search:
         inside = self.alpha * len(self.alpha) > self.xi
         if not inside.any():
             return None
-        found = polish(self.M[inside], self.alpha[inside] / self.alpha[inside].sum())
-        if found is None:
+        multipliers = polish(self.M[inside], self.alpha[inside] / self.alpha[inside].sum())
+        if multipliers is None:
             return None
         alpha = np.zeros(len(self.alpha))
-        alpha[inside] = found
+        alpha[inside] = multipliers
         return alpha
 
     def _step(self, z: Floats) -> Floats | None:
@@ -151,16 +151,16 @@ class _Search:
 
         mu = float(alpha @ xi) / m
         u, slack, change, theta = direction(np.zeros(m))
-        found = self._crossing(change, theta)
-        if found is not None:
-            return found
+        multipliers = self._crossing(change, theta)
+        if multipliers is not None:
+            return multipliers
         primal, dual = min(1.0, step_length(xi, slack)), min(1.0, step_length(alpha, change))
         after = float((alpha + dual * change) @ (xi + primal * slack)) / m
         centring = (after / mu) ** 3
         u, slack, change, theta = direction(centring * mu - change * slack)
-        found = self._crossing(change, theta)
-        if found is not None:
-            return found
+        multipliers = self._crossing(change, theta)
+        if multipliers is not None:
+            return multipliers
         primal = min(1.0, 0.99 * step_length(xi, slack))
         dual = min(1.0, 0.99 * step_length(alpha, change))
         self.v = self.v + primal * u[:-1]

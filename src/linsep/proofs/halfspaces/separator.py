@@ -161,7 +161,7 @@ def certify_rounded(problem: Halfspaces, v: list[int]) -> Separator | None:
         return exact
     near, _ = problem.as_floats(v)
     for candidate in (near, centred(problem, near)):
-        found = certify(problem, candidate)
-        if found is not None and found.square >= exact.square * (1 - Fraction(1, 10**7)):
-            return found
+        rounded = certify(problem, candidate)
+        if rounded is not None and rounded.square >= exact.square * (1 - Fraction(1, 10**7)):
+            return rounded
     return exact

@@ -138,9 +138,9 @@ def prove(
         chosen = ids[reduce(rows, alpha, seed)]
         if not len(chosen):
             continue
-        found = exactly(problem.take(chosen, problem.columns_of(chosen)))
-        if found is not None:
-            keep, multipliers = found
+        zero = exactly(problem.take(chosen, problem.columns_of(chosen)))
+        if zero is not None:
+            keep, multipliers = zero
             return Witness(chosen[keep], multipliers)
         if problem.dimension <= _SMALL:
             return search_whole(problem, chosen, out_of_time)

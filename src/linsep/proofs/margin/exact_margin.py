@@ -44,8 +44,8 @@ def polish(problem: Halfspaces, ids: Array) -> Polished | None:
     Examples
     --------
     >>> problem = Halfspaces.of(np.array([[0.0], [3.0]]), np.array([0, 1]))
-    >>> found = polish(problem, np.array([0, 1]))
-    >>> found.multipliers, float(-found.v[1] / found.v[0])
+    >>> solution = polish(problem, np.array([0, 1]))
+    >>> solution.multipliers, float(-solution.v[1] / solution.v[0])
     ([1, 1], 1.5)
     """
     fewest_rows = 2 if problem.fit_intercept else 1
@@ -57,10 +57,10 @@ def polish(problem: Halfspaces, ids: Array) -> Polished | None:
     biases = [k * width + width - 1 for k in range(problem.blocks)]
     one = abs(next((row[j] for row in rows for j in biases if row[j]), 1))
     while len(ids) >= fewest_rows:
-        found = _conditions(rows, biases, one, problem.fit_intercept)
-        if found is None:
+        solution = _conditions(rows, biases, one, problem.fit_intercept)
+        if solution is None:
             return None
-        alpha, shifts = found
+        alpha, shifts = solution
         if min(alpha) >= 0:
             break
         worst = alpha.index(min(alpha))
@@ -109,25 +109,25 @@ def closest(
     everything = np.concatenate(groups)
     dense = problem.take(everything, np.arange(problem.n_features))[:, :-1]
     if not problem.fit_intercept:
-        found = nearest(_common(dense), out_of_time, gap)
-        if found is None or found.direction is None:
+        point = nearest(_common(dense), out_of_time, gap)
+        if point is None or point.direction is None:
             return None
-        return Closest([*found.direction, 0], everything[found.rows], found.multipliers)
+        return Closest([*point.direction, 0], everything[point.rows], point.multipliers)
     rows = _common(dense * problem.signs[everything][:, None])
     split = len(groups[0])
     pairs = [(i, j) for i in range(split) for j in range(split, len(rows))]
-    found = nearest(
+    point = nearest(
         [[b - a for a, b in zip(rows[i], rows[j], strict=True)] for i, j in pairs],
         out_of_time,
         gap,
     )
-    if found is None or found.direction is None:
+    if point is None or point.direction is None:
         return None
     alpha = [0] * len(rows)
-    for place, a in zip(found.rows, found.multipliers, strict=True):
+    for place, a in zip(point.rows, point.multipliers, strict=True):
         for i in pairs[place]:
             alpha[i] += a
-    w = found.direction
+    w = point.direction
     scores = [sum(map(mul, w, row)) for row in rows]
     # rows hold x·one, where one stands for 1: b = -(low + high)/2 for one·⟨w, x⟩, all doubled
     one = _unit(dense)
@@ -169,5 +169,5 @@ def _conditions(
             system[i][m + k] = system[m + k][i] = x
     right = [0] * (m + extra)
     right[-1] = -1
-    found = solve(np.array(system, dtype=object), np.array(right, dtype=object))
-    return None if found is None else (found[0][:m], found[0][m : m + len(used)])
+    solution = solve(np.array(system, dtype=object), np.array(right, dtype=object))
+    return None if solution is None else (solution[0][:m], solution[0][m : m + len(used)])

@@ -41,8 +41,8 @@ def hulls(
     Examples
     --------
     >>> M = np.array([[1.0, 1.0], [1.0, -1.0]])  # x = 1 and x = -1, with their biases
-    >>> found = hulls(M, np.array([1.0, 0.0]), 1e-9)
-    >>> abs(found.v[0].round(6)), found.alpha.round(6).tolist()
+    >>> end = hulls(M, np.array([1.0, 0.0]), 1e-9)
+    >>> abs(end.v[0].round(6)), end.alpha.round(6).tolist()
     (np.float64(1.0), [0.5, 0.5])
     """
     state = _Search(M, penalty)

@@ -44,9 +44,9 @@ def widen(
     Examples
     --------
     >>> X, codes = np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1])
-    >>> found = widen(Halfspaces.of(X, codes), np.array([1.0, -1.5]), 1e-9)
-    >>> w, b = found.v
-    >>> round(float(-b / w), 6), found.alpha.round(6).tolist()
+    >>> solved = widen(Halfspaces.of(X, codes), np.array([1.0, -1.5]), 1e-9)
+    >>> w, b = solved.v
+    >>> round(float(-b / w), 6), solved.alpha.round(6).tolist()
     (2.0, [0.0, 0.5, 0.5])
     """
     best_v, lowest = v, _width(problem, v)[0]
@@ -55,19 +55,19 @@ def widen(
     ids = _nearest(problem, v)
     active = ids[:0]
     for _ in range(rounds):
-        found = _solve(problem, ids, gap / 8, out_of_time)
-        if found is None:
+        solved = _solve(problem, ids, gap / 8, out_of_time)
+        if solved is None:
             break
-        v = centred(problem, found.v)
+        v = centred(problem, solved.v)
         lower, z = _width(problem, v)
         if lower > lowest:
             best_v, lowest = v, lower
-        if found.reach < narrowest:
-            narrowest, best = found.reach, Width(best_v, ids, found.alpha)
-            active = ids[found.active]
+        if solved.reach < narrowest:
+            narrowest, best = solved.reach, Width(best_v, ids, solved.alpha)
+            active = ids[solved.active]
         if lowest >= (1 - gap) * narrowest or out_of_time():
             break
-        overlooked = np.flatnonzero(z < (1 - gap / 4) * found.reach)
+        overlooked = np.flatnonzero(z < (1 - gap / 4) * solved.reach)
         overlooked = np.setdiff1d(overlooked, ids)
         if not len(overlooked):
             break
@@ -85,13 +85,13 @@ def widen(
 
 def _polished(problem: Halfspaces, best: Width, lowest: float, active: Array) -> Width:
     """The exact optimum on the rows that seem to determine it, as far as it is an improvement."""
-    found = polish(problem, active)
-    if found is None:
+    polished = polish(problem, active)
+    if polished is None:
         return best
-    v = centred(problem, found.v)
+    v = centred(problem, polished.v)
     if not _width(problem, v)[0] > lowest:
         v = best.v
-    return Width(v, found.ids, np.array([]), found.multipliers)
+    return Width(v, polished.ids, np.array([]), polished.multipliers)
 
 
 def _width(problem: Halfspaces, v: Floats) -> tuple[float, Floats]:
@@ -152,17 +152,17 @@ def _solve(
         return None
     rows = np.ascontiguousarray(np.hstack([part, M[:, biases]]))
     mask = np.append(np.ones(part.shape[1]), np.zeros(len(biases)))
-    found: Hulls | None = hulls(rows, mask, gap, out_of_time)
-    if found is None:
+    widest: Hulls | None = hulls(rows, mask, gap, out_of_time)
+    if widest is None:
         return None
     v = np.zeros(len(penalty))
-    u = found.v[: part.shape[1]]
+    u = widest.v[: part.shape[1]]
     v[weights] = u if basis is None else basis @ u
-    v[biases] = found.v[part.shape[1] :]
+    v[biases] = widest.v[part.shape[1] :]
     V = v.reshape(problem.blocks, -1)
     # f = (x/2^top - centre)/2^scale: back to the scaled columns of the problem
     V[:, -1] -= np.ldexp(V[:, :-1], -scale) @ centre
     V[:, :-1] = np.ldexp(V[:, :-1], -scale + exponents - top)
-    reach = float(np.linalg.norm(mask * (rows.T @ found.alpha)))
+    reach = float(np.linalg.norm(mask * (rows.T @ widest.alpha)))
     reach = float(np.ldexp(reach, scale + top))
-    return _Solved(problem.spread(V, columns), found.alpha, found.active, reach)
+    return _Solved(problem.spread(V, columns), widest.alpha, widest.active, reach)

@@ -60,10 +60,10 @@ def bound(problem: Halfspaces, ids: Array, alpha: Floats) -> Bound | None:
     if not (np.all(np.isfinite(alpha)) and alpha.max(initial=0) > 0):
         return None
     keep = _carrying(problem, ids, alpha)
-    found = balanced(problem, ids[keep], alpha[keep])
-    if found is None:
+    whole_multipliers = balanced(problem, ids[keep], alpha[keep])
+    if whole_multipliers is None:
         return None
-    return exact_bound(problem, *found)
+    return exact_bound(problem, *whole_multipliers)
 
 
 def exact_bound(problem: Halfspaces, ids: Array, multipliers: list[int]) -> Bound:

@@ -116,10 +116,10 @@ def fewest_mistakes(
     Examples
     --------
     >>> from linsep.data.toys import xor
-    >>> found = fewest_mistakes(*xor())
-    >>> found.mistakes, found.optimal, len(found.rows)
+    >>> answer = fewest_mistakes(*xor())
+    >>> answer.mistakes, answer.optimal, len(answer.rows)
     (1, True, 1)
-    >>> print(found)
+    >>> print(answer)
     1 mistake in 4 rows, and no separator makes fewer.
     >>> print(fewest_mistakes([[1.0], [2.0], [-1.0]], [0, 1, 0], fit_intercept=False))
     1 mistake in 3 rows, and no separator through the origin makes fewer.

@@ -42,10 +42,10 @@ def quick_witness(
     # Gordan: λ ≥ 0, Σ λ = 1, Σ λᵢzᵢ = 0; uneven prices lead to a corner, which has few rows
     prices = 1 + np.random.default_rng(len(Z)).random(len(Z))
     right = np.append(np.zeros(Z.shape[1]), 1.0)
-    found = linprog(prices, A_eq=A, b_eq=right, method="highs-ds")
-    if found.x is None:
+    program = linprog(prices, A_eq=A, b_eq=right, method="highs-ds")
+    if program.x is None:
         return None
-    rows = np.flatnonzero(found.x > 1e-9)
+    rows = np.flatnonzero(program.x > 1e-9)
     a = relation(Z[rows])
     if a is None or min(a) <= 0:
         return None
@@ -65,14 +65,14 @@ def propose(witnesses: list[Witness], cost: Array, seconds: float) -> set[int]:
     """A cheap hitting set, by HiGHS: checked to hit everything, not trusted to be the cheapest."""
     if not witnesses:
         return set()
-    found = milp(
+    program = milp(
         cost.astype(float),
         constraints=LinearConstraint(incidence(witnesses, len(cost)), lb=1),
         bounds=Bounds(0, 1),
         integrality=np.ones(len(cost)),
         options={"time_limit": max(0.1, seconds)},
     )
-    chosen = set() if found.x is None else set(np.flatnonzero(found.x > 0.5).tolist())
+    chosen = set() if program.x is None else set(np.flatnonzero(program.x > 0.5).tolist())
     for witness in witnesses:  # whatever was missed, by its cheapest row
         if not witness & chosen:
             chosen.add(min(witness, key=lambda i: int(cost[i])))
@@ -93,10 +93,10 @@ def packing(witnesses: list[Witness], cost: Array) -> list[Fraction]:
     if not witnesses:
         return []
     A = incidence(witnesses, len(cost))
-    found = linprog(-np.ones(len(witnesses)), A_ub=A.T, b_ub=cost.astype(float), method="highs")
-    if found.x is None:
+    program = linprog(-np.ones(len(witnesses)), A_ub=A.T, b_ub=cost.astype(float), method="highs")
+    if program.x is None:
         return [Fraction(0)] * len(witnesses)
-    shares = [Fraction(max(0.0, v)).limit_denominator(10**6) for v in found.x.tolist()]
+    shares = [Fraction(max(0.0, v)).limit_denominator(10**6) for v in program.x.tolist()]
     charged: dict[int, Fraction] = {}
     for witness, share in zip(witnesses, shares, strict=True):
         for i in witness:

@@ -115,15 +115,15 @@ def _smooth(Z: Any, signs: Array, weight: Array, late: Callable[[], bool]) -> li
         slope = -beta * (Z.T @ (weight * signs * p * (1 - p))) / total
         return float(weight @ p) / total, (slope - float(slope @ u) * u) / length
 
-    found = [minimize(logistic, np.zeros(Z.shape[1]), jac=True, method="L-BFGS-B").x]
+    minima = [minimize(logistic, np.zeros(Z.shape[1]), jac=True, method="L-BFGS-B").x]
     for beta in (2.0, 8.0, 32.0):
         if late():
             break
         options = {"maxiter": 100}
-        found.append(
-            minimize(sigmoid, found[-1], (beta,), jac=True, method="L-BFGS-B", options=options).x
+        minima.append(
+            minimize(sigmoid, minima[-1], (beta,), jac=True, method="L-BFGS-B", options=options).x
         )
-    return found
+    return minima
 
 
 def _descend(

@@ -92,8 +92,8 @@ def margin(model: Any, X: Any, y: Any, tolerance: float = 1e-6) -> Margin:
     --------
     >>> from linsep.data.toys import three_points
     >>> X, y = three_points()
-    >>> found = margin(([-2.5, 0.0], 3.0), X, y)
-    >>> found.distances.tolist(), found.support.tolist()
+    >>> measured = margin(([-2.5, 0.0], 3.0), X, y)
+    >>> measured.distances.tolist(), measured.support.tolist()
     ([0.2, 0.7, 0.8], [0])
     """
     X = check_rows(X)
@@ -180,8 +180,8 @@ def mistake_bound(
     Examples
     --------
     >>> from linsep.data.toys import three_points
-    >>> found = mistake_bound(*three_points())
-    >>> found.bound, round(found.radius, 3)
+    >>> novikoff = mistake_bound(*three_points())
+    >>> novikoff.bound, round(novikoff.radius, 3)
     (120, 3.202)
 
     The lecture's run on these points makes 13 mistakes.
@@ -263,12 +263,12 @@ def _best(
         separability = prove(X, codes, fit_intercept=bool(constant[1]))
     if separability.separable is False:
         return None
-    found = [_measure(X, codes, *_widest(X, codes, n_classes, float(constant[0])), constant)]
+    measured = [_measure(X, codes, *_widest(X, codes, n_classes, float(constant[0])), constant)]
     if separability.weights is not None:
-        found.append(_measure(X, codes, separability.weights, separability.bias, constant))
-    if not any(found) and separability.plane is not None:
-        found.append(_measure_fractions(X, codes, separability, constant[0]))
-    return max((f for f in found if f is not None), key=lambda f: f[0], default=None)
+        measured.append(_measure(X, codes, separability.weights, separability.bias, constant))
+    if not any(measured) and separability.plane is not None:
+        measured.append(_measure_fractions(X, codes, separability, constant[0]))
+    return max((f for f in measured if f is not None), key=lambda f: f[0], default=None)
 
 
 def _widest(X: Any, codes: Array, n_classes: int, constant: float) -> tuple[Array, Array]:

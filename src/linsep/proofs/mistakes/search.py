@@ -57,18 +57,18 @@ class Search:
             self._one_side()
         else:
             self._through_origin()
-        found = distinct_points(self.X, self.signs, self.fit_intercept)
-        self.places, self.clashes = found.places, found.clashes
-        self.base = self.lower = sum(loss for _, loss in found.clashes)
-        self.points, self.labels = self.X[found.places], np.sign(found.net)
-        self.cost = np.abs(found.net)
+        points = distinct_points(self.X, self.signs, self.fit_intercept)
+        self.places, self.clashes = points.places, points.clashes
+        self.base = self.lower = sum(loss for _, loss in points.clashes)
+        self.points, self.labels = self.X[points.places], np.sign(points.net)
+        self.cost = np.abs(points.net)
         if self.done() or not self._askable(self.labels) or self._enumerate():
             return
         everything = np.arange(len(self.places))
         if len(everything) <= 20 * _WINDOW:
-            asked = self._ask(everything)
-            if asked.separable is False:
-                self._raise(1, [self._recorded(everything, asked)], [Fraction(1)])
+            answer = self._ask(everything)
+            if answer.separable is False:
+                self._raise(1, [self._recorded(everything, answer)], [Fraction(1)])
         if not self.done():
             self._descend()
             if len(everything) <= _WINDOW:
@@ -92,9 +92,9 @@ class Search:
             self.lower = self.base + extra
             self.evidence = list(zip(witnesses, shares, strict=True))
 
-    def _recorded(self, pool: Array, asked: Any) -> Witness:
+    def _recorded(self, pool: Array, answer: Any) -> Witness:
         """The points that rule a separator out, their multipliers kept."""
-        return self._record(pool[asked.rows], asked.multipliers)
+        return self._record(pool[answer.rows], answer.multipliers)
 
     def _record(self, points: Array, multipliers: Any) -> Witness:
         order = np.argsort(points)
@@ -180,10 +180,10 @@ class Search:
         if len(np.unique(labels)) == 1:  # through the origin: a row is its opposite, other label
             points, labels = _halved(points, labels)
         left = max(0.1, self.deadline - time.monotonic())
-        found = separability(points, labels, fit_intercept=self.fit_intercept, time_limit=left)
-        if found.separable:
-            self.offer(found.weights, found.bias)
-        return found
+        answer = separability(points, labels, fit_intercept=self.fit_intercept, time_limit=left)
+        if answer.separable:
+            self.offer(answer.weights, answer.bias)
+        return answer
 
     def _enumerate(self) -> bool:
         """All partings, in three dimensions at most; whether that settled the matter."""
@@ -198,12 +198,12 @@ class Search:
             np.where(self.labels < 0, self.cost, 0),
         )
         enumerate_ = cheapest_parting if self.fit_intercept else cheapest_central_parting
-        found = enumerate_(part.astype(np.float64), plus, minus, self.until(0.8))
-        if self._askable(found.sides) and self.base + found.cost < self.mistakes:
-            self._ask(np.arange(len(part)), found.sides)
-        if found.complete and found.cost:
-            self.lower, self.enumerated = self.base + found.cost, True
-        return found.complete
+        parting = enumerate_(part.astype(np.float64), plus, minus, self.until(0.8))
+        if self._askable(parting.sides) and self.base + parting.cost < self.mistakes:
+            self._ask(np.arange(len(part)), parting.sides)
+        if parting.complete and parting.cost:
+            self.lower, self.enumerated = self.base + parting.cost, True
+        return parting.complete
 
     def _descend(self) -> None:
         start, cost = (self.weights, self.bias), self.cost.astype(float)
@@ -247,14 +247,14 @@ class Search:
 
     def _harvest(self, pool: Array) -> list[Witness]:
         """Disjoint witnesses among some points, until the points left are separable."""
-        found: list[Witness] = []
+        witnesses: list[Witness] = []
         while len(pool) and not self.late() and self._askable(self.labels[pool]):
             witness = self._witness(pool)
             if witness is None:
                 break
-            found.append(witness)
+            witnesses.append(witness)
             pool = np.setdiff1d(pool, sorted(witness), assume_unique=True)
-        return found
+        return witnesses
 
     def _witness(self, pool: Array) -> Witness | None:
         """Some of these points that no separator gets right, or None where none are known."""
@@ -263,8 +263,8 @@ class Search:
             quick = quick_witness(points.astype(np.float64), labels, self.fit_intercept)
             if quick is not None:
                 return self._record(pool[quick[0]], quick[1])
-        asked = self._ask(pool)
-        return self._recorded(pool, asked) if asked.separable is False else None
+        answer = self._ask(pool)
+        return self._recorded(pool, answer) if answer.separable is False else None
 
     def _harvest_windows(self) -> None:
         """Disjoint witnesses, from the points nearest to the plane outwards: each is a mistake."""

@@ -60,11 +60,11 @@ def separability(
 
     Examples
     --------
-    >>> found = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
-    >>> found.separable, found.rows.tolist(), [str(a) for a in found.multipliers]
+    >>> proof = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> proof.separable, proof.rows.tolist(), [str(a) for a in proof.multipliers]
     (False, [0, 1, 2, 3], ['1/4', '1/4', '1/4', '1/4'])
-    >>> found = separability([[1, 1], [0.5, 3], [2, 2]], [1, 1, -1])
-    >>> print(found)
+    >>> proof = separability([[1, 1], [0.5, 3], [2, 2]], [1, 1, -1])
+    >>> print(proof)
     Separable: a plane has all 3 rows in 2 dimensions strictly on their sides, margin 0.606339
     (the largest is at most 0.606339).
     >>> print(separability([[1], [2]], [0, 1], fit_intercept=False))

@@ -62,9 +62,9 @@ class Prover:
         wide = self.problem.dimension > _WIDE
         first = passes(self.problem, 10 * _QUICK if wide else _QUICK, self.late, patient=wide)
         if first.separator is not None:
-            found = self._separated(first.separator)
-            if found is not None:
-                return found
+            proof = self._separated(first.separator)
+            if proof is not None:
+                return proof
         if first.hopeless and self.problem.n_rows > _MANY_ROWS:
             witness = self._excluded(self.problem, first.corrected)
             if witness is not None:
@@ -82,20 +82,20 @@ class Prover:
         problem = self.problem
         finding = search(problem, likely, self.late)
         if finding.separator is not None:
-            found = self._separated(finding.separator)
-            if found is not None:
-                return found
+            proof = self._separated(finding.separator)
+            if proof is not None:
+                return proof
         if finding.multipliers is not None:
             witness = prove(problem, finding.ids, finding.rows, finding.multipliers, self.late)
             if witness is not None:
                 return self._impossible(witness)
         if not self.late():
-            found = self._whole()
-            if found is not None:
-                return found
+            proof = self._whole()
+            if proof is not None:
+                return proof
         v = passes(problem, _LONG, self.late, patient=True).separator
-        found = None if v is None else self._separated(v)
-        return found or self._undecided()
+        proof = None if v is None else self._separated(v)
+        return proof or self._undecided()
 
     def _excluded(self, problem: Halfspaces, likely: Array) -> Witness | None:
         """Rows that exclude a separator, if a linear programme finds them."""
@@ -122,12 +122,12 @@ class Prover:
         gap = self.gap or _TIGHT
         near = upper is not None and upper.upper <= separator.margin * (1 + gap)
         enough = near or gap == np.inf
-        found = None if enough else closest(self.problem, Fraction(gap) / 2, self.late)
-        if found is not None:
-            better = certify_rounded(self.problem, found.plane)
+        hulls = None if enough else closest(self.problem, Fraction(gap) / 2, self.late)
+        if hulls is not None:
+            better = certify_rounded(self.problem, hulls.plane)
             if better is not None and better.square > separator.square:
                 separator = better
-            upper = exact_bound(self.problem, found.ids, found.multipliers)
+            upper = exact_bound(self.problem, hulls.ids, hulls.multipliers)
         return self._certificate(separator, upper)
 
     def _nearest(self, v: Array) -> Width | None:
@@ -148,9 +148,11 @@ class Prover:
         small = problem.count * problem.dimension <= _SMALL_PROBLEM
         gap = self.gap or (_TIGHT if small else _ROUGH)
         if problem.dimension > _WIDE and problem.n_classes == 2 and not problem.wild:
-            found = ascend(problem, gap, _LONG if self.gap else _QUICK, self.late)
-            ids = np.flatnonzero(found.alpha)
-            return Width(v if found.separator is None else found.separator, ids, found.alpha[ids])
+            ascent = ascend(problem, gap, _LONG if self.gap else _QUICK, self.late)
+            ids = np.flatnonzero(ascent.alpha)
+            return Width(
+                v if ascent.separator is None else ascent.separator, ids, ascent.alpha[ids]
+            )
         return widen(problem, v, gap, 30 if self.gap or small else 8, self.late)
 
     def _upper(self, width: Width | None) -> Bound | None:
@@ -162,7 +164,7 @@ class Prover:
 
     def _certificate(self, s: Separator, upper: Bound | None) -> Separability:
         two = self.n_classes == 2
-        found = replace(
+        certificate = replace(
             self.known,
             separable=True,
             quasi_separable=False,
@@ -172,21 +174,21 @@ class Prover:
             margin=s.margin,
         )
         if upper is not None:
-            found = replace(
-                found,
+            certificate = replace(
+                certificate,
                 margin_upper=upper.upper,
                 bound_rows=self.problem.rows_of(upper.ids),
                 bound_rivals=self.problem.rivals_of(upper.ids),
                 bound_multipliers=upper.multipliers,
             )
-        return self._approved(found)
+        return self._approved(certificate)
 
-    def _approved(self, found: Separability) -> Separability:
+    def _approved(self, certificate: Separability) -> Separability:
         """The verifier has the last word: what it does not accept is not claimed."""
-        return found if self._holds(found) else self._undecided()
+        return certificate if self._holds(certificate) else self._undecided()
 
-    def _holds(self, found: Separability) -> bool:
-        return check_codes(found, self.X, self.codes, self.n_classes) == ""
+    def _holds(self, certificate: Separability) -> bool:
+        return check_codes(certificate, self.X, self.codes, self.n_classes) == ""
 
     def _twins(self, i: int, j: int) -> Witness:
         """Two equal rows of different classes, each against the other's class."""
@@ -216,7 +218,7 @@ class Prover:
 
     def _impossible(self, witness: Witness) -> Separability:
         total = sum(witness.multipliers)
-        found = replace(
+        certificate = replace(
             self.known,
             separable=False,
             margin_upper=0.0,
@@ -224,37 +226,37 @@ class Prover:
             rivals=self.problem.rivals_of(witness.ids),
             multipliers=tuple(Fraction(a, total) for a in witness.multipliers),
         )
-        if not self._holds(found):
+        if not self._holds(certificate):
             return self._undecided()
-        return self._leaning(found) or self._spanning(found, witness) or found
+        return self._leaning(certificate) or self._spanning(certificate, witness) or certificate
 
-    def _leaning(self, found: Separability) -> Separability | None:
+    def _leaning(self, certificate: Separability) -> Separability | None:
         """A plane along one axis, which real data often have."""
         plane = axis(self.problem, self.ranges)
         if plane is None:
             return None
         two = self.n_classes == 2
         leaning = replace(
-            found,
+            certificate,
             quasi_separable=True,
             weights=plane[0][0] if two else plane[0],
             bias=float(plane[1][0]) if two else plane[1],
         )
         return leaning if self._holds(leaning) else None
 
-    def _spanning(self, found: Separability, witness: Witness) -> Separability | None:
+    def _spanning(self, certificate: Separability, witness: Witness) -> Separability | None:
         proposed = face(self.problem, self.ranges, witness, self.late)
         if proposed is None:
             return None
         if proposed.leaning is not None:
-            better = self._tilted(found, proposed.leaning)
+            better = self._tilted(certificate, proposed.leaning)
         else:
             assert proposed.spanning is not None
             ids, multipliers = proposed.spanning
             total = sum(multipliers)
             normals = tuple(tuple(normal) for normal in proposed.normals)
             better = replace(
-                found,
+                certificate,
                 quasi_separable=False,
                 span=Span(
                     self.problem.rows_of(ids),
@@ -265,7 +267,7 @@ class Prover:
             )
         return better if self._holds(better) else None
 
-    def _tilted(self, found: Separability, plane: list[int]) -> Separability:
+    def _tilted(self, certificate: Separability, plane: list[int]) -> Separability:
         scale = 1 << max(abs(a) for a in plane).bit_length()
         width = self.problem.n_features + 1
         parts = [
@@ -280,7 +282,7 @@ class Prover:
         )
         two = self.n_classes == 2
         return replace(
-            found,
+            certificate,
             quasi_separable=True,
             weights=near[0, :-1] if two else near[:, :-1],
             bias=float(near[0, -1]) if two else near[:, -1],
@@ -292,15 +294,15 @@ class Prover:
         problem = self.problem
         if problem.dimension > _WHOLE_DIMENSION or problem.count > _WHOLE_ROWS:
             return None
-        found = whole_separator(problem, problem.all(), out_of_time=self.late)
-        if found is None:
+        settled = whole_separator(problem, problem.all(), out_of_time=self.late)
+        if settled is None:
             return None
-        if isinstance(found, Witness):
-            return self._impossible(found)
-        separator = certify_rounded(problem, found)
+        if isinstance(settled, Witness):
+            return self._impossible(settled)
+        separator = certify_rounded(problem, settled)
         if separator is None:
             return None
-        width = self._width(problem.as_floats(found)[0])
+        width = self._width(problem.as_floats(settled)[0])
         wider = None if width is None else certify(problem, width.v)
         if wider is not None and wider.square > separator.square:
             separator = wider

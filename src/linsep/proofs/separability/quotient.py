@@ -65,17 +65,17 @@ def float_step(
     off = np.flatnonzero(np.abs(B).max(axis=1, initial=0) > _ZERO)
     if not len(off):
         return Step(None, ids[:0])
-    found = propose(np.ascontiguousarray(B[off]), out_of_time)
-    if found.direction is not None:
+    proposal = propose(np.ascontiguousarray(B[off]), out_of_time)
+    if proposal.direction is not None:
         v = np.zeros(problem.dimension)
-        v[columns] = normals @ found.direction
+        v[columns] = normals @ proposal.direction
         v = frame.back(v, problem.blocks)
         leaning = _exactly(numbers, v[columns])
         return None if leaning is None else Step(leaning, ids[:0])
-    if found.multipliers is None:
+    if proposal.multipliers is None:
         return None
-    carrying = np.flatnonzero(found.multipliers > 0)
-    chosen = reduce(B[off][carrying], found.multipliers[carrying])
+    carrying = np.flatnonzero(proposal.multipliers > 0)
+    chosen = reduce(B[off][carrying], proposal.multipliers[carrying])
     return Step(None, ids[off[carrying[chosen]]])
 
 
@@ -91,13 +91,13 @@ def _exactly(numbers: Whole, v: Floats) -> Numbers | None:
     common = max(a.denominator for a in scaled)
     kept = np.array([int(scaled[j] * common) for j in free], dtype=object)
     right = -(N[np.ix_(rows, free)].astype(object) @ kept)
-    found = solve(N[np.ix_(rows, bound)].copy(), np.array(right, dtype=object))
-    if found is None:
+    solution = solve(N[np.ix_(rows, bound)].copy(), np.array(right, dtype=object))
+    if solution is None:
         return None
     u = [0] * N.shape[1]
-    for j, a in zip(bound.tolist(), found[0], strict=True):
+    for j, a in zip(bound.tolist(), solution[0], strict=True):
         u[j] = a
     for j, a in zip(free.tolist(), kept.tolist(), strict=True):
-        u[j] = a * found[1]
+        u[j] = a * solution[1]
     top = max(numbers.columns)
     return fewest([a << (top - c) for a, c in zip(u, numbers.columns, strict=True)])

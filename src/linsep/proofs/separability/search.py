@@ -98,13 +98,13 @@ def search(
         frame = Frame.of(F, problem.fit_intercept)
         M = problem.expand(ids, frame.apply(F))
         del F
-        found = propose(M, out_of_time, 0.0 if everything else _DEPTH)
-        if found.multipliers is not None:
-            carrying = found.multipliers > 0
-            return Finding(None, ids[carrying], M[carrying], found.multipliers[carrying])
-        if found.direction is None:
+        proposal = propose(M, out_of_time, 0.0 if everything else _DEPTH)
+        if proposal.multipliers is not None:
+            carrying = proposal.multipliers > 0
+            return Finding(None, ids[carrying], M[carrying], proposal.multipliers[carrying])
+        if proposal.direction is None:
             return nothing._replace(ids=ids, rows=M)
-        v = problem.spread(frame.back(found.direction, problem.blocks), columns)
+        v = problem.spread(frame.back(proposal.direction, problem.blocks), columns)
         if everything:
             return Finding(v, ids, M, None)
         z = problem.values(v)

@@ -124,12 +124,12 @@ def _whole_step(
     off = [i for i, row in enumerate(B) if any(row)]
     if not off:
         return Step(None, ids[:0])
-    found = nearest([B[i] for i in off], out_of_time)
-    if found is None:
+    point = nearest([B[i] for i in off], out_of_time)
+    if point is None:
         return None
-    if found.direction is not None:
-        return Step(_combined(normals, [Fraction(u) for u in found.direction]), ids[:0])
-    return Step(None, ids[[off[i] for i in found.rows]])
+    if point.direction is not None:
+        return Step(_combined(normals, [Fraction(u) for u in point.direction]), ids[:0])
+    return Step(None, ids[[off[i] for i in point.rows]])
 
 
 def _columns(problem: Halfspaces, ranges: Ranges) -> Array:
@@ -167,10 +167,10 @@ def _normals(problem: Halfspaces, numbers: Whole, columns: Array) -> list[Number
     """Whole vectors, in original units, spanning {v : N v = 0}."""
     N = numbers.values
     if N.shape[1] <= _SMALL:
-        found = kernel_basis(N.tolist(), N.shape[1])
+        basis = kernel_basis(N.tolist(), N.shape[1])
     else:
-        found = _solved_normals(N)
-    wide = [_unscaled(normal, numbers.columns) for normal in found]
+        basis = _solved_normals(N)
+    wide = [_unscaled(normal, numbers.columns) for normal in basis]
     return [_widened(normal, columns, problem.dimension) for normal in wide]
 
 
@@ -180,12 +180,12 @@ def _solved_normals(N: Array) -> list[Numbers]:
     A = N[np.ix_(rows, columns)].copy()
     normals = []
     for f in sorted(set(range(N.shape[1])) - set(columns.tolist())):
-        found = solve(A, -N[rows, f])
-        assert found is not None  # A is regular modulo a prime, hence regular
+        solution = solve(A, -N[rows, f])
+        assert solution is not None  # A is regular modulo a prime, hence regular
         normal = [0] * N.shape[1]
-        for j, x in zip(columns.tolist(), found[0], strict=True):
+        for j, x in zip(columns.tolist(), solution[0], strict=True):
             normal[j] = x
-        normal[f] = found[1]
+        normal[f] = solution[1]
         normals.append(fewest(normal))
     return normals
 

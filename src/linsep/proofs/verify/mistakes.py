@@ -31,35 +31,35 @@ _NODES = 1_000_000  # branches looked at before giving up
 _SCORES = 30_000_000  # scores of rows computed before giving up
 
 
-def check_mistakes(found: Any, X: Any, y: Any) -> str:
+def check_mistakes(answer: Any, X: Any, y: Any) -> str:
     """What is wrong with a `FewestMistakes` of these data; an empty string when nothing is.
 
     Examples
     --------
     >>> from linsep import fewest_mistakes
     >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
-    >>> found = fewest_mistakes(X, y)
-    >>> check_mistakes(found, X, y)
+    >>> answer = fewest_mistakes(X, y)
+    >>> check_mistakes(answer, X, y)
     ''
-    >>> check_mistakes(found, X, [0, 0, 0, 1])
+    >>> check_mistakes(answer, X, [0, 0, 0, 1])
     'the plane is wrong on other rows than it says'
     """
     X = check_rows(X)
     classes, codes = encode(y, X.shape[0])
     if len(classes) != 2:
         return f"the data have {len(classes)} classes, not two"
-    data = Data(X, codes, 2, found.fit_intercept)
-    problem = _miscounted(found, data)
-    if problem or found.lower_bound == 0:
+    data = Data(X, codes, 2, answer.fit_intercept)
+    problem = _miscounted(answer, data)
+    if problem or answer.lower_bound == 0:
         return problem
-    if found.enumerated:
-        return _enumerated(data, found.lower_bound)
-    return _conflicting(found, data)
+    if answer.enumerated:
+        return _enumerated(data, answer.lower_bound)
+    return _conflicting(answer, data)
 
 
-def _miscounted(found: Any, data: Data) -> str:
+def _miscounted(answer: Any, data: Data) -> str:
     """Whether the mistakes of the weights are those listed, and the numbers fit together."""
-    w, b = np.asarray(found.weights, np.float64), float(found.bias)
+    w, b = np.asarray(answer.weights, np.float64), float(answer.bias)
     if w.shape != (data.d,) or not (np.isfinite(w).all() and math.isfinite(b)):
         return f"the weights do not fit {data.d} columns"
     if b and not data.constant:
@@ -69,16 +69,16 @@ def _miscounted(found: Any, data: Data) -> str:
     wrong = leads <= 0
     for i in np.flatnonzero(~((np.abs(leads) > errors) | (errors == 0))).tolist():
         wrong[i] = lead(planes, data, i, -1) <= 0
-    if not np.array_equal(np.flatnonzero(wrong), np.sort(found.rows)):
+    if not np.array_equal(np.flatnonzero(wrong), np.sort(answer.rows)):
         return "the plane is wrong on other rows than it says"
-    if found.mistakes != len(found.rows):
-        return f"{found.mistakes} mistakes are claimed, and {len(found.rows)} rows listed"
-    if found.optimal != (found.mistakes == found.lower_bound):
+    if answer.mistakes != len(answer.rows):
+        return f"{answer.mistakes} mistakes are claimed, and {len(answer.rows)} rows listed"
+    if answer.optimal != (answer.mistakes == answer.lower_bound):
         return "the bounds do not bear out whether this is the optimum"
     return ""
 
 
-def _conflicting(found: Any, data: Data) -> str:
+def _conflicting(answer: Any, data: Data) -> str:
     """Whether rows that break all conflicts are as many as the bound says."""
     groups = list(_groups(data))
     cost: dict[Any, int] = {}
@@ -86,7 +86,7 @@ def _conflicting(found: Any, data: Data) -> str:
         cost[group] = cost.get(group, 0) + 1
     conflicts, shares = [], []
     charged: dict[Any, Fraction] = {}
-    for conflict in found.conflicts:
+    for conflict in answer.conflicts:
         problem = annihilates(
             data, conflict.rows, None, conflict.multipliers, len(conflict.multipliers)
         )
@@ -102,11 +102,11 @@ def _conflicting(found: Any, data: Data) -> str:
         for group in conflicts[-1]:
             charged[group] = charged.get(group, Fraction(0)) + shares[-1]
     fair = all(share >= 0 for share in shares) and all(charged[g] <= cost[g] for g in charged)
-    if fair and math.ceil(sum(shares, Fraction(0))) >= found.lower_bound:
+    if fair and math.ceil(sum(shares, Fraction(0))) >= answer.lower_bound:
         return ""
-    if _unavoidable(conflicts, cost, found.lower_bound):
+    if _unavoidable(conflicts, cost, answer.lower_bound):
         return ""
-    return f"the conflicts do not show that every plane makes {found.lower_bound} mistakes"
+    return f"the conflicts do not show that every plane makes {answer.lower_bound} mistakes"
 
 
 def _groups(data: Data) -> Iterator[tuple[Any, int]]:

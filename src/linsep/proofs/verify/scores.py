@@ -181,11 +181,11 @@ def _lowest(values: Array) -> float:
 
 def brackets(planes: list[Plane], data: Data) -> tuple[Floats, Floats]:
     """Leads of every row over its rivals, with errors; inf in the place of its own class."""
-    found = [plane.bracket(data) for plane in planes]
+    scored = [plane.bracket(data) for plane in planes]
     if data.n_classes == 2:
-        s, e = found[0]
+        s, e = scored[0]
         return (np.where(data.codes == 1, 1.0, -1.0) * s)[:, None], e[:, None]
-    S, E = (np.column_stack(parts) for parts in zip(*found, strict=True))
+    S, E = (np.column_stack(parts) for parts in zip(*scored, strict=True))
     own = np.arange(data.n), data.codes
     lead, error = S[own][:, None] - S, E[own][:, None] + E
     error += np.abs(lead) * 2.0**-52

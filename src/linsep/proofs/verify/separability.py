@@ -47,10 +47,10 @@ def check(certificate: Any, X: Any, y: Any) -> str:
     --------
     >>> from linsep import separability
     >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
-    >>> found = separability(X, y)
-    >>> check(found, X, y)
+    >>> proof = separability(X, y)
+    >>> check(proof, X, y)
     ''
-    >>> check(found, X, [0, 0, 0, 1])
+    >>> check(proof, X, [0, 0, 0, 1])
     'the multipliers do not annihilate the rows: column 1 adds up to -1/2'
     """
     X = check_rows(X)
@@ -205,15 +205,15 @@ def _planes(certificate: Any, data: Data) -> list[Plane] | str:
 
 def _separates(certificate: Any, data: Data) -> str:
     """Every row strictly on its side, and the claimed margin is that of the nearest row."""
-    found = _planes(certificate, data)
-    if isinstance(found, str):
-        return found
-    leads, error = brackets(found, data)
+    planes = _planes(certificate, data)
+    if isinstance(planes, str):
+        return planes
+    leads, error = brackets(planes, data)
     near = np.argwhere(np.isfinite(leads) & (leads - error <= np.min(leads + error))).tolist()
-    least, i = min((lead(found, data, i, k), i) for i, k in near)
+    least, i = min((lead(planes, data, i, k), i) for i, k in near)
     if least <= 0:
         return f"row {i} is not on its side of the plane"
-    square = sum((plane.square() for plane in found), Fraction(0))
+    square = sum((plane.square() for plane in planes), Fraction(0))
     square = square if data.n_classes == 2 else 2 * square
     claim = Fraction(certificate.margin) ** 2 * square
     if claim > least**2:
@@ -225,14 +225,14 @@ def _separates(certificate: Any, data: Data) -> str:
 
 def _leans(certificate: Any, data: Data) -> str:
     """No row on the wrong side, and some off the plane."""
-    found = _planes(certificate, data)
-    if isinstance(found, str):
-        return found
-    leads, error = brackets(found, data)
+    planes = _planes(certificate, data)
+    if isinstance(planes, str):
+        return planes
+    leads, error = brackets(planes, data)
     strictly = bool(np.any((leads > error) & np.isfinite(leads)))
     certain = (leads > error) | ((error == 0) & (leads >= 0))
     for i, k in np.argwhere(~certain).tolist():
-        value = lead(found, data, i, k)
+        value = lead(planes, data, i, k)
         if value < 0:
             return f"row {i} is on the wrong side of the plane"
         strictly = strictly or value > 0
