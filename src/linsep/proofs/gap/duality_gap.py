@@ -157,10 +157,8 @@ def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Recount:
         return crammer_singer(problem, joint_multipliers(problem) if hint is None else hint)
     if joint:  # ¼‖w‖² + Σ Cᵢ φ is half of ½‖w‖² + Σ 2Cᵢ φ
         problem = problem._replace(C=2 * C)
-    signs = [
-        np.where(codes == (1 if len(problem.W) == 1 else k), 1.0, -1.0)
-        for k in range(len(problem.W))
-    ]
+    K = len(problem.W)
+    signs = [np.where(codes == (1 if K == 1 else k), 1.0, -1.0) for k in range(K)]
     alpha = None
     if hint is not None:
         alpha = [hint[:, k] * signs[k] for k in range(K)]
