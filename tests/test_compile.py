@@ -69,7 +69,7 @@ def _kernel_code():
 
 
 def test_kernels_take_in_whole_what_they_call():
-    """A call left in machine code would end in whichever copy was loaded first: see `inner`.
+    """A call left in machine code would end in whichever copy was loaded first: see `inline`.
 
     What is computed as written rounds alike in every copy.
     """

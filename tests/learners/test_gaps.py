@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from linsep import LinearSVC, LogisticRegression, Status, gap, read
 from linsep.errors import NotConverged
 from linsep.learners import logistic_solvers
-from linsep.proofs.gap.certificate import Question, planes
+from linsep.proofs.gap.certificate import FittedProblem, planes
 from linsep.train.convex.dual.active_set import Polished
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -97,7 +97,7 @@ def test_the_gap_of_a_fit_follows_from_what_the_model_holds(real):
     learner = LinearSVC().fit(rows, Y)
     alpha = np.zeros((1, len(Y)))
     alpha[0, learner.support_] = np.abs(learner.dual_coef_[0])
-    asked = Question(rows, Y, learner.C, learner.coef_, learner.intercept_, True)
+    asked = FittedProblem(rows, Y, learner.C, learner.coef_, learner.intercept_, True)
     found = planes("hinge", asked, alpha)
     assert (found.primal, found.gap) == (learner.objective_, learner.gap_)
 

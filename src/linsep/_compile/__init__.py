@@ -11,7 +11,7 @@ ahead. Outside kernels they are plain Python.
 
 from linsep._compile.addresses import bits_at, code_at, fetch_at, number_at
 from linsep._compile.bits import high_product, leading_zeros, trailing_zeros, upper_half, whole
-from linsep._compile.core import CACHE, by_type, exact, exact_inner, inner, kernel, piece
+from linsep._compile.core import CACHE, by_type, inline, kernel, strict
 from linsep._compile.lanes import weighted_add, weighted_sum
 from linsep._compile.memory import fetch
 
@@ -20,16 +20,14 @@ __all__ = [
     "bits_at",
     "by_type",
     "code_at",
-    "exact",
-    "exact_inner",
     "fetch",
     "fetch_at",
     "high_product",
-    "inner",
+    "inline",
     "kernel",
     "leading_zeros",
     "number_at",
-    "piece",
+    "strict",
     "trailing_zeros",
     "upper_half",
     "weighted_add",

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.parallel import Pool
-from linsep.proofs.gap.certificate import Question, Recount, planes
+from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
 from linsep.train.convex.solution import Solution
@@ -27,7 +27,7 @@ def question(
     penalty: Penalty,
     factor: float = 1.0,
     solution: Solution | None = None,
-) -> Question:
+) -> FittedProblem:
     """What a fit minimised, losses times `factor`, and the weights it stored or would store."""
     C = factor * float(learner.C)
     if np.isposinf(C):
@@ -37,7 +37,7 @@ def question(
     else:
         W = np.atleast_2d(np.asarray(solution.w, problem.X.dtype))
         b = np.atleast_1d(np.asarray(solution.b, problem.X.dtype))
-    return Question(
+    return FittedProblem(
         problem.X, problem.codes, C * problem.weights if problem.weights.size else C,
         W, b, learner.fit_intercept, penalty, problem.n_jobs, float(learner.tol),
     )  # fmt: skip
@@ -50,11 +50,11 @@ def noise(problem: Problem) -> float:
 
 def plane_certificate(
     learner: Any, problem: Problem, loss: str, penalty: Penalty, k: int = 1, factor: float = 1.0
-) -> Callable[[Solution], Recount]:
+) -> Callable[[Solution], Certificate]:
     """The certificate of one hyperplane, between class `k` and the rest; losses times `factor`."""
     codes = problem.codes if problem.binary else (problem.codes == k).astype(np.int8)
 
-    def certify(solution: Solution) -> Recount:
+    def certify(solution: Solution) -> Certificate:
         asked = question(learner, problem, penalty, factor, solution)._replace(codes=codes)
         alpha = None if solution.alpha is None else solution.alpha[None]
         with Pool(1):
@@ -63,7 +63,7 @@ def plane_certificate(
     return certify
 
 
-def believed(learner: Any, found: Recount, status: Status, claimed: float) -> Status:
+def believed(learner: Any, found: Certificate, status: Status, claimed: float) -> Status:
     """Set `objective_` and `gap_` as counted again; the status that this count bears out.
 
     `claimed` is the relative gap that the solver came to. `learner._short` says whether the count
@@ -71,7 +71,7 @@ def believed(learner: Any, found: Recount, status: Status, claimed: float) -> St
     """
     learner.objective_, learner.gap_ = float(found.primal), float(found.gap)
     allowed = 0.5 * learner.tol * found.primal
-    learner._short = learner.gap_ > learner.tol and found.doubt <= allowed
+    learner._short = learner.gap_ > learner.tol and found.rounding <= allowed
     if learner.gap_ <= learner.tol:
         return (
             Status.converged
@@ -115,11 +115,11 @@ def worst(statuses: list[Status]) -> Status:
     return Status.gap_left if status is Status.budget else status
 
 
-def counted(learner: Any, found: Recount, status: Status) -> Status:
+def counted(learner: Any, found: Certificate, status: Status) -> Status:
     """The same without a penalty, where there is no dual: only the objective is counted again."""
     claimed, learner.objective_ = learner.objective_, float(found.primal)
     rounding = max(1e-9, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
-    over = found.primal - found.doubt - claimed * (1.0 + rounding)
+    over = found.primal - found.rounding - claimed * (1.0 + rounding)
     if status is not Status.converged or not over > learner.tol * claimed:
         return status
     learner.gap_ = max(learner.gap_, float(over / found.primal))

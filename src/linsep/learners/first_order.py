@@ -84,10 +84,10 @@ def descend_scores(
         descent = _descent(learner, problem, loss, penalty, start, learner.scale)
         newton = learner.solver not in ("gradient", "minibatch", "sgd") and suits(descent)
         walk = ProximalNewton(descent) if newton else None
-        journal = learner._journal
-        tell = journal.telling(listeners)
+        replay_log = learner._replay_log
+        tell = replay_log.telling(listeners)
         told = [] if tell is None else [tell]
-        found = descend(descent, *asked, told, learner._recorder, publish, walk, journal)
+        found = descend(descent, *asked, told, learner._recorder, publish, walk, replay_log)
     if found.alpha is None or len(found.alpha) == problem.n_rows:
         return found
     alpha = np.zeros((problem.n_rows, found.alpha.shape[1]))

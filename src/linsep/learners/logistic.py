@@ -24,9 +24,9 @@ from linsep.status import Status
 from linsep.train.convex.penalties import Elastic
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.run import replay_log as journal
+from linsep.train.run import replay_log
 from linsep.train.run.loop import Listener
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 
@@ -125,8 +125,8 @@ class LogisticRegression(LinearClassifier):
 
     _any_scale = True
     _first_at_zero = True
-    _resumable = ("_journal",)
-    _journal: Journal
+    _resumable = ("_replay_log",)
+    _replay_log: ReplayLog
 
     @property
     def _order_matters(self) -> bool:  # type: ignore[override]
@@ -206,7 +206,7 @@ class LogisticRegression(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
         self.solver_ = choose(self, problem)
-        journal.begin(self, listeners)
+        replay_log.begin(self, listeners)
         found: Any = None
 
         def fit(tol: float, max_iter: int, again: bool) -> Status:
@@ -216,7 +216,7 @@ class LogisticRegression(LinearClassifier):
             return self._finish(problem, found)
 
         status = refined(self, fit)
-        del self._journal
+        del self._replay_log
         self.diagnosis_ = explain(self, problem, status)
         return status
 

@@ -24,7 +24,7 @@ from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 STEPPING = ("gradient", "minibatch", "sgd")
@@ -107,10 +107,10 @@ def solve(
     if learner.solver_ == "newton":
         if sp.issparse(X) and not _sums(learner, problem):
             X = X.toarray()
-        settings |= {"n_jobs": learner.n_jobs, "listener": learner._journal.telling(listeners)}
+        settings |= {"n_jobs": learner.n_jobs, "listener": learner._replay_log.telling(listeners)}
         if problem.binary:
             plane = None if start is None else (start[0][0], float(start[1][0]))
-            settings |= {"journal": learner._journal, "start": plane}
+            settings |= {"replay_log": learner._replay_log, "start": plane}
             return fit_logistic(X, problem.signs, weights, C, **settings)
         settings |= {"n_classes": problem.n_classes, "start": start}
         return fit_softmax(X, problem.codes, weights, C, **settings)
@@ -137,7 +137,7 @@ def _by_dual(
 ) -> Any:
     """Coordinate descent; where the user left the choice, it ends early if it gets nowhere."""
     signs = problem.signs.astype(np.float64)
-    tell = Journal().telling_looks(listeners)
+    tell = ReplayLog().telling_looks(listeners)
     pace = None
     if known_solver(learner.solver) == "auto":
         pace = Pace(float(settings["max_iter"]), settings["tol"])

@@ -30,9 +30,9 @@ from linsep.train.convex.steps.squared_error import Descent, descend
 from linsep.train.online.schedules import SCHEDULES
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.run import replay_log as journal
+from linsep.train.run import replay_log
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass, tell
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 from linsep.train.run.trace import Trace
 
 Array = npt.NDArray[Any]
@@ -125,8 +125,8 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
     Converged to the tolerance asked for.
     """
 
-    _resumable = ("_journal",)
-    _journal: Journal
+    _resumable = ("_replay_log",)
+    _replay_log: ReplayLog
 
     def __init__(
         self,
@@ -209,9 +209,9 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         y = self._learnt(problem)
-        journal.begin(self, listeners)
+        replay_log.begin(self, listeners)
         status = self._solve(problem, y.reshape(len(y), -1), listeners, y.ndim == 1)
-        del self._journal
+        del self._replay_log
         return status
 
     def _solve(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
@@ -255,7 +255,7 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
             self.loss_curve_ = losses
             self._set(line, problem.X.dtype, single)
 
-        told = self._journal.telling(listeners)
+        told = self._replay_log.telling(listeners)
         return sparse_least_squares(
             problem, Y, self.fit_intercept, self.max_iter, [told] if told else [], publish
         )
@@ -283,7 +283,7 @@ class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
                 (seed, self.shuffle),
                 listeners,
                 publish,
-                self._journal,
+                self._replay_log,
             )
         finally:
             publish()

@@ -21,7 +21,7 @@ from linsep.learners.warm_starts import seen_before
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
 from linsep.parallel import Pool
-from linsep.proofs.gap.certificate import Question, Recount, planes, plus
+from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes, plus
 from linsep.proofs.gap.joint_certificate import crammer_singer
 from linsep.proofs.gap.penalty import RIDGE as PLAIN
 from linsep.status import Status
@@ -35,9 +35,9 @@ from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.run import replay_log as journal
+from linsep.train.run import replay_log
 from linsep.train.run.loop import Listener
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 
@@ -122,8 +122,8 @@ class LinearSVC(LinearClassifier):
 
     batch_size = 1  # sgd steps row by row
     _first_at_zero = True
-    _resumable = ("_journal",)
-    _journal: Journal
+    _resumable = ("_replay_log",)
+    _replay_log: ReplayLog
     support_: Array
     dual_coef_: Array
     sigmoids_: Array
@@ -217,7 +217,7 @@ class LinearSVC(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
         status = self._settle(problem, listeners)
-        del self._journal
+        del self._replay_log
         self.diagnosis_ = explain(self, problem, status)
         if hasattr(self, "sigmoids_"):
             del self.sigmoids_
@@ -228,8 +228,8 @@ class LinearSVC(LinearClassifier):
     def _settle(self, problem: Problem, listeners: list[Listener]) -> Status:
         """The hyperplanes, by the solver asked for."""
         before = self._before(problem) if self.warm_start else None
-        journal.begin(self, listeners)
-        own = self._journal if problem.binary else None
+        replay_log.begin(self, listeners)
+        own = self._replay_log if problem.binary else None
         if self.solver == "sgd":
             return self._by_rows(problem, listeners, before)
         joint = self.multiclass == "crammer-singer"
@@ -244,7 +244,7 @@ class LinearSVC(LinearClassifier):
             "seed": seed_of(self.random_state),
             "n_jobs": self.n_jobs,
         }
-        tell = (own or Journal()).telling_looks(listeners)
+        tell = (own or ReplayLog()).telling_looks(listeners)
         goal = Goal(float(self.tol), self.max_iter, tell, noise=noise(problem))
 
         def fit(machine: Machine, k: int, goal: Goal) -> Solution:
@@ -275,7 +275,7 @@ class LinearSVC(LinearClassifier):
         return believed(self, certificate, worst([one.status for one in solutions]), claimed)
 
     def _recount(
-        self, problem: Problem, status: Status, count: Callable[[Question], Recount]
+        self, problem: Problem, status: Status, count: Callable[[FittedProblem], Certificate]
     ) -> Status:
         """Bounds computed anew from data, stored weights and the solver's multipliers."""
         claimed = self.gap_
@@ -299,7 +299,7 @@ class LinearSVC(LinearClassifier):
             max_iter=self.max_iter, seed=seed_of(self.random_state), start=start,
         )  # fmt: skip
 
-        def certify(solution: Solution) -> Recount:
+        def certify(solution: Solution) -> Certificate:
             with Pool(1):
                 return crammer_singer(
                     question(self, problem, PLAIN, solution=solution), solution.alpha
@@ -308,7 +308,7 @@ class LinearSVC(LinearClassifier):
         goal = Goal(
             float(self.tol),
             self.max_iter,
-            Journal().telling_looks(listeners),
+            ReplayLog().telling_looks(listeners),
             certify,
             noise(problem),
         )

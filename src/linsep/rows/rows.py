@@ -15,10 +15,8 @@ import scipy.sparse as sp
 
 from linsep._compile import (
     by_type,
-    exact_inner,
     fetch,
-    inner,
-    piece,
+    inline,
     upper_half,
     weighted_sum,
     whole,
@@ -34,7 +32,7 @@ WIDEST = 24
 """The most classes that one visit to a sparse entry serves."""
 
 
-@piece
+@inline
 def _scores(data, indices, start, stop, W, s):
     """s ← Σ x · W[j] over the entries of one row."""
     k = 0
@@ -54,7 +52,7 @@ def _scores(data, indices, start, stop, W, s):
         weighted_sum(data, indices, start, stop, W, k, 4, s)
 
 
-@piece
+@inline
 def _score(data, indices, start, stop, W):
     """Σ x · W[j, 0] over the entries of one row."""
     s = W.dtype.type(0)
@@ -63,7 +61,7 @@ def _score(data, indices, start, stop, W):
     return s
 
 
-@exact_inner
+@inline(shared=True, strict=True)
 def picked(data, indices, start, stop, w):
     """Σ x · w[j] over the entries of one row, one after the other.
 
@@ -76,7 +74,7 @@ def picked(data, indices, start, stop, w):
     return s
 
 
-@inner
+@inline(shared=True)
 def bring_entries(data, indices, start, stop):
     """Ask for the memory of one row, to be there when the row is visited."""
     for e in range(np.int64(start), np.int64(stop), 64 // data.itemsize):

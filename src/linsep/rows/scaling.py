@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import spans
-from linsep.data.blocks.page_release import Behind, room_for
+from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.data.check.plain import is_sparse
 from linsep.parallel import sum_over
 
@@ -73,11 +73,11 @@ def measure(X: Any, weights: Floats | None, how: str, n_jobs: int | None = None)
 
 def _stretches(*arrays: Any) -> Iterator[tuple[int, int]]:
     """Blocks of rows of arrays of one length; pages of files are given back behind them."""
-    behind = [Behind(one) for one in arrays]
+    pages = [PageRelease(one) for one in arrays]
     for start, stop in spans(arrays[0].shape[0]):
         yield start, stop
-        for one in behind:
-            one.took(stop - start)
+        for one in pages:
+            one.advance(stop - start)
 
 
 def _range(X: Any) -> tuple[Floats, Floats]:
@@ -99,10 +99,10 @@ def _mean_and_deviation(
     u fills the range 0 to 2, so that these sums neither overflow nor cancel.
     """
 
-    behind = Behind(X)
+    pages = PageRelease(X)
 
     def sums(span: tuple[int, int]) -> tuple[float, Floats, Floats]:
-        behind.took(span[1] - span[0])
+        pages.advance(span[1] - span[0])
         part = X[span[0] : span[1]]
         c = np.ones(part.shape[0]) if weights is None else weights[span[0] : span[1]]
         total = float(c.sum())

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import BLOCK, on_cluster, spans
-from linsep.data.blocks.page_release import Behind, release, room_for
+from linsep.data.blocks.page_release import PageRelease, release, room_for
 from linsep.data.check.arrays import frozen, sum_of_squares
 from linsep.data.check.fingerprint import sample_digest
 from linsep.errors import DataError, OverflowedError
@@ -101,7 +101,7 @@ class Problem:
     ) -> None:
         self.X = X
         self.rows: Rows = FarRows(X) if on_cluster(X) else as_rows(X)  # type: ignore[assignment]
-        self._behind = Behind(X, getattr(self.rows, "indptr", None))
+        self._pages = PageRelease(X, getattr(self.rows, "indptr", None))
         self._codes = codes
         self._positive = positive
         self._given_weights = weights
@@ -175,7 +175,7 @@ class Problem:
 
     def block(self, number: int) -> Block:
         start, stop = self._spans[number]
-        self._behind.took(stop - start)
+        self._pages.advance(stop - start)
         weights = self.weights[start:stop] if self.weights.size else NO_WEIGHTS
         rows = self.rows.part(start, stop)
         return Block(number, start, rows, self._numbers(start, stop), weights)

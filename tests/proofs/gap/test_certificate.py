@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from linsep.data import toys
-from linsep.proofs.gap.certificate import Question, planes
+from linsep.proofs.gap.certificate import FittedProblem, planes
 from linsep.proofs.gap.joint_certificate import crammer_singer, softmax
 from linsep.proofs.gap.penalty import Penalty
 
@@ -22,7 +22,7 @@ def problem(seed, n=40, d=3):
 
 def _below(found):
     """What is certain to lie below every objective."""
-    return found.dual - found.doubt
+    return found.dual - found.rounding
 
 
 def exact_objective(loss, X, codes, w, b, C):
@@ -78,9 +78,9 @@ def test_the_gap_is_never_below_the_truth_in_fifty_digits(seed, layout):
     ).x
     for size in (0.0, 1e-8, 1e-4, 0.1, 10.0):
         v = near + size * rng.standard_normal(4)
-        found = planes("logistic", Question(layout(X), codes, C, v[None, :3], v[3:], True))
+        found = planes("logistic", FittedProblem(layout(X), codes, C, v[None, :3], v[3:], True))
         true = exact_objective("logistic", X, codes, v[:3], v[3], C)
-        assert abs(found.primal - true) <= found.doubt
+        assert abs(found.primal - true) <= found.rounding
         assert found.gap >= float((true - least) / true)
         if size <= 1e-8:
             assert found.gap < 1e-6
@@ -101,7 +101,7 @@ def test_no_multipliers_lift_the_dual_above_an_objective(loss, seed, free):
         w, b = rng.standard_normal(3), free * rng.standard_normal()
         lowest = min(lowest, float(exact_objective(loss, X, codes, w, b, C)))
     for false in (np.full(40, 1e9), -np.ones(40), 1.0 * codes, C, rng.random(40) * C):
-        asked = Question(X, codes, C, w[None], np.array([b]), free)
+        asked = FittedProblem(X, codes, C, w[None], np.array([b]), free)
         assert _below(planes(loss, asked, false[None])) <= lowest
 
 
@@ -113,14 +113,14 @@ def test_softmax_and_joint_bounds_stay_below_every_objective(seed):
     proposals = [(rng.standard_normal((3, 2)), rng.standard_normal(3)) for _ in range(20)]
     for penalty in (Penalty(), Penalty(0.5, 0.5), Penalty(1.0, 0.0)):
         counts = [
-            softmax(Question(X, codes, C, W, b, free, penalty))
+            softmax(FittedProblem(X, codes, C, W, b, free, penalty))
             for W, b in proposals
             for free in (True, False)
         ]
         assert max(map(_below, counts)) <= min(one.primal for one in counts)
     for A in (-rng.random((60, 3)) * 3, rng.standard_normal((60, 3)), np.full((60, 3), -1e9)):
         counts = [
-            softmax(Question(X, codes, C, W, 0 * b, free), A)
+            softmax(FittedProblem(X, codes, C, W, 0 * b, free), A)
             for W, b in proposals
             for free in (True, False)
         ]
@@ -131,7 +131,7 @@ def test_softmax_and_joint_bounds_stay_below_every_objective(seed):
         S[own] -= 1
         values.append(0.5 * (W**2).sum() + C @ (S.max(axis=1) - S[own]))
     A = -rng.random((60, 3)) * 3
-    found = [crammer_singer(Question(X, codes, C, W, b, True), A) for W, b in proposals]
+    found = [crammer_singer(FittedProblem(X, codes, C, W, b, True), A) for W, b in proposals]
     assert np.allclose([one.primal for one in found], values)
     assert max(map(_below, found)) <= min(values)
 
@@ -140,7 +140,7 @@ def test_threads_change_no_byte_and_sparse_rows_count_alike():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9000, 40)) * (rng.random((9000, 40)) < 0.2)
     codes = (X @ rng.standard_normal(40) + rng.standard_normal(9000) > 0).astype(int)
-    asked = Question(X, codes, 0.1, rng.standard_normal((1, 40)), np.zeros(1), True)
+    asked = FittedProblem(X, codes, 0.1, rng.standard_normal((1, 40)), np.zeros(1), True)
     one, two = (planes("logistic", asked._replace(n_jobs=jobs)) for jobs in (1, 2))
     assert one == two
     sparse = planes("logistic", asked._replace(X=sp.csr_matrix(X)))
@@ -150,6 +150,6 @@ def test_threads_change_no_byte_and_sparse_rows_count_alike():
 def test_rows_of_any_length_are_counted_without_a_warning():
     X, codes, C, _ = problem(0)
     for scale in (1e-300, 1e-150, 1e150, 1e300):
-        asked = Question(X * scale, codes, C, np.full((1, 3), 1 / scale), np.zeros(1), True)
+        asked = FittedProblem(X * scale, codes, C, np.full((1, 3), 1 / scale), np.zeros(1), True)
         found = planes("logistic", asked)
         assert 0 <= found.gap <= 1

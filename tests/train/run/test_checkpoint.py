@@ -70,7 +70,7 @@ def test_a_solver_goes_on_from_the_sums_of_its_passes(tmp_path, name):
     learner = make().fit(X, y, checkpoint=checkpoint, callback=lambda done: told.append(done.epoch))
     assert killed.answer(learner) == whole
     assert told in ([passes], [])  # all before were recalled
-    assert not hasattr(learner, "_journal")
+    assert not hasattr(learner, "_replay_log")
 
 
 @pytest.mark.parametrize("name", killed.LEARNERS)

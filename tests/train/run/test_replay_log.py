@@ -8,10 +8,10 @@ from linsep.train.run.loop import Pass
 
 def kept(*points):
     """A log with a value for each point, as a run writes it down."""
-    log = replay_log.Journal(keep=True)
+    log = replay_log.ReplayLog(keep=True)
     for value, point in enumerate(points):
         log.look(np.array(point), 1.0, lambda value=value: value)
-    again = replay_log.Journal(keep=True)
+    again = replay_log.ReplayLog(keep=True)
     again.restore(log.state())
     return again
 
@@ -36,7 +36,7 @@ def test_another_point_or_another_way_of_looking_ends_the_replay():
 
 
 def test_a_point_is_noted_as_it_was_when_it_was_seen():
-    log, point = replay_log.Journal(keep=True), np.zeros(1)
+    log, point = replay_log.ReplayLog(keep=True), np.zeros(1)
 
     def move():
         point[0] = 7.0
@@ -66,7 +66,7 @@ def test_only_a_checkpoint_has_the_log_kept():
 
     class Keeper:
         def resume(self):
-            learner._journal.entries = [(np.zeros(1), 1.0, "kept")]
+            learner._replay_log.entries = [(np.zeros(1), 1.0, "kept")]
 
     log = replay_log.begin(learner, [Keeper()])
     assert log.keep

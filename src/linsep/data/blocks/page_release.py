@@ -49,7 +49,7 @@ def _owner(array: Any) -> Any:
     return array
 
 
-class Behind:
+class PageRelease:
     """Gives pages back while rows are read, every few megabytes; does nothing for other rows.
 
     Parameters
@@ -63,7 +63,7 @@ class Behind:
         self._row = sum(one.nbytes for one in self._maps) / max(1, X.shape[0])
         self._taken = 0.0
 
-    def took(self, n_rows: int) -> None:
+    def advance(self, n_rows: int) -> None:
         """So many more rows were read."""
         if not self._maps:
             return
@@ -86,7 +86,7 @@ def rows_of(X: Any, rows: Array) -> Any:
     """Some rows of an array or a CSR matrix, wherever it lies."""
     if not maps_of(X):
         return X[rows]
-    slices = Behind(X).scattered(len(rows))
+    slices = PageRelease(X).scattered(len(rows))
     if hasattr(X, "indptr"):
         from linsep._scipy import sp
 

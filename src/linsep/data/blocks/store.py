@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
-from linsep.data.blocks.page_release import Behind, maps_of, release, room_for
+from linsep.data.blocks.page_release import PageRelease, maps_of, release, room_for
 from linsep.data.files import atomic
 from linsep.data.files.system_errors import storing, temporary_folder
 
@@ -142,7 +142,7 @@ class Gathered:
     def blocks(self, size: int) -> Iterator[tuple[Any, Array | None]]:
         """(X, y) with `size` rows each, the last with what is left."""
         beside = self.y if self.codes is None else self.codes
-        behind, n = Behind(self.X, beside), self.X.shape[0]
+        pages, n = PageRelease(self.X, beside), self.X.shape[0]
         for first in range(0, n, size):
             rows = slice(first, min(n, first + size))
             X = self.X[rows]
@@ -151,7 +151,7 @@ class Gathered:
             else:
                 y = self.classes[self.codes[rows]]
             yield (np.asarray(X) if isinstance(X, np.ndarray) else X), y
-            behind.took(size)
+            pages.advance(size)
 
     def __enter__(self) -> Self:
         if self._maps and hasattr(mmap, "MADV_DONTNEED"):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from linsep._compile import kernel
 from linsep._scipy import sp
 from linsep.data.blocks.blocks import on_cluster
-from linsep.data.blocks.page_release import Behind
+from linsep.data.blocks.page_release import PageRelease
 from linsep.data.check.plain import canonical, not_finite, where
 from linsep.data.table.memory import NamedRows
 from linsep.errors import DataError, OverflowedError
@@ -156,11 +156,11 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
     With `in_range`, also one that names the largest entry if products would leave the range.
     """
     values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
-    step, behind = LARGE >> 4, Behind(values)
+    step, pages = LARGE >> 4, PageRelease(values)
     total = 0.0
     for first in range(0, len(values), step):
         total += float(sum_of_squares(values[first : first + step]))
-        behind.took(step)
+        pages.advance(step)
     limits = np.finfo(X.dtype)
     if total <= float(limits.max) and total >= float(limits.tiny) * values.size:
         return  # then every entry is finite, and the largest square is not below the smallest float

@@ -18,7 +18,7 @@ import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.blocks.page_release import Behind
+from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool
 
 Array = npt.NDArray[Any]
@@ -142,13 +142,13 @@ def _pool() -> Pool:
     return Pool(1)
 
 
-def _behind() -> Behind:
-    return Behind(np.empty((0, 1)))
+def _pages() -> PageRelease:
+    return PageRelease(np.empty((0, 1)))
 
 
 _REMADE: dict[Any, Any] = {
     Pool: _pool,
-    Behind: _behind,
+    PageRelease: _pages,
     type(threading.Lock()): threading.Lock,
     threading.Event: threading.Event,
 }

@@ -8,7 +8,7 @@ gigabyte per second"). Those, and longer numbers, are left to Python's `float`.
 
 import numpy as np
 
-from linsep._compile import exact_inner, high_product, leading_zeros, trailing_zeros
+from linsep._compile import high_product, inline, leading_zeros, trailing_zeros
 
 LOW, HIGH = -342, 308  # powers of ten that a float of 19 digits can need
 
@@ -44,7 +44,7 @@ _NINE_BITS = np.uint64(0x1FF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@exact_inner
+@inline(shared=True, strict=True)
 def nearest(m, e, out):  # type: ignore[no-untyped-def]
     """The float nearest to m · 10^e, put in out[0]; HARD where 128 bits do not settle it.
 
@@ -84,7 +84,7 @@ def nearest(m, e, out):  # type: ignore[no-untyped-def]
     return OK
 
 
-@exact_inner
+@inline(shared=True, strict=True)
 def digits(words, i):  # type: ignore[no-untyped-def]
     """The digits that follow byte i, eight at most: the number they write, and how many they are.
 
@@ -107,7 +107,7 @@ def digits(words, i):  # type: ignore[no-untyped-def]
     return t >> _32, count
 
 
-@exact_inner
+@inline(shared=True, strict=True)
 def decimal(text, words, i, bits, floats):  # type: ignore[no-untyped-def]
     """Read a number at text[i:] into floats[0]; returns OK, HARD or BAD and where it ended.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linsep._compile import exact
+from linsep._compile import strict
 from linsep.data.svmlight.decimals import OK, decimal, digits
 
 # What is found: rows, the least and the largest index; -1 for rows where it cannot be told.
@@ -11,7 +11,7 @@ ROWS, LEAST, MOST = range(3)
 _ONE, _EIGHT = np.uint64(1), np.uint64(8)
 
 
-@exact
+@strict
 def look(text, words, first, end, begins, labels, starts, found, bits, floats):  # type: ignore[no-untyped-def]
     """Labels and places of the lines that begin in text[first:end], and the indices at their ends.
 
@@ -66,7 +66,7 @@ def look(text, words, first, end, begins, labels, starts, found, bits, floats): 
     found[ROWS], found[LEAST], found[MOST] = row, least, most
 
 
-@exact
+@strict
 def last_index(text, words, j):  # type: ignore[no-untyped-def]
     """The index of the pair that ends at text[j]: −1 for a line without, −2 if that is not told."""
     while j >= 0 and (text[j] == 32 or text[j] == 9 or text[j] == 13):

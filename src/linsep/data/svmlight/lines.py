@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linsep._compile import exact
+from linsep._compile import strict
 from linsep.data.svmlight.decimals import BAD, HARD, SHIFTS, decimal, digits
 from linsep.data.svmlight.parser import (
     AT,
@@ -28,7 +28,7 @@ from linsep.data.svmlight.parser import (
 _ONE, _TWO, _THREE, _EIGHT = (np.uint64(number) for number in (1, 2, 3, 8))
 
 
-@exact
+@strict
 def parse(text, words, state, labels, ends, places, values, tough, bits, floats):  # type: ignore[no-untyped-def]
     """Read rows from text[state[AT] : state[END]]; returns FINE, or what is wrong at state[WRONG].
 

@@ -5,7 +5,7 @@ LONG, numbers of float64, int32 or int64; or else codes of texts as int32, and i
 the features by code, as int32 with -1 for none.
 """
 
-from linsep._compile import bits_at, code_at, exact, fetch_at, number_at
+from linsep._compile import bits_at, code_at, fetch_at, number_at, strict
 
 FLOATS, WHOLE, LONG = 0, 1, 2
 TILE = 32  # rows turned together: what is written stays in the first cache
@@ -13,7 +13,7 @@ LINE = 8  # numbers in a cache line
 EXPONENT = 0x7FF0000000000000  # all ones in NaN and infinities alone
 
 
-@exact
+@strict
 def turn(cells, maps, firsts, fills, odd, X):  # type: ignore[no-untyped-def]
     """Columns as dense rows X; gaps become `fills`.
 

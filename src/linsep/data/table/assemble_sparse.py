@@ -1,10 +1,10 @@
 """Columns of a table turned into sparse rows, in compiled code; they are given as in `turning`."""
 
-from linsep._compile import bits_at, code_at, exact, number_at
+from linsep._compile import bits_at, code_at, number_at, strict
 from linsep.data.table.assemble_dense import LONG, WHOLE
 
 
-@exact
+@strict
 def thin(cells, maps, firsts, fills, odd, values, places, ends):  # type: ignore[no-untyped-def]
     """Columns as sparse rows, as `turn`; endsᵢ is where row i ends. Returns the entries."""
     entry = 0

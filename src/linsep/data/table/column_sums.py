@@ -1,11 +1,11 @@
 """Columns of numbers with gaps, summed and filled in compiled code."""
 
-from linsep._compile import exact
+from linsep._compile import strict
 
 FEW = 4  # columns that are better summed one by one than side by side
 
 
-@exact
+@strict
 def add_up(X, total, count):  # type: ignore[no-untyped-def]
     """totalⱼ ← totalⱼ + Σ xᵢⱼ over rows in which it is there, in row order; countⱼ counts them"""
     n, d = X.shape
@@ -27,7 +27,7 @@ def add_up(X, total, count):  # type: ignore[no-untyped-def]
             count[j] += 1 if there else 0
 
 
-@exact
+@strict
 def fill(X, means):  # type: ignore[no-untyped-def]
     """xᵢⱼ ← meansⱼ where it is not there"""
     n, d = X.shape

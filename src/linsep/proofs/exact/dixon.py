@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel, piece
+from linsep._compile import inline, kernel
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -78,7 +78,7 @@ def _eliminate(B, p, order, rows, columns):  # type: ignore[no-untyped-def]
     return rank
 
 
-@piece
+@inline
 def _inverse(a, p):  # type: ignore[no-untyped-def]
     """a⁻¹ mod p by Euclid's algorithm."""
     r0, r1 = int(p), int(a)
@@ -90,7 +90,7 @@ def _inverse(a, p):  # type: ignore[no-untyped-def]
     return float(t0 % int(p))
 
 
-@piece
+@inline
 def _reduce(x, p, inverse_p):  # type: ignore[no-untyped-def]
     """x mod p for whole x below 2^52: the quotient may be one off, which is put right."""
     r = x - math.floor(x * inverse_p) * p
@@ -101,7 +101,7 @@ def _reduce(x, p, inverse_p):  # type: ignore[no-untyped-def]
     return r
 
 
-@piece
+@inline
 def _subtract(B, row, top, f, p, inverse_p, start):  # type: ignore[no-untyped-def]
     """B[row] ← B[row] - f·B[top] mod p, from column `start` on"""
     g = p - f

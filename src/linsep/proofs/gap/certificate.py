@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.blocks.page_release import Behind
+from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import sum_over
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.proofs.gap.products import UNIT, Products
@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
-class Recount(NamedTuple):
+class Certificate(NamedTuple):
     """Bounds on an objective, as a second count gives them.
 
     Attributes
@@ -43,33 +43,33 @@ class Recount(NamedTuple):
 
     primal: float
     dual: float
-    doubt: float
-    favour: float
+    rounding: float
+    rounding_up: float
     low: float
 
     @property
     def high(self) -> float:
         """The objective, and what rounding can have taken from it."""
-        return self.primal + (self.doubt - (self.dual - self.low))
+        return self.primal + (self.rounding - (self.dual - self.low))
 
     @property
     def gap(self) -> float:
         """How far above the optimum the weights can be at most, relative to the objective."""
-        return self._share(self.primal - self.dual + self.doubt)
+        return self._share(self.primal - self.dual + self.rounding)
 
     @property
     def shown(self) -> float:
         """How far above the dual point they are at least, whatever rounding has done."""
-        return self._share(self.primal - self.dual - self.favour)
+        return self._share(self.primal - self.dual - self.rounding_up)
 
     def _share(self, apart: float) -> float:
         if not self.primal > 0:
             return 0.0
         return min(1.0, max(0.0, apart) / self.primal) if not math.isnan(apart) else 1.0  # P ≥ 0
 
-    def times(self, factor: float) -> "Recount":
+    def times(self, factor: float) -> "Certificate":
         """The same of the objective times a number."""
-        return Recount(*(factor * one for one in self))
+        return Certificate(*(factor * one for one in self))
 
 
 def gamma(terms: float) -> float:
@@ -78,7 +78,7 @@ def gamma(terms: float) -> float:
     return share / (1.0 - share) if share < 1.0 else math.inf
 
 
-class Question(NamedTuple):
+class FittedProblem(NamedTuple):
     """What a fit minimised, and the weights it stored.
 
     Attributes
@@ -103,7 +103,7 @@ class Question(NamedTuple):
     n_jobs: int | None = None
     wanted: float = 0.0
 
-    def beside(self, other: "Question") -> tuple[Floats, Floats]:
+    def beside(self, other: "FittedProblem") -> tuple[Floats, Floats]:
         """The stored weights, with those of `other` below where they differ."""
         W, b = np.asarray(self.W, np.float64), np.asarray(self.b, np.float64)
         V, c = np.asarray(other.W, np.float64), np.asarray(other.b, np.float64)
@@ -119,7 +119,7 @@ class Question(NamedTuple):
 
     def judge(
         self, sums: Any, bound: "Bound", products: Products, again: Callable[[float], float]
-    ) -> Recount:
+    ) -> Certificate:
         """P and D from sums over rows, and what rounding may have done to both."""
         W = np.asarray(self.W, np.float64)
         l1, l2 = self.penalty
@@ -129,12 +129,12 @@ class Question(NamedTuple):
         scores = gamma(products.terms + 8)
         long = max(map(length, W))
         off = scores * (long * sums.slope + float(np.abs(self.b).max()) * sums.tilt)
-        doubt = off + gamma(W.size + products.added + 8) * (primal + sums.terms)
-        doubt += 32 * UNIT * sums.fuzz
+        rounding = off + gamma(W.size + products.added + 8) * (primal + sums.terms)
+        rounding += 32 * UNIT * sums.fuzz
         if not scores * (long * sums.reach + float(np.abs(self.b).max()) * (sums.reach > 0)) < 1.0:
-            doubt = math.inf
+            rounding = math.inf
         if not any(self.penalty):  # no bound from below but zero
-            return Recount(primal, 0.0, doubt, doubt, 0.0)
+            return Certificate(primal, 0.0, rounding, rounding, 0.0)
         size = np.abs(bound.v) if l1 > 0 else bound.v
         most = float(size.max(initial=0.0)) if l2 == 0 else 0.0
         over = np.maximum(0.0, size - l1) if l1 > 0 else size
@@ -142,7 +142,7 @@ class Question(NamedTuple):
         low, dual, high = (
             self._highest(bound, sign, most, far, again) for sign in (-1.0, 0.0, 1.0)
         )
-        return Recount(primal, dual, doubt + dual - low, doubt + high - dual, low)
+        return Certificate(primal, dual, rounding + dual - low, rounding + high - dual, low)
 
     def _highest(
         self, bound: "Bound", sign: float, most: float, far: float, again: Callable[[float], float]
@@ -210,7 +210,7 @@ def plus(a: Any, b: Any) -> Any:
     return type(a)(*(one + other for one, other in zip(a, b, strict=True)))
 
 
-def planes(loss: str, problem: Question, alpha: Any = None, dual: Any = None) -> Recount:
+def planes(loss: str, problem: FittedProblem, alpha: Any = None, dual: Any = None) -> Certificate:
     """Count again for hyperplanes of two classes each: the second class, or each, against the rest.
 
     Parameters
@@ -223,7 +223,7 @@ def planes(loss: str, problem: Question, alpha: Any = None, dual: Any = None) ->
     Examples
     --------
     >>> X, codes = np.array([[1.0], [-1.0]]), np.array([1, 0])
-    >>> problem = Question(X, codes, 1.0, np.ones((1, 1)), np.zeros(1), True)
+    >>> problem = FittedProblem(X, codes, 1.0, np.ones((1, 1)), np.zeros(1), True)
     >>> bounds = planes("hinge", problem, np.array([[0.5, 0.5]]))
     >>> bounds.primal, bounds.dual, bounds.gap < 1e-11
     (0.5, 0.5, True)
@@ -241,15 +241,15 @@ class _Plane:
     """One hyperplane between class `k` and the rest."""
 
     def __init__(
-        self, loss: str, problem: Question, k: int, alpha: Floats | None, other: Question
+        self, loss: str, problem: FittedProblem, k: int, alpha: Floats | None, other: FittedProblem
     ) -> None:
         self.loss, self.problem, self.k, self.alpha = loss, problem, k, alpha
         self.products = Products(problem.X, 1)
-        self._behind = Behind(problem.X, alpha, self.products.pointers)
+        self._pages = PageRelease(problem.X, alpha, self.products.pointers)
         self.W, self.b = problem.beside(other if alpha is None else problem)
         self.shift = 0.0
 
-    def count(self) -> Recount:
+    def count(self) -> Certificate:
         """One pass; more where another intercept would have made a far better proposal."""
         with np.errstate(all="ignore"):
             best, sums = self._look()
@@ -266,7 +266,7 @@ class _Plane:
                 best = better
             return best
 
-    def _look(self) -> tuple[Recount, Sides]:
+    def _look(self) -> tuple[Certificate, Sides]:
         sums = self._sum()
         heavy, part = int(sums.weight[1] > sums.weight[0]), np.ones(2)
         if self.problem.free and sums.weight[heavy] > 0:
@@ -311,7 +311,7 @@ class _Plane:
             E, size = _terms(loss, a, C)
         if shrink is not None:
             E, size = _terms(loss, shrink * a, C)
-        self._behind.took(len(C))
+        self._pages.advance(len(C))
         sides = np.stack([1.0 - second, second])
         bend = 2.0 * float(C @ (a > 0)) if loss != "logistic" else float(np.sum(a - a * (a / C)))
         pairs = sides * (a * y) if self.problem.free else (a * y)[None]

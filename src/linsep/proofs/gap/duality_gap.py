@@ -15,7 +15,7 @@ import numpy.typing as npt
 from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.check.labels import encode
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.gap.certificate import Question, Recount, planes
+from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes
 from linsep.proofs.gap.joint_certificate import crammer_singer, softmax
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.proofs.gap.proposals import hinge_multipliers, joint_multipliers
@@ -45,7 +45,7 @@ class Gap:
     relative: float
 
 
-Objective = Callable[[Any, Any, Array, Array, Array], Recount]
+Objective = Callable[[Any, Any, Array, Array, Array], Certificate]
 """(model, X, codes, C for each row, its number) -> bounds on the objective."""
 
 OBJECTIVES: dict[str, Objective] = {}
@@ -130,21 +130,21 @@ def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) 
     return C if weights is None else C * weights
 
 
-def _problem(model: Any, X: Any, codes: Array, C: Array, penalty: Penalty = RIDGE) -> Question:
+def _problem(model: Any, X: Any, codes: Array, C: Array, penalty: Penalty = RIDGE) -> FittedProblem:
     W = np.asarray(model.coef_, np.float64)
     b = np.array(np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(W),)))
-    return Question(X, codes, C, W, b, bool(model.fit_intercept), penalty)
+    return FittedProblem(X, codes, C, W, b, bool(model.fit_intercept), penalty)
 
 
 @objective("LogisticRegression")
-def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Recount:
+def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Certificate:
     ratio = float(getattr(model, "l1_ratio", None) or 0.0)
     problem = _problem(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
     return planes("logistic", problem) if len(problem.W) == 1 else softmax(problem)
 
 
 @objective("LinearSVC")
-def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Recount:
+def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Certificate:
     """One plane for two classes, one plane for each class against the rest for more."""
     if type(model).__module__.startswith("sklearn."):
         raise ParameterError(

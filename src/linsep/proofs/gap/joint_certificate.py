@@ -21,9 +21,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.blocks.page_release import Behind, room_for
+from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.parallel import sum_over
-from linsep.proofs.gap.certificate import Bound, Question, Recount, entropies, gamma, length, plus
+from linsep.proofs.gap.certificate import (
+    Bound,
+    Certificate,
+    FittedProblem,
+    entropies,
+    gamma,
+    length,
+    plus,
+)
 from linsep.proofs.gap.products import UNIT, Products
 
 Array = npt.NDArray[Any]
@@ -58,7 +66,7 @@ class Shares(NamedTuple):
     v: Floats
 
 
-def softmax(problem: Question, A: Any = None) -> Recount:
+def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
     """Count again for multinomial logistic regression.
 
     Multipliers A, (n, K), are C(e_y − p) of probabilities to be proposed; those of the weights are
@@ -67,13 +75,13 @@ def softmax(problem: Question, A: Any = None) -> Recount:
     Examples
     --------
     >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])
-    >>> values = softmax(Question(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True))
+    >>> values = softmax(FittedProblem(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True))
     >>> round(values.primal, 6), values.dual < values.primal  # 3 log 3
     (3.295837, True)
     """
     (W, b), K = problem.beside(problem), len(problem.W)
     products = Products(problem.X, 2)
-    behind = Behind(problem.X, products.pointers)
+    pages = PageRelease(problem.X, products.pointers)
     S = room_for(np.broadcast_to(np.float64(0), (K, problem.X.shape[0])), problem.X)
 
     def own_of(span: tuple[int, int]) -> Any:
@@ -81,7 +89,7 @@ def softmax(problem: Question, A: Any = None) -> Recount:
 
     def score(span: tuple[int, int]) -> int:
         np.add(products.part(span).scores(W), b[:, None], out=S[:, slice(*span)])
-        behind.took(span[1] - span[0])
+        pages.advance(span[1] - span[0])
         return 0
 
     def lost(span: tuple[int, int]) -> float:
@@ -104,7 +112,7 @@ def softmax(problem: Question, A: Any = None) -> Recount:
         given, mass = (np.bincount(own[0], one, minlength=K) for one in (out, C))
         far, dual = rows.size * length(C), float(C @ H)
         fuzz = K * (2 * dual + 40 * float(C.sum()) - float(C @ values.T[own]))
-        behind.took(len(C))
+        pages.advance(len(C))
         return Shares(
             0.0, 2 * far, 2 * float(C.sum()), 0.0, dual, fuzz, dual, given, taken, mass, far,
             rows.size * length(moves.ravel()), rows.total(moves),
@@ -163,7 +171,7 @@ def _softmax(S: Floats) -> _Softmax:
     return _Softmax(T, P, np.log(total))
 
 
-def _rebalanced(problem: Question, S: Floats, products: Products) -> Floats:
+def _rebalanced(problem: FittedProblem, S: Floats, products: Products) -> Floats:
     """The change of the biases at which every class keeps its weight, by Newton's method."""
     K = len(S)
     shift = np.zeros(K)
@@ -194,7 +202,7 @@ def _rebalanced(problem: Question, S: Floats, products: Products) -> Floats:
     return best
 
 
-def crammer_singer(problem: Question, A: Floats) -> Recount:
+def crammer_singer(problem: FittedProblem, A: Floats) -> Certificate:
     """Count again for Crammer and Singer's machine, from multipliers A, (n, K).
 
     An entry is negative where its row leaves for that class.
@@ -202,14 +210,14 @@ def crammer_singer(problem: Question, A: Floats) -> Recount:
     Examples
     --------
     >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])
-    >>> problem = Question(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True)
+    >>> problem = FittedProblem(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True)
     >>> crammer_singer(problem, np.zeros((3, 3))).gap
     1.0
     """
     K = len(problem.W)
     W, b = problem.beside(problem)
     products = Products(problem.X, 2)
-    behind = Behind(problem.X, products.pointers)
+    pages = PageRelease(problem.X, products.pointers)
 
     def of(span: tuple[int, int]) -> Shares:
         rows, C = products.part(span), problem.caps(span)
@@ -229,7 +237,7 @@ def crammer_singer(problem: Question, A: Floats) -> Recount:
         moves = -L
         moves[own] = out
         far, charged = rows.size * length(C), float(C @ losses)
-        behind.took(len(C))
+        pages.advance(len(C))
         return Shares(
             charged, 2 * far, 2 * float(C.sum()), 0.0, charged + float(out.sum()), charged,
             float(out.sum()), np.bincount(codes, out, minlength=K), L.sum(axis=1),

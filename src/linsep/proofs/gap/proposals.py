@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import lsq_linear
 
-from linsep.proofs.gap.certificate import Question
+from linsep.proofs.gap.certificate import FittedProblem
 
 Array = npt.NDArray[Any]
 
@@ -20,7 +20,7 @@ WIDTHS = (1e-9, 1e-7, 1e-5, 1e-3, 1e-2, 1e-1)  # how far from its kink a row may
 FEW = 400  # rows at the kink, at most
 
 
-def hinge_multipliers(problem: Question, k: int, signs: Array) -> Array:
+def hinge_multipliers(problem: FittedProblem, k: int, signs: Array) -> Array:
     """α of plane k from w = Σ αᵢyᵢxᵢ: C inside the margin, 0 outside, least squares at z = 1."""
     X, C, w = problem.X, problem.caps((0, len(signs))), problem.W[k]
     apart = 1.0 - signs * (X @ w + problem.b[k])
@@ -48,7 +48,7 @@ def hinge_multipliers(problem: Question, k: int, signs: Array) -> Array:
     return best
 
 
-def joint_multipliers(problem: Question) -> Array:
+def joint_multipliers(problem: FittedProblem) -> Array:
     """All of Cᵢ to the class that costs most: a slope of the loss, and a bound, if a loose one."""
     own = np.arange(problem.X.shape[0]), problem.codes
     S = problem.X @ problem.W.T + (problem.b + 1.0)

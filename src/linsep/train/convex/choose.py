@@ -23,7 +23,7 @@ from linsep.train.convex.drive import Candidate, Goal, Solver
 from linsep.train.convex.dual import interior_point
 from linsep.train.convex.dual.active_set import Polished
 from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.dual.design import Ground
+from linsep.train.convex.dual.design import Design
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.newton import primal_newton
 from linsep.train.convex.newton.primal_newton import PrimalNewton
@@ -134,7 +134,7 @@ class Machine(NamedTuple):
     signs : −1 or +1 for each row, of any type
     weights : cᵢ ≥ 0 of each row, or None where each counts once
     C, loss, fit_intercept, max_iter, seed, n_jobs : as of `DualDescent`
-    shared : more arguments of `DualDescent`: lanes, halt, ground
+    shared : more arguments of `DualDescent`: lanes, halt, design
     log : passes over all rows of an earlier run of `PrimalNewton`, or None
     """
 
@@ -341,15 +341,15 @@ def one_vs_rest(
     """
     halt, stopped, lock, turn = Event(), Event(), Lock(), Lock()
     seen: dict[int, Candidate] = {}
-    made: list[Ground] = []
+    made: list[Design] = []
     n_jobs = settings.pop("n_jobs", None)
 
-    def ground() -> Ground:
+    def design() -> Design:
         """X as all classes share it, measured by the first that needs it."""
         with lock:
             if not made:
                 with Pool(n_jobs) as pool:
-                    made.append(Ground(X, settings["fit_intercept"], pool))
+                    made.append(Design(X, settings["fit_intercept"], pool))
                 _ = made[0].lengths
         return made[0]
 
@@ -362,7 +362,7 @@ def one_vs_rest(
                     halt.set()
         return halt.is_set()
 
-    shared = {"lanes": 1, "halt": halt, "ground": ground}
+    shared = {"lanes": 1, "halt": halt, "design": design}
 
     def one(k: int) -> Solution:
         signs = np.where(codes == k, np.int8(1), np.int8(-1))

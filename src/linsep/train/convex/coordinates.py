@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK, on_cluster
-from linsep.data.blocks.page_release import Behind, rows_of
+from linsep.data.blocks.page_release import PageRelease, rows_of
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -63,7 +63,7 @@ class Blocks:
     def __init__(self, X: Array, columns: Columns) -> None:
         self.X = X
         self.columns = columns
-        self.behind = Behind(X)
+        self.pages = PageRelease(X)
         self.n_rows, self.n_features = X.shape
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class Blocks:
         """Some rows of x′: a block's slice, or an array of row numbers."""
         if isinstance(which, slice):
             part = self.X[which]
-            self.behind.took(len(part))
+            self.pages.advance(len(part))
         else:
             part = rows_of(self.X, which)
         if self.plain:
@@ -101,18 +101,18 @@ def spread(X: Any, careful: bool = False) -> Spread:
     if on_cluster(X):
         X, rows = (X.in_one_place if careful else X[rows]), np.arange(count)
     step = BLOCK if count == n else 8
-    behind, most = Behind(X), np.zeros(X.shape[1])
-    for some in behind.scattered(count, step):
+    pages, most = PageRelease(X), np.zeros(X.shape[1])
+    for some in pages.scattered(count, step):
         _largest(X, rows[some], most)
     _, exponent = np.frexp(most)
     # Sums of huge entries overflow, squares of tiny ones vanish: bring each column near one first.
     unit = np.ldexp(1.0, np.clip(-exponent, -1000, 1000))
     first = X[rows[0]] * unit
     mean, variance = np.zeros_like(unit), np.zeros_like(unit)
-    for some in behind.scattered(count, step):
+    for some in pages.scattered(count, step):
         _add_to_mean(X, rows[some], unit, first, mean)
     mean = first + mean / count
-    for some in behind.scattered(count, step):
+    for some in pages.scattered(count, step):
         _add_to_variance(X, rows[some], unit, mean, variance)
     return Spread(mean / unit, np.sqrt(variance / count) / unit)
 

@@ -35,7 +35,7 @@ def pick(
         stop = min(n, start + TOGETHER)
         q = np.empty(stop - start)
         _distances(blocks.X[start:stop], about.mean, inverse, q)
-        blocks.behind.took(stop - start)
+        blocks.pages.advance(stop - start)
         share = np.full(1, 1 / n) if len(c) == 1 else c[start:stop] / total
         chance = np.minimum(1.0, 0.5 * wanted * share * (1 + q))
         rows = np.flatnonzero(_drawn(chance, start))
@@ -56,7 +56,7 @@ def distances(blocks: Blocks, about: Spread, pool: Pool) -> Floats:
     def some(start: int) -> None:
         stop = min(n, start + TOGETHER)
         _distances(blocks.X[start:stop], about.mean, inverse, q[start:stop])
-        blocks.behind.took(stop - start)
+        blocks.pages.advance(stop - start)
 
     pool.map(some, range(0, n, TOGETHER))
     return q

@@ -8,10 +8,10 @@ in the last place.
 
 import numpy as np
 
-from linsep._compile import inner
+from linsep._compile import inline
 
 
-@inner
+@inline(shared=True)
 def exp_of_negative(x, whole, power):  # type: ignore[no-untyped-def]
     """x ← eˣ for x ≤ 0, in place. `power` is the float view of the integer array `whole`."""
     real = x.dtype.type
@@ -43,7 +43,7 @@ def exp_of_negative(x, whole, power):  # type: ignore[no-untyped-def]
         x[i] *= power[i]
 
 
-@inner
+@inline(shared=True)
 def log_of_one_plus(e, out):  # type: ignore[no-untyped-def]
     """out ← log(1 + e) for 0 ≤ e ≤ 1"""
     real = e.dtype.type

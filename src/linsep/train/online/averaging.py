@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import exact, kernel, piece
+from linsep._compile import inline, kernel, strict
 from linsep.rows.rows import Rows, add_to
 from linsep.train.online.hyperplanes import Hyperplanes
 from linsep.train.run.state import Stateful
@@ -41,7 +41,7 @@ NO_LOG = empty_log(0, 0)
 NO_SUMS = np.empty((0, 0))
 
 
-@piece
+@inline
 def log_correction(log, i, a, seen, bias, bias_sums):  # type: ignore[no-untyped-def]
     """Write down that wₖ received aₖ times row i at presentation t = `seen`."""
     place = log.made[0]
@@ -62,7 +62,7 @@ def apply_log(rows, log, U):  # type: ignore[no-untyped-def]
     log.made[0] = 0
 
 
-@exact
+@strict
 def sparse_means(W, U, seen, start, stop, coef):  # type: ignore[no-untyped-def]
     """coefₖⱼ ← wⱼₖ − uⱼₖ/T for some features j of sparse weights; without sums, wⱼₖ itself."""
     for j in range(start, stop):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel, piece, upper_half
+from linsep._compile import inline, kernel, upper_half
 from linsep.rows.rows import aligned, bf16_magnitude, round_to_bf16, square
 from linsep.train.online.hyperplanes import Hyperplanes
 from linsep.train.problem import NO_WEIGHTS, Problem
@@ -81,7 +81,7 @@ def bf16_screen(W: Array, classes: int, radius: float) -> Bf16Screen:
     return Bf16Screen(V, np.where(bounds < RANGE, bounds, np.inf), radius)
 
 
-@piece
+@inline
 def relative_error(entries):  # type: ignore[no-untyped-def]
     """How far ⟨v, x⟩ in float32 can be from ⟨w, x⟩, as a share of ‖w‖ max‖x‖.
 
@@ -90,7 +90,7 @@ def relative_error(entries):  # type: ignore[no-untyped-def]
     return 0.00391 + 6.2e-8 * (entries + 8)
 
 
-@piece
+@inline
 def error_bound(rows, i, k, relative, screen):  # type: ignore[no-untyped-def]
     """How far ⟨vₖ, xᵢ⟩ in float32 can be from ⟨wₖ, xᵢ⟩, from the products themselves.
 
@@ -112,7 +112,7 @@ def round_all(W, V, squares):  # type: ignore[no-untyped-def]
             squares[k] += float(W[j, k]) * float(W[j, k])
 
 
-@piece
+@inline
 def update_screen(rows, i, a, was, W, screen):  # type: ignore[no-untyped-def]
     """After wₖ ← wₖ + aₖx: V follows W, and bounds stay at least ‖wₖ‖R; `was` has ⟨wₖ, x⟩ before.
 

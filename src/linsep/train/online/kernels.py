@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import by_type, kernel, piece
+from linsep._compile import by_type, inline, kernel
 from linsep.rows.int8_screen import error_bound as int8_error
 from linsep.rows.int8_screen import int8_score, norm_bound, screens
 from linsep.rows.rows import add, add_to, bf16_scores, count, dot, scores, square
@@ -52,7 +52,7 @@ class Scratch(NamedTuple):
     wide: Array
 
 
-@piece
+@inline
 def copy_into(longest, w, b):
     """longest ← (w, b), entry by entry.
 
@@ -64,7 +64,7 @@ def copy_into(longest, w, b):
         longest[w.shape[0] + k] = b[k]
 
 
-@piece
+@inline
 def copy_all_into(longest, W, b):
     """longest ← (W, b), row after row."""
     m = 0
@@ -133,7 +133,7 @@ def present(rule, rows, screen, presented, start, limit, planes, kept, tally, sc
     return position
 
 
-@piece
+@inline
 def correct(rule, rows, i, c, bias, pace, s, a):
     """a ← what each class must receive of row i of class c in a whole step, given its scores s.
 
@@ -293,7 +293,7 @@ def present_classes(
     return position
 
 
-@piece
+@inline
 def move(rows, i, a, bias, W, b):
     """wₖ ← wₖ + aₖx for every class."""
     for k in range(b.shape[0]):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep._compile import inner, kernel
+from linsep._compile import inline, kernel
 from linsep.data.blocks.blocks import BLOCK
 from linsep.rows.rows import add_to, scores
 from linsep.train.online.averaging import NO_SUMS
@@ -15,7 +15,7 @@ from linsep.train.run.loop import Pass
 from linsep.train.run.trace import EVERY, Trace
 
 
-@inner
+@inline(shared=True)
 def corrections(rule, rows, codes, weights, order, start, stop, bias, W, b, A, tally, wide):
     """Aₘ ← what row order[start + m] asks for, all rows seen by the same weights.
 
@@ -40,7 +40,7 @@ def corrections(rule, rows, codes, weights, order, start, stop, bias, W, b, A, t
     return total
 
 
-@inner
+@inline(shared=True)
 def apply(rows, order, start, stop, A, factor, bias, W, b):
     """wₖ ← wₖ + factor Σₘ Aₘₖ xₘ, and the intercepts likewise."""
     for m in range(stop - start):

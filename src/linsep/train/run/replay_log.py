@@ -18,14 +18,14 @@ Array = npt.NDArray[Any]
 T = TypeVar("T")
 
 
-class Journal(Stateful):
+class ReplayLog(Stateful):
     """The points that all rows were seen from, and the sums found there, if they are to be kept.
 
-    >>> journal = Journal(keep=True)
-    >>> journal.look(np.zeros(2), 1.0, lambda: "seen")
+    >>> log = ReplayLog(keep=True)
+    >>> log.look(np.zeros(2), 1.0, lambda: "seen")
     'seen'
-    >>> again = Journal(keep=True)
-    >>> again.entries = journal.entries
+    >>> again = ReplayLog(keep=True)
+    >>> again.entries = log.entries
     >>> again.look(np.zeros(2), 1.0, lambda: "not looked at again"), again.recalled
     ('seen', True)
     """
@@ -36,7 +36,7 @@ class Journal(Stateful):
         self.keep = keep
         self.entries: list[tuple[Array, float, Any]] = []
         self.recalled = False
-        """Whether the last answer came from the journal."""
+        """Whether the last answer came from the replay log."""
         self._next = 0
 
     def look(self, u: Array, how: float, function: Callable[[], T]) -> T:
@@ -75,10 +75,10 @@ class Journal(Stateful):
         return lambda look: tell(Pass(look.n_iter, UNCOUNTED, look.active, look.primal))
 
 
-def begin(learner: Any, listeners: list[Listener]) -> Journal:
-    """The journal of a learner's run, kept if there is a checkpoint, with what that one holds."""
+def begin(learner: Any, listeners: list[Listener]) -> ReplayLog:
+    """The log of a learner's run, kept if there is a checkpoint, with what that one holds."""
     keepers: list[Any] = [one for one in listeners if hasattr(one, "resume")]
-    learner._journal = Journal(keep=bool(keepers))
+    learner._replay_log = ReplayLog(keep=bool(keepers))
     for keeper in keepers:
         keeper.resume()
-    return learner._journal  # type: ignore[no-any-return]
+    return learner._replay_log  # type: ignore[no-any-return]

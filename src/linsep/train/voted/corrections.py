@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import exact, kernel
+from linsep._compile import kernel, strict
 from linsep.rows.gram import Gram, Support
 from linsep.rows.kernels import Each, Kernel
 from linsep.rows.rows import CSR, Rows, scores
@@ -197,7 +197,7 @@ def nothing_yet(planes: int) -> Corrections:
     return Corrections(Support(), np.zeros(0, np.int64), np.zeros((0, planes)), np.zeros(1))
 
 
-@exact
+@strict
 def _count(K, where, steps, survival, bias, s, counted):  # type: ignore[no-untyped-def]
     """Let every separator vote on every row; separator 0 has voted already.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import exact
+from linsep._compile import strict
 from linsep.data.blocks.page_release import release, room_for
 from linsep.rows.rows import add, as_rows
 from linsep.train.run.state import Stateful
@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 PIECE = 1 << 18  # lives that are written to a file at once, where the rows lie in one
 
 
-@exact
+@strict
 def _gather(rows, where, steps, before, whole, early):  # type: ignore[no-untyped-def]
     """Add corrections one after the other, so that it does not matter how many come at a time."""
     bias = whole.shape[1] - 1

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from linsep.errors import ParameterError
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Candidate, Goal, drive
-from linsep.train.convex.dual.design import SMALL, Ground
+from linsep.train.convex.dual.design import SMALL, Design
 from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.convex.dual.kernels import ALPHA, CAP
 from linsep.train.convex.dual.state import DualState
@@ -112,7 +112,7 @@ class DualDescent:
     start : multipliers to begin from, as those of a neighbouring problem
     lanes : 1 or 2, part of the method: two suit two threads
     halt : set from another thread to end early with what there is
-    ground : makes X as it is shared by several problems with the same `fit_intercept`
+    design : makes X as it is shared by several problems with the same `fit_intercept`
     """
 
     name = "dual"
@@ -133,7 +133,7 @@ class DualDescent:
         start: Array | None = None,
         lanes: int = 2,
         halt: Event | None = None,
-        ground: Callable[[], Ground] | None = None,
+        design: Callable[[], Design] | None = None,
     ) -> None:
         if not 0.0 < C < np.inf:
             raise ParameterError(f"C is {C!r}; the dual needs a positive finite number.")
@@ -143,16 +143,16 @@ class DualDescent:
         self._caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, float)
         self._X, self._signs, self._loss, self._free = X, signs, LOSSES[loss], fit_intercept
         self.max_iter, self._seed, self._start, self._lanes = max_iter, seed, start, lanes
-        self._ground, self._halt = ground, halt or Event()
+        self._design, self._halt = design, halt or Event()
         self.pool = Pool(n_jobs, most=lanes)
 
     def _begin(self) -> None:
-        if self._ground is None:
-            ground = Ground(self._X, self._free, self.pool)
+        if self._design is None:
+            design = Design(self._X, self._free, self.pool)
         else:
-            ground = self._ground()
+            design = self._design()
         self.state = DualState(
-            ground, self._signs, self._caps, self._loss, free=self._free, lanes=self._lanes,
+            design, self._signs, self._caps, self._loss, free=self._free, lanes=self._lanes,
             seed=self._seed, pool=self.pool,
         )  # fmt: skip
         if self._start is not None:
@@ -163,7 +163,7 @@ class DualDescent:
         """Passes over the rows in play, and a look at all rows when it is due."""
         self._begin()
         state, best = self.state, self.best
-        schedule = GapSchedule(self.tol, best.primal, often=state.ground.entries < SMALL)
+        schedule = GapSchedule(self.tol, best.primal, often=state.design.entries < SMALL)
         if state.points[:, ALPHA].any():  # a warm start may already be there
             best.look(state)
             yield self._seen()
@@ -197,7 +197,7 @@ class DualDescent:
 
     def solution(self) -> Solution:
         best, state = self.best, self.state
-        w = state.ground.features(best.w)
+        w = state.design.features(best.w)
         bounds = (best.primal, best.dual, best.gap)
         now = state.points[:, ALPHA].copy()
         return Solution(w, best.b, best.alpha, *bounds, state.n_iter, start=now)

@@ -19,7 +19,7 @@ SAMPLE = 1024  # rows from which the crowd of each feature and the centre are es
 MEDIAN = 255  # rows of which the median is taken
 
 
-class Ground:
+class Design:
     """Rows as the descent reads them.
 
     Sparse rows have their features numbered anew, the most crowded first: the weights most used

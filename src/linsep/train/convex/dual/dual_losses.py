@@ -14,10 +14,10 @@ A multiplier is carried with its `turn`, the logit of α/U; only the logistic lo
 import math
 from typing import NamedTuple
 
-from linsep._compile import by_type, inner
+from linsep._compile import by_type, inline
 
 
-@inner
+@inline(shared=True)
 def logit_root(a, turn, z, q, U):  # type: ignore[no-untyped-def]
     """The u with u + z + q(Uσ(u) − a) = 0, by Newton's method kept within a bracket."""
     low = -z - q * (U - a)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep._compile import inline
 from linsep._compile import kernel as compiled
-from linsep._compile import piece
 from linsep.rows.kernels import Each, Kernel, Matrix
 
 Array = npt.NDArray[Any]
@@ -98,7 +98,7 @@ def work(kept, places, rows, y, caps, free, goal, alpha, f, K, v):  # type: igno
     return moves
 
 
-@piece
+@inline
 def pair(rows, y, caps, goal, alpha, K, v):  # type: ignore[no-untyped-def]
     """Move the worst row and the one that gains most with it; False where none violates."""
     q, first, second = rows.shape[0], -1, -1
@@ -135,7 +135,7 @@ def pair(rows, y, caps, goal, alpha, K, v):  # type: ignore[no-untyped-def]
     return True
 
 
-@piece
+@inline
 def moved(a, change, cap, whole):  # type: ignore[no-untyped-def]
     """a + change within [0, cap]; a step of the whole way ends exactly at the bound."""
     if whole:
@@ -143,7 +143,7 @@ def moved(a, change, cap, whole):  # type: ignore[no-untyped-def]
     return min(max(a + change, 0.0), cap)
 
 
-@piece
+@inline
 def single(rows, y, caps, goal, alpha, K, v):  # type: ignore[no-untyped-def]
     """Move the row that gains most by itself; False where none violates."""
     best, chosen, to, worst = 0.0, -1, 0.0, 0.0

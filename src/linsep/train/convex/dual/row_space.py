@@ -26,7 +26,7 @@ from linsep.parallel import Pool
 from linsep.rows.rows import aligned, scores
 from linsep.status import Status
 from linsep.train.convex.dual import softmax_dual
-from linsep.train.convex.dual.design import Ground
+from linsep.train.convex.dual.design import Design
 from linsep.train.convex.dual.kernels import inner
 from linsep.train.convex.dual.softmax_dual import add_classes
 from linsep.train.convex.solution import Solution
@@ -65,8 +65,8 @@ class Products:
     """XᵀA and XW, all classes at a visit."""
 
     def __init__(self, X: Any, n_classes: int, pool: Pool) -> None:
-        self.ground = Ground(X, False, pool)
-        self.rows, self.pool, self.K = self.ground.rows, pool, n_classes
+        self.design = Design(X, False, pool)
+        self.rows, self.pool, self.K = self.design.rows, pool, n_classes
         self.n, self.d = X.shape
         self.width = -(-n_classes // 4) * 4
         self.parts = [aligned((self.d, self.width), np.float64) for _ in range(PARTS)]
@@ -307,7 +307,7 @@ class _Run:
     def after(self, done: softmax_dual.Descent) -> Solution:
         """The end of a descent on the dual, which knows its gap."""
         relative = done.gap / done.primal if done.primal > 0 else 0.0
-        W = self.products.ground.features(done.W)[:, : self.products.K]
+        W = self.products.design.features(done.W)[:, : self.products.K]
         W = np.ascontiguousarray(W.T)
         bounds = (done.primal, done.primal - done.gap, done.gap)
         message = f"{done.passes} passes, relative gap {relative:.1e}."
@@ -325,7 +325,7 @@ class _Run:
         relative = gap / primal if primal > 0 else 0.0
         if status is Status.budget and relative <= self.tol:
             status = Status.converged
-        W = np.ascontiguousarray(products.ground.features(W)[:, : products.K].T)
+        W = np.ascontiguousarray(products.design.features(W)[:, : products.K].T)
         return Solution(
             W, losses.b, None, primal, primal - gap, gap, self.steps, status,
             f"{self.steps} steps, relative gap {relative:.1e}.", start=self.x.A,

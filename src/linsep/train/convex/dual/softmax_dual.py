@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import fetch, kernel, piece, weighted_add
+from linsep._compile import fetch, inline, kernel, weighted_add
 from linsep.rows.rows import WIDEST, aligned, bring, scores
 from linsep.status import Status
 from linsep.train.convex.dual.kernels import inner
@@ -34,7 +34,7 @@ FINEST = 1e-6  # smaller gaps are left to others: weights in single precision ar
 PASSES = 40  # at most
 
 
-@piece
+@inline
 def add_classes(data, indices, start, stop, W, a):  # type: ignore[no-untyped-def]
     """W[j] ← W[j] + x · a over the entries of one row."""
     k = 0
@@ -54,7 +54,7 @@ def add_classes(data, indices, start, stop, W, a):  # type: ignore[no-untyped-de
         weighted_add(data, indices, start, stop, W, k, 4, a)
 
 
-@piece
+@inline
 def best_place(s, old, t, p, logs):  # type: ignore[no-untyped-def]
     """p ← where log p + tp − s − t·old is the same for all classes; returns KL(old ‖ softmax(s)),
     nearly."""
@@ -164,7 +164,7 @@ class Descent(NamedTuple):
 
 def suits(products: Any, caps: Floats, tol: float) -> bool:
     """Whether passes end quickly: rows short enough for their caps, and no last digits wanted."""
-    return tol >= FINEST and float((caps * products.ground.lengths[:, 0]).max()) <= STIFF
+    return tol >= FINEST and float((caps * products.design.lengths[:, 0]).max()) <= STIFF
 
 
 def descend(
@@ -183,7 +183,7 @@ def descend(
     """
     n, K = products.n, products.K
     A, codes = np.zeros((n, K)), np.asarray(codes, np.int64)
-    squares = np.ascontiguousarray(products.ground.lengths[:, 0])
+    squares = np.ascontiguousarray(products.design.lengths[:, 0])
     W = aligned((products.d, products.width), np.float32)
     most = min(PASSES, max_iter)
     met = gap = float(caps.sum()) * np.log(K)

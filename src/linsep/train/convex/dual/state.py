@@ -9,7 +9,7 @@ import numpy.typing as npt
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.dual import kernels as compiled
-from linsep.train.convex.dual.design import SMALL, Ground
+from linsep.train.convex.dual.design import SMALL, Design
 from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.convex.dual.kernels import ALPHA, CAP, SIGN, SQUARE, TURN, Lane
 from linsep.train.convex.dual.working_set import Plan, WorkingSet
@@ -37,7 +37,7 @@ class DualState:
 
     Parameters
     ----------
-    ground : the rows, and what is known of them
+    design : the rows, and what is known of them
     signs : −1 or +1 for each row
     caps : U = C c of each row
     loss : the loss, as the dual sees it
@@ -49,7 +49,7 @@ class DualState:
 
     def __init__(
         self,
-        ground: Ground,
+        design: Design,
         signs: Array,
         caps: Array,
         loss: DualLoss,
@@ -59,8 +59,8 @@ class DualState:
         seed: int,
         pool: Pool,
     ) -> None:
-        n, d = ground.shape
-        self.ground = ground
+        n, d = design.shape
+        self.design = design
         self.loss = loss
         self.points = _aligned(n)
         self.points[:, SIGN] = signs
@@ -76,17 +76,17 @@ class DualState:
         self._excess = 0.0
         self._slow = 0
         self._scores = np.empty(n)
-        lanes = lanes if len(ground.crowd) and ground.entries >= SMALL else 1
+        lanes = lanes if len(design.crowd) and design.entries >= SMALL else 1
         self._copies = np.zeros((2, d if lanes > 1 else 0))
         self._stale = False
         self._pull = 0.0
         if free:
             # Strong enough for all caps together to move the intercept by a few units, and weak
             # enough not to shorten the steps of single rows.
-            self._pull = 0.02 * ground.typical + (4.0 + 0.005 * n) / max(float(caps.sum()), 1e-300)
+            self._pull = 0.02 * design.typical + (4.0 + 0.005 * n) / max(float(caps.sum()), 1e-300)
         share = 0.5 if isinstance(loss, Hinge) else 0.0
         plan = Plan(lanes, share, self._pull, seed)
-        self.working = WorkingSet(ground, self.points, plan, pool)
+        self.working = WorkingSet(design, self.points, plan, pool)
         self._refuse_overflow()
 
     def start_from(self, alpha: Array) -> None:
@@ -174,10 +174,10 @@ class DualState:
 
     def _score(self) -> list[tuple[int, int]]:
         """Set the scores ⟨w, x − μ⟩ of all rows; returns the runs of rows they were cut into."""
-        n, entries = self.ground.shape[0], self.ground.entries
+        n, entries = self.design.shape[0], self.design.entries
         pieces = 2 * max(1, -(-entries // (2 * CALL))) if entries >= SMALL else 1
         spans = list(pairwise(n * k // pieces for k in range(pieces + 1)))
-        known = (self.ground.rows, self.w, self._level, self._scores)
+        known = (self.design.rows, self.w, self._level, self._scores)
         for k in range(0, pieces, 2):
             self._pool.run(compiled.score, [(*known, *span) for span in spans[k : k + 2]])
         return spans
@@ -190,11 +190,11 @@ class DualState:
         alpha = self.points[:, ALPHA].copy()
         size = compiled.inner(self.w, self.w)
         # Taking μ off costs digits of the sums that make w, giving it back those of the intercept.
-        far = EPS * self.ground.far
-        lost = 8.0 * (far * alpha.sum()) ** 2 if len(self.ground.centre) else 0.0
+        far = EPS * self.design.far
+        lost = 8.0 * (far * alpha.sum()) ** 2 if len(self.design.centre) else 0.0
         shaken = far * self.points[:, CAP].sum() * size**0.5
         primal = 0.5 * size + charged
-        b = float(b - self.ground.shift(self.w))
+        b = float(b - self.design.shift(self.w))
         return Look(primal + shaken, primal - gap - lost, self.w.copy(), b, alpha)
 
     def widen(self) -> None:
@@ -222,7 +222,7 @@ class DualState:
         if at.lanes > 1:
             compiled.merge(self.w, copies[0], copies[1], at.crowded)
         self._recentre(total)
-        self._stale = at.lanes == 1 or len(self.ground.centre) > 0
+        self._stale = at.lanes == 1 or len(self.design.centre) > 0
         self._b += self._pull * total
         return tuple(tally)
 
@@ -236,14 +236,14 @@ class DualState:
 
     def _recentre(self, total: float) -> None:
         """w ← w − (Σ yδ) μ"""
-        centre = self.ground.centre
+        centre = self.design.centre
         if len(centre):
             self.w -= total * centre
             self._level = compiled.inner(self.w, centre)
 
     def _add(self, listing: Array, deltas: Array) -> None:
         """w ← w + Σ δ(x − μ)"""
-        compiled.add_rows(self.ground.rows, listing.astype(np.uint32), deltas, self.w)
+        compiled.add_rows(self.design.rows, listing.astype(np.uint32), deltas, self.w)
         self._recentre(float(deltas.sum()))
         self._stale = True
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import spans
-from linsep.data.blocks.page_release import Behind, release, room_for
+from linsep.data.blocks.page_release import PageRelease, release, room_for
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.problem import Problem
 
@@ -24,11 +24,11 @@ def supports(problem: Problem, alphas: list[Array]) -> tuple[Array, Array]:
     ----------
     alphas : the multipliers of all rows, for each hyperplane
     """
-    behind = [Behind(one) for one in alphas]
+    pages = [PageRelease(one) for one in alphas]
 
     def mine(start: int, stop: int) -> Array:
-        for one in behind:
-            one.took(stop - start)
+        for one in pages:
+            one.advance(stop - start)
         return np.stack([one[start:stop] for one in alphas])
 
     def counts(start: int, stop: int) -> Array:
@@ -36,7 +36,7 @@ def supports(problem: Problem, alphas: list[Array]) -> tuple[Array, Array]:
 
     rows = _where(problem, counts)
     found = room_for(np.broadcast_to(np.float64(0), (len(alphas), len(rows))), problem.X)
-    written, at = Behind(found.T), 0
+    written, at = PageRelease(found.T), 0
     planes = np.array([1]) if problem.binary else np.arange(problem.n_classes)
     for block, (start, stop) in zip(problem.blocks(), spans(problem.n_rows), strict=True):
         alpha = mine(start, stop)
@@ -44,7 +44,7 @@ def supports(problem: Problem, alphas: list[Array]) -> tuple[Array, Array]:
         alpha = alpha[:, alpha.any(axis=0)]
         found[:, at : at + alpha.shape[1]] = alpha
         at += alpha.shape[1]
-        written.took(alpha.shape[1])
+        written.advance(alpha.shape[1])
     return rows, np.asarray(found)
 
 
@@ -62,19 +62,19 @@ def near_margin(problem: Problem, loss: Planes, W: Array, b: Array) -> Array:
 def _where(problem: Problem, inside: Callable[[int, int], Array]) -> Array:
     """The rows of all blocks that are `inside`."""
     chosen = room_for(np.broadcast_to(np.bool_(False), (problem.n_rows,)), problem.X)
-    behind, count = Behind(problem.X, chosen), 0
+    pages, count = PageRelease(problem.X, chosen), 0
     for start, stop in spans(problem.n_rows):
         here = inside(start, stop)
         chosen[start:stop] = here
         count += int(here.sum())
-        behind.took(stop - start)
+        pages.advance(stop - start)
     release(chosen)
     rows = room_for(np.broadcast_to(np.int64(0), (count,)), problem.X)
-    written, at = Behind(rows, chosen), 0
+    written, at = PageRelease(rows, chosen), 0
     for start, stop in spans(problem.n_rows):
         here = np.flatnonzero(chosen[start:stop]) + start
         rows[at : at + len(here)] = here
         at += len(here)
-        written.took(len(here))
+        written.advance(len(here))
     release(chosen)
     return np.asarray(rows)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from linsep._compile import kernel
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR
-from linsep.train.convex.dual.design import SMALL, Ground
+from linsep.train.convex.dual.design import SMALL, Design
 from linsep.train.convex.dual.dual_losses import DualLoss, rest
 from linsep.train.convex.dual.kernels import (
     ALPHA,
@@ -171,17 +171,17 @@ class WorkingSet:
     spread : ⟨μ, μ⟩, as a lane counts it
     """
 
-    def __init__(self, ground: Ground, points: Array, plan: Plan, pool: Pool) -> None:
-        self._ground = ground
+    def __init__(self, design: Design, points: Array, plan: Plan, pool: Pool) -> None:
+        self._design = design
         self._points = points
         self._plan = plan
         self._pool = pool
         self._packed: Packed | None = None
         self._measured: tuple[int, int] | None = None  # lanes and crowd all rows are measured for
-        self._copies = isinstance(ground.rows, CSR) and ground.entries >= SMALL
-        self.block = BLOCK if ground.entries >= SMALL else 1
+        self._copies = isinstance(design.rows, CSR) and design.entries >= SMALL
+        self.block = BLOCK if design.entries >= SMALL else 1
         self.cautious = False
-        self.rows: CSR | Centred | Stretched = ground.rows
+        self.rows: CSR | Centred | Stretched = design.rows
         self.listing: Array = np.flatnonzero(points[:, CAP] > 0.0).astype(np.uint32)
         self.places: Array = self.listing
         self._spread_out()
@@ -189,7 +189,7 @@ class WorkingSet:
     @property
     def entries(self) -> int:
         """How many numbers a pass over the list reads, about."""
-        return self._ground.entries * len(self.listing) // max(1, len(self._points))
+        return self._design.entries * len(self.listing) // max(1, len(self._points))
 
     @property
     def rounds(self) -> int:
@@ -246,28 +246,28 @@ class WorkingSet:
         """Copy the listed rows into memory of their own."""
         order = block_order(len(self.listing), self._plan.seed, -1, True)
         self.listing = self.listing[order]
-        rows: Any = self._ground.rows
+        rows: Any = self._design.rows
         self._packed = Packed(rows, self.listing, len(self._points), self._pool)
         self.places = np.arange(len(self.listing), dtype=np.uint32)
         self._lay_out()
 
     def _lay_out(self) -> None:
         """Decide on lanes for the list as it is, and measure its rows."""
-        ground, listed = self._ground, len(self.listing)
-        rows: Any = self._packed.rows if self._packed else ground.rows
+        design, listed = self._design, len(self.listing)
+        rows: Any = self._packed.rows if self._packed else design.rows
         wide = listed > self._plan.share * len(self._points) and self.entries >= SMALL
         self.lanes = self._plan.lanes if wide else 1
         self.crowded = 0
-        self._centre = ground.centre
+        self._centre = design.centre
         if self.lanes > 1:
-            met = ground.crowd * (listed / (2 * ROUNDS))
-            self.crowded = len(met) if self.cautious else int((met > ground.square).sum())
+            met = design.crowd * (listed / (2 * ROUNDS))
+            self.crowded = len(met) if self.cautious else int((met > design.square).sum())
             rows = Stretched(rows.data, rows.indices, rows.indptr, self.crowded)
-            if len(ground.centre):
-                self._centre = ground.centre.copy()
+            if len(design.centre):
+                self._centre = design.centre.copy()
                 self._centre[: self.crowded] *= 2.0
         self.rows = rows
-        self.spread = inner(self._centre, ground.centre)
+        self.spread = inner(self._centre, design.centre)
         if self._measured != (self.lanes, self.crowded):
             self._measured = None
             self._measure(0)
@@ -276,7 +276,7 @@ class WorkingSet:
         """Set the curvature of the listed rows from `first` on."""
         points, listing, places, centre = self._points, self.listing, self.places, self._centre
         if self.lanes == self._plan.lanes == 1:
-            known = self._ground.lengths[listing[first:]]
+            known = self._design.lengths[listing[first:]]
             points[listing[first:], SQUARE] = known[:, 0] + self._plan.pull
             points[listing[first:], SHIFT] = known[:, 1]
             return

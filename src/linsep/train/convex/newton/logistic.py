@@ -37,7 +37,7 @@ from linsep.train.convex.newton.sparse_problem import SparseProblem
 from linsep.train.convex.sampling import pick
 from linsep.train.convex.solution import Solution
 from linsep.train.run.loop import Listener, Pass
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -61,7 +61,7 @@ def fit_logistic(
     n_jobs: int | None = None,
     start: tuple[Array, float] | None = None,
     listener: Listener | None = None,
-    journal: Journal | None = None,
+    replay_log: ReplayLog | None = None,
 ) -> Solution:
     """Minimise ½‖w‖² + C Σ cᵢ log(1 + e^{−yᵢ(⟨w, xᵢ⟩ + b)}) and say how near the minimum is.
 
@@ -79,7 +79,7 @@ def fit_logistic(
     n_jobs : threads; never changes the bytes of the result
     start : (w, b) to start from
     listener : called after each pass; True stops the run
-    journal : what an earlier run found, gone through again; new passes are added
+    replay_log : what an earlier run found, gone through again; new passes are added
 
     Examples
     --------
@@ -98,7 +98,7 @@ def fit_logistic(
         "max_iter": max_iter,
         "n_jobs": n_jobs,
         "listener": listener,
-        "journal": journal,
+        "replay_log": replay_log,
     }
     basis = None if sp.issparse(X) else better_basis(X, C, fit_intercept)
     if basis is None:
@@ -128,7 +128,7 @@ def _solve(
     made, listener = found.n_iter, options["listener"]
     if found.status is not Status.budget or made >= options["max_iter"]:
         return found
-    later = {**options, "max_iter": options["max_iter"] - made, "journal": None}
+    later = {**options, "max_iter": options["max_iter"] - made, "replay_log": None}
     if listener is not None:
         later["listener"] = lambda done: listener(replace(done, epoch=made + done.epoch))
     more = _by_hessians(X, signs, weights, C, (found.w, found.b), later)
@@ -151,8 +151,8 @@ def _by_hessians(
     with Pool(options["n_jobs"]) as pool, np.errstate(all="ignore"):
         for careful in (False, True):
             run = _Run(kind(*arguments, pool, careful), options)
-            if options["journal"] is not None:
-                run.problem.journal = options["journal"]
+            if options["replay_log"] is not None:
+                run.problem.replay_log = options["replay_log"]
             try:
                 return run.solve(start)
             except OverflowedError:
@@ -175,7 +175,7 @@ def _as_two_classes(
         w, b = np.asarray(start[0], np.float64) / 2, float(start[1]) / 2
         two = np.stack([-w, w]), np.array([-b, b])
     codes = (signs > 0).astype(np.int32)
-    asked = {name: value for name, value in options.items() if name != "journal"}
+    asked = {name: value for name, value in options.items() if name != "replay_log"}
     found = fit_softmax(X, codes, weights, C / 2, n_classes=2, start=two, **asked)
     return replace(
         found,

@@ -23,7 +23,7 @@ from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.newton.logistic_sums import LogisticSums, Sums
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -81,7 +81,7 @@ class Problem:
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = np.append(penalty * scale * scale, 0.0)
         c = np.array([1 / n]) if weights is None else weights / total
-        self.journal = Journal()
+        self.replay_log = ReplayLog()
         self.sums: Any = self._summed(X, signs.astype(np.int8, copy=False), c, pool)
         self.odds = self._log_odds()
 
@@ -110,7 +110,7 @@ class Problem:
         if not np.isfinite(u).all():
             raise OverflowedError(_TOO_LARGE)
         how = np.float64 if curved else None
-        s = self.journal.look(u, float(curved), lambda: self.sums.at(u, how))
+        s = self.replay_log.look(u, float(curved), lambda: self.sums.at(u, how))
         value = 0.5 * float(self.ridge @ (u * u)) + float(s.loss.sum())
         gradient = self.ridge * u + self.masked(s.gradient)
         if not (math.isfinite(value) and np.isfinite(gradient).all()):

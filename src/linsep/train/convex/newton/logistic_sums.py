@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import inner, kernel
+from linsep._compile import inline, kernel
 from linsep.data.blocks.blocks import BLOCK, on_cluster
-from linsep.data.blocks.page_release import Behind
+from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import Blocks
 from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
@@ -75,7 +75,7 @@ class LogisticSums:
 
     def __init__(self, blocks: Blocks, signs: Array, c: Floats, pool: Pool) -> None:
         self.blocks, self.signs, self.c, self.pool = blocks, signs, c, pool
-        blocks.behind = Behind(blocks.X, signs)
+        blocks.pages = PageRelease(blocks.X, signs)
 
     def part(self, k: int) -> tuple[Array, Array, Floats]:
         """Rows, signs and weights of block k."""
@@ -118,7 +118,7 @@ class LogisticSums:
         def plain(first: int) -> None:
             last = min(count, first + TOGETHER)
             _blocks(self.blocks.X, self.signs, self.c, w, b, first, last, parts)
-            self.blocks.behind.took(TOGETHER * BLOCK)
+            self.blocks.pages.advance(TOGETHER * BLOCK)
 
         self.pool.map(plain, range(0, count, TOGETHER))
         return parts
@@ -150,7 +150,7 @@ def _blocks(X, signs, c, w, b, first, last, parts):  # type: ignore[no-untyped-d
         _block(X[start:stop], signs[start:stop], own, w, b, none, parts[k])
 
 
-@inner
+@inline(shared=True)
 def _block(X, signs, c, w, b, D, out):  # type: ignore[no-untyped-def]
     """One block: v₊, v₋, losses, Σα and mistakes into `out`; curvatures into D unless empty."""
     n = X.shape[0]
@@ -169,7 +169,7 @@ def _block(X, signs, c, w, b, D, out):  # type: ignore[no-untyped-def]
                 D[start + i] = room[1, i]
 
 
-@inner
+@inline(shared=True)
 def add_chunk(rows, y, w, b, room, whole, v, out):  # type: ignore[no-untyped-def]
     """Add the sums of a few rows to `out`; their weights are room[0], their curvatures go to
     room[1]."""
@@ -210,7 +210,7 @@ def add_chunk(rows, y, w, b, room, whole, v, out):  # type: ignore[no-untyped-de
     out[2 * d + 4] += wrong
 
 
-@inner
+@inline(shared=True)
 def _scores(X, w, b, z):  # type: ignore[no-untyped-def]
     """zᵢ ← ⟨w, xᵢ⟩ + b, four rows at a time: each weight is loaded once for the four"""
     n, d = X.shape
@@ -233,7 +233,7 @@ def _scores(X, w, b, z):  # type: ignore[no-untyped-def]
         z[i] = s0 + b
 
 
-@inner
+@inline(shared=True)
 def _combine(X, p, q, v, u):  # type: ignore[no-untyped-def]
     """v ← v + Σ pᵢxᵢ and u ← u + Σ qᵢxᵢ"""
     n, d = X.shape

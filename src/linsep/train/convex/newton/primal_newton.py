@@ -36,7 +36,7 @@ from linsep.train.convex.newton.smoothed_hinge import SQUARED, SparseTallRows, T
 from linsep.train.convex.newton.sparse_sums import SparseRows, columns_of
 from linsep.train.convex.sampling import pick
 from linsep.train.convex.solution import Solution
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -95,7 +95,7 @@ class _Objective:
 
     def __init__(self, rows: Any, ridge: Floats, free: bool) -> None:
         self.rows, self.ridge, self.free = rows, ridge, free
-        self.journal = Journal()
+        self.replay_log = ReplayLog()
 
     @cached_property
     def squares(self) -> Floats:
@@ -105,7 +105,7 @@ class _Objective:
 
     def at(self, u: Floats, h: float) -> Point:
         """One pass over the rows."""
-        s, ridge = self.journal.look(u, h, lambda: self.rows.at(u, h)), self.ridge
+        s, ridge = self.replay_log.look(u, h, lambda: self.rows.at(u, h)), self.ridge
         penalty = 0.5 * float(ridge @ (u * u))
         gradient = ridge * u + s.gradient
         if not self.free:
@@ -278,7 +278,7 @@ class PrimalNewton:
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         start: tuple[Array, float] | None = None,
-        log: Journal | None = None,
+        log: ReplayLog | None = None,
         rescale: bool = False,
     ) -> None:
         self._given = (X, signs.astype(np.int8, copy=False), weights, float(C))
@@ -296,7 +296,7 @@ class PrimalNewton:
         free = bool(self._settings["fit_intercept"])
         self.problem = _Given(*self._given, free, self.pool, self._rescale)
         if self._settings["log"] is not None:
-            self.problem.objective.journal = self._settings["log"]
+            self.problem.objective.replay_log = self._settings["log"]
         self.descent = _Descent(self.problem.objective, self.tol)
 
     def candidates(self) -> Iterator[Candidate]:

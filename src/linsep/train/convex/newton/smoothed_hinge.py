@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._compile import kernel
-from linsep.data.blocks.page_release import Behind
+from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.losses import Hinge, SquaredHinge
@@ -71,7 +71,7 @@ class TallRows:
 
     def __init__(self, blocks: Blocks, signs: Array, c: Floats, pool: Pool) -> None:
         self.blocks, self.signs, self.c, self.pool = blocks, signs, c, pool
-        blocks.behind = Behind(blocks.X, signs)
+        blocks.pages = PageRelease(blocks.X, signs)
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -131,7 +131,7 @@ class TallRows:
 
     def multipliers(self, u: Floats, h: float, shrink: tuple[float, float], out: Array) -> None:
         """Fill in αᵢ of all rows, those of each class times its number in `shrink`."""
-        w, b, behind = np.ascontiguousarray(u[:-1]), float(u[-1]), Behind(out)
+        w, b, pages = np.ascontiguousarray(u[:-1]), float(u[-1]), PageRelease(out)
 
         def one(k: int) -> Floats:
             X, signs, c = self.part(k)
@@ -142,7 +142,7 @@ class TallRows:
         for k, alpha in enumerate(self.pool.in_order(one, range(len(self.blocks)))):
             start, stop = self.blocks.span(k)
             out[start:stop] = alpha
-            behind.took(stop - start)
+            pages.advance(stop - start)
 
 
 class RoundedHinge(NamedTuple):
@@ -212,7 +212,7 @@ class SparseTallRows:
 
     def multipliers(self, u: Floats, h: float, shrink: tuple[float, float], out: Array) -> None:
         """Fill in αᵢ of all rows, those of each class times its number in `shrink`."""
-        behind = Behind(out)
+        pages = PageRelease(out)
 
         def one(k: int) -> None:
             start, stop = self.rows.span(k)
@@ -221,7 +221,7 @@ class SparseTallRows:
             over = 2.0 * np.maximum(0.0, t)
             slopes = over if h == SQUARED else np.clip((t + h) / (2.0 * h), 0.0, 1.0)
             out[start:stop] = c * slopes * np.where(signs > 0, *shrink)
-            behind.took(stop - start)
+            pages.advance(stop - start)
 
         self.rows.pool.map(one, range(len(self.rows)))
 

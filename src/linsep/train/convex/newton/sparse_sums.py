@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK
-from linsep.data.blocks.page_release import Behind, rows_of
+from linsep.data.blocks.page_release import PageRelease, rows_of
 from linsep.parallel import Pool, add_up
 from linsep.rows.rows import CSR
 from linsep.train.convex.coordinates import LOOKED_AT, Columns, Spread, prepare
@@ -75,7 +75,7 @@ class SparseRows:
     def __init__(self, X: Any, columns: Columns, signs: Array, c: Floats, pool: Pool) -> None:
         self.X, self.columns, self.signs, self.c, self.pool = X, columns, signs, c, pool
         self.n_rows, self.n_features = X.shape
-        self._behind = Behind(X, signs)
+        self._pages = PageRelease(X, signs)
         shift, scale = columns
         self._shift = shift.astype(np.float64) if shift.size else np.zeros(self.n_features)
         self._scale = scale.astype(np.float64) if scale.size else np.ones(self.n_features)
@@ -105,7 +105,7 @@ class SparseRows:
             H = np.zeros((d + 1, d + 1) if curved else (0, 0))
             _sum_up(*self.part(k), self._shift, self._scale, w, b, loss, real, H, parts[k])
             start, stop = self.span(k)
-            self._behind.took(stop - start)
+            self._pages.advance(stop - start)
             return H
 
         H = self.pool.sum(one, range(len(self)))
@@ -140,12 +140,12 @@ def columns_of(X: Any, fit_intercept: bool, penalty: float, careful: bool) -> Co
     if not columns.shift.size:
         return columns
     full = np.zeros(d, np.int64)
-    behind = Behind(X)
+    pages = PageRelease(X)
     for start in range(0, n, GROUP):
         stop = min(n, start + GROUP)
         places = X.indices[X.indptr[start] : X.indptr[stop]]
         full += np.bincount(places, minlength=d)
-        behind.took(stop - start)
+        pages.advance(stop - start)
     return columns._replace(shift=np.where(full == n, columns.shift, 0.0).astype(X.dtype))
 
 

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from linsep.parallel import Pool, threads
 from linsep.rows.rows import aligned
 from linsep.train.convex.dual.coordinate_descent import GapSchedule
-from linsep.train.convex.dual.design import SMALL, Ground
+from linsep.train.convex.dual.design import SMALL, Design
 from linsep.train.convex.dual.dual_losses import Logistic
 from linsep.train.convex.dual.kernels import inner
 from linsep.train.convex.path import fold_kernels as compiled
@@ -72,16 +72,16 @@ def fit_folds(
     F, m = int(home.max()) + 1, len(Cs)
     parts = np.array_split(np.arange(F), max(min(2, F), -(-F // LANES)))
     with Pool(n_jobs) as pool:
-        ground = Ground(X, fit_intercept, pool)
-        points = np.column_stack([signs, ground.lengths])
-        _ = ground.typical
+        design = Design(X, fit_intercept, pool)
+        points = np.column_stack([signs, design.lengths])
+        _ = design.typical
     d = X.shape[1] if keep else 0
     found = Folded(
         np.empty((F, m, d)), np.empty((F, m)), np.empty((F, m)), np.empty((len(home), m)),
         np.zeros((len(home), m)), np.empty((0, d + 1)),
     )  # fmt: skip
     halt = Event()
-    groups = [_Group(ground, points, home, part, fit_intercept, seed, halt) for part in parts]
+    groups = [_Group(design, points, home, part, fit_intercept, seed, halt) for part in parts]
 
     def along(group: _Group) -> bool:
         return all(group.settle(float(C), tol, found, c) for c, C in enumerate(Cs))
@@ -103,7 +103,7 @@ class _Group:
 
     def __init__(
         self,
-        ground: Ground,
+        design: Design,
         points: Floats,
         home: Array,
         folds: Array,
@@ -111,8 +111,8 @@ class _Group:
         seed: int,
         halt: Event,
     ) -> None:
-        n, d = ground.shape
-        self.ground, self.points, self.home, self.folds = ground, points, home, folds
+        n, d = design.shape
+        self.design, self.points, self.home, self.folds = design, points, home, folds
         self.free, self.seed, self.halt = free, seed, halt
         self.first, count = int(folds[0]), len(folds)
         self.W = aligned((d, LANES), np.float64)
@@ -120,7 +120,7 @@ class _Group:
         self.turn = np.full((n, count), -np.inf)
         self.lanes = np.zeros((count, 4))
         self.scores = np.empty((n, count))
-        self.spread = inner(ground.centre, ground.centre)
+        self.spread = inner(design.centre, design.centre)
         self.passes = 0
         self.quick = False
         self.kept: list[tuple[int, Floats]] = []
@@ -131,7 +131,7 @@ class _Group:
         n = len(self.points)
         pull = 0.0
         if self.free:
-            pull = 0.02 * self.ground.typical + (4.0 + 0.005 * n) / (C * n)
+            pull = 0.02 * self.design.typical + (4.0 + 0.005 * n) / (C * n)
         before = self.passes
         for k, f in enumerate(self.folds):
             known = (self.points, self.home, int(f), self.alpha, self.turn, k, C)
@@ -160,9 +160,9 @@ class _Group:
         self.lanes[:, [TOTAL, MET]] = 0.0
         if self.free:  # b ← b + ρ Σ αy
             self.lanes[:, BIAS] += pull * (self.points[:, 0] @ self.alpha)
-        rows = (LOSS, self.ground.rows, self.points, self.home, self.first, self.alpha, self.turn)
+        rows = (LOSS, self.design.rows, self.points, self.home, self.first, self.alpha, self.turn)
         where = (self.W, self.lanes, C, self.spread, pull)
-        rounds = max(1, -(-self.ground.entries // CALL))
+        rounds = max(1, -(-self.design.entries // CALL))
         for part in np.array_split(blocks, rounds):
             compiled.sweep(*rows, part, BLOCK, *where)
             if self.halt.is_set():
@@ -171,19 +171,19 @@ class _Group:
         return float(self.lanes[:, MET].sum())
 
     def _recentre(self) -> None:
-        if len(self.ground.centre):
+        if len(self.design.centre):
             for k in range(len(self.folds)):
                 total = self.lanes[k, TOTAL]
-                compiled.recentre(self.W, k, self.ground.centre, total, self.lanes)
+                compiled.recentre(self.W, k, self.design.centre, total, self.lanes)
 
     def _look(self, C: float, tol: float, schedule: GapSchedule, found: Folded, c: int) -> bool:
         """Look at all rows; whether every fold is within its gap, with what was found kept."""
         kept = self.W.copy(), self.alpha.copy(), self.turn.copy(), self.lanes.copy()
         if self.free:
             for k in range(len(self.folds)):
-                rows = (self.ground.rows, self.points, self.alpha, self.turn, k, C)
-                compiled.balance(*rows, self.W, self.ground.centre, self.lanes)
-        compiled.score(self.ground.rows, self.W, self.lanes, self.scores)
+                rows = (self.design.rows, self.points, self.alpha, self.turn, k, C)
+                compiled.balance(*rows, self.W, self.design.centre, self.lanes)
+        compiled.score(self.design.rows, self.W, self.lanes, self.scores)
         if self.free:
             for k, f in enumerate(self.folds):
                 known = (self.points, self.home, int(f), self.scores, k)
@@ -209,9 +209,9 @@ class _Group:
             w = np.ascontiguousarray(self.W[:, k])
             left = self.home == f
             found.scores[left, c] = self.scores[left, k] + self.lanes[k, BIAS]
-            found.b[f, c] = self.lanes[k, BIAS] - self.ground.shift(w)
+            found.b[f, c] = self.lanes[k, BIAS] - self.design.shift(w)
             if found.W.shape[2]:
-                found.W[f, c] = self.ground.features(w)
+                found.W[f, c] = self.design.features(w)
         self.kept.append((c, self.alpha.sum(axis=1)))
 
     def share(self, found: Folded) -> None:

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from linsep._compile import inner, kernel, weighted_add, weighted_sum
+from linsep._compile import inline, kernel, weighted_add, weighted_sum
 from linsep.train.convex.dual.dual_losses import charge, move, promise, slack
 
 LANES = 4
@@ -148,14 +148,14 @@ def balance(rows, points, alpha, turn, k, U, W, centre, lanes):  # type: ignore[
     recentre(W, k, centre, moved, lanes)
 
 
-@inner
+@inline(shared=True)
 def logit(a, U):  # type: ignore[no-untyped-def]
     """The turn of a multiplier, kept off the ends where it would be infinite."""
     share = min(max(a / U, 1e-300), 1.0 - 1e-16)
     return math.log(share) - math.log1p(-share)
 
 
-@inner
+@inline(shared=True)
 def recentre(W, k, centre, total, lanes):  # type: ignore[no-untyped-def]
     """w ← w − total·μ, and ⟨μ, w⟩ anew."""
     level = 0.0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import inner, kernel
+from linsep._compile import inline, kernel
 from linsep.data.blocks.blocks import BLOCK
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.sigmoid import exp_of_negative
@@ -73,7 +73,7 @@ class FoldSums:
         return np.asarray(add_up(out))
 
 
-@inner
+@inline(shared=True)
 def _grouped(codes, count):  # type: ignore[no-untyped-def]
     """Row numbers, group by group, and where each of the 2·count groups begins."""
     ends = np.zeros(2 * count + 1, np.int64)

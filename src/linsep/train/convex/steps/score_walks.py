@@ -16,7 +16,7 @@ from linsep.status import Status
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_descent import Look, ScoreDescent
 from linsep.train.run.loop import Listener, Pass, run
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 from linsep.train.run.trace import Trace
 
 Floats = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ def descend(
     trace: Trace | None,
     publish: Callable[[Floats, Floats], None],
     walk: Any = None,
-    journal: Journal | None = None,
+    replay_log: ReplayLog | None = None,
 ) -> Solution:
     """Make passes until the relative gap is at most `tol`.
 
@@ -118,7 +118,7 @@ def descend(
 
     Whole batches with no step size given search along each step; with one, and in folds, steps are
     as long as the schedule says, or are divided by 1 + the number of passes so far that have not
-    lowered the objective. Passes of such steps that are in the `journal` are not made again, unless
+    lowered the objective. Passes of such steps that are in `replay_log` are not made again, unless
     the loss has a corner and multipliers of all rows belong to the state. To be called with one
     thread for matrix products, and with overflow let pass: both belong to the whole run.
     """
@@ -128,7 +128,7 @@ def descend(
     if walk is None:
         eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
         searching = size is None and steps.eta0 is None
-        walk = _Search(descent, eta) if searching else _Walk(descent, steps, eta, trace, journal)
+        walk = _Search(descent, eta) if searching else _Walk(descent, steps, eta, trace, replay_log)
     known.note(walk.seen)
     if trace is not None:
         trace.begin(*descent.outside(descent.a, descent.b))
@@ -187,10 +187,10 @@ class _Walk:
         steps: Steps,
         eta: float,
         trace: Trace | None,
-        journal: Journal | None,
+        replay_log: ReplayLog | None,
     ) -> None:
         self.descent, self.steps, self.eta, self.trace = descent, steps, eta, trace
-        self._journal = None if descent.loss.corner else journal
+        self._replay_log = None if descent.loss.corner else replay_log
         folds = steps.batch_size is not None
         seen = descent.look(descent.scores(descent.a), descent.b.copy() if folds else None)
         self.seen = seen._replace(a=descent.a.copy())
@@ -204,10 +204,10 @@ class _Walk:
         if steps.schedule is not None:
             eta = steps.schedule(self.eta, epoch)
         before = self.seen.value
-        if self._journal is None:
+        if self._replay_log is None:
             state = self._make(epoch, eta)
         else:
-            state = self._journal.look(descent.a, eta, lambda: self._make(epoch, eta))
+            state = self._replay_log.look(descent.a, eta, lambda: self._make(epoch, eta))
         made, a, b, clock, self.seen = state
         descent.a, descent.b, descent._clock = a.copy(), b.copy(), clock.copy()
         pace.failures += not self.seen.value < before

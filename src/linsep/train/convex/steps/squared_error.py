@@ -20,7 +20,7 @@ from linsep.train.convex.standardise import Lens, View, lens_of, raw_lens
 from linsep.train.order import Order
 from linsep.train.problem import Block, Problem
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass, run
-from linsep.train.run.replay_log import Journal
+from linsep.train.run.replay_log import ReplayLog
 
 EVERYTHING = 1e4  # a loss this many times the first one has left for good
 NOTHING = 1e-30  # a change of loss, for targets of at most one, that is only rounding
@@ -159,7 +159,7 @@ def descend(
     order: tuple[int, bool | str],
     listeners: list[Listener],
     publish: Callable[[], None],
-    journal: Journal,
+    replay_log: ReplayLog,
 ) -> Status:
     """Make passes until the loss changes by less than the tolerance.
 
@@ -172,7 +172,7 @@ def descend(
     stop : (tolerance, absolute): a part of the loss of the mean prediction, and then no weight by
         itself may have much to gain; or a loss in the units of y squared, and nothing else is asked
     order : (seed, shuffle)
-    journal : passes in it are not made again; new ones are added
+    replay_log : passes in it are not made again; new ones are added
     """
     with np.errstate(over="ignore", invalid="ignore"):
         eta = descent.step_size(batch_size) if eta0 is None else float(eta0)
@@ -197,7 +197,7 @@ def descend(
     def one_pass(epoch: int) -> Pass:
         nonlocal loss, slope, calm, failures
         now = eta / (1 + failures) if schedule is None else schedule(eta, epoch)
-        state = journal.look(descent.a, now, lambda: make(epoch, now))
+        state = replay_log.look(descent.a, now, lambda: make(epoch, now))
         steps, a, b, losses, *slope = state
         descent.a, descent.b = a.copy(), b.copy()
         descent.remember(losses)
@@ -219,7 +219,7 @@ def descend(
         return Status.converged if near else None
 
     with np.errstate(over="ignore", invalid="ignore"):
-        tell = journal.telling(listeners)
+        tell = replay_log.telling(listeners)
         told = [] if tell is None else [tell]
         status = run(one_pass, ending, max_iter, told, publish)
     return Status.unfinished if status is Status.budget else status
