@@ -53,7 +53,7 @@ $(VENV)/peers/.made: benchmarks/peers.txt
 	@$(PYTHON) -m venv $(VENV)/peers
 	@while read -r peer; do \
 		$(VENV)/peers/bin/python -m pip install --quiet --disable-pip-version-check $$peer \
-		|| echo "$$peer cannot be had here: left out"; \
+		|| echo "$$peer cannot be installed here: left out"; \
 	done < benchmarks/peers.txt
 	@touch $@
 

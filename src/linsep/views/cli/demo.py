@@ -135,7 +135,7 @@ def _pages(learner: Any, X: Any, y: Any, out: Path, say: Say) -> None:
 
     out.mkdir(parents=True, exist_ok=True)
     made = linsep.film(learner.trace_, out / "zeros-and-ones.html")
-    say(f"\nThe run of zeros against ones plays in {made.path}, {made.frames} moments.")
+    say(f"\nThe run of zeros against ones plays in {made.path}, {made.frames} frames.")
     try:
         page = linsep.report(learner, X, y, out / "report.html")
         say(f"What there is to know of that model is in {page}.")

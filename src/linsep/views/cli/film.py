@@ -41,7 +41,7 @@ def command(trace: str, out: str, as_json: bool) -> None:
         click.echo(json.dumps(record | {"corrections": made.corrections, "rows": made.rows}))
         return
     click.echo(
-        f"{out}: {made.size:,} bytes, {made.frames:,} moments of a run of {made.corrections:,} "
+        f"{out}: {made.size:,} bytes, {made.frames:,} frames of a run of {made.corrections:,} "
         f"corrections on {made.rows:,} rows."
     )
 

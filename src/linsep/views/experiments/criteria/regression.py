@@ -40,7 +40,7 @@ def find(data: Path | None = None) -> Findings:
     descents = [model for name, model in models.items() if name.startswith("batch")]
     return Findings(
         "A line through heights and weights",
-        "100 made people; weight = 0.9 height − 85, give or take 8 kg",
+        "100 simulated people; weight = 0.9 height − 85, give or take 8 kg",
         [
             Table("ŷ = w x + b", ["solver", "w (kg/cm)", "b (kg)", "½ MSE", "passes",
                                   "kg at 180 cm"], rows),

@@ -36,7 +36,7 @@ def find(data: Path | None = None) -> Findings:
     signs = y * (X @ perceptrons["mean"].coef_[0] + perceptrons["mean"].intercept_)
     return Findings(
         "Why features should have one size",
-        "120 made people: age in years, income in euros; separable",
+        "120 simulated people: age in years, income in euros; separable",
         [
             Table("The perceptron until no mistake is left",
                   ["scaling", "corrections", "passes", "end", "w per year", "w per euro"],
