@@ -102,6 +102,8 @@ def test_every_public_name_is_in_the_python_reference():
     text = (ROOT / "docs/api.md").read_text("utf-8")
     for name in linsep.__all__:
         assert f"linsep.{name}" in text, name
+    for name in linsep.plot.__all__:
+        assert f"linsep.plot.{name}" in text, name
 
 
 def test_the_readme_runs_as_it_is_printed():
