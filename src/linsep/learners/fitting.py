@@ -82,6 +82,8 @@ class Fitting:
         alone = sample_weight is None and y is None and checkpoint is None
         if alone and isinstance(X, Chunks) and self._fit_stream(X, callback, verbose):
             return self
+        if hasattr(self, "_note_rows"):
+            self._note_rows(X, y, sample_weight)
         with opened(X, y) as (X, y, encoding):
             self._fit_rows(X, y, sample_weight, encoding, depth=4, **how)
         return self

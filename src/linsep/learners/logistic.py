@@ -12,6 +12,8 @@ from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.certificates import believed, counted, question, refined
 from linsep.learners.diagnosis import explain, separation
 from linsep.learners.first_order import check_steps, random_start, take_in
+from linsep.learners.inference.firth import fit_firth
+from linsep.learners.inference.summary import Inference
 from linsep.learners.logistic_solvers import STEPPING, choose, loss_of, solve
 from linsep.learners.sklearn_compat import SAME_OPTIMUM, check_logistic, check_multi_class
 from linsep.learners.warm_starts import seen_before
@@ -31,7 +33,7 @@ from linsep.train.run.replay_log import ReplayLog
 Array = npt.NDArray[Any]
 
 
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(Inference, LinearClassifier):
     """Probabilities of the classes, from the hyperplanes under which the labels are most likely.
 
     Minimises Ω(w) + C Σ cᵢ log(1 + exp(−yᵢ(⟨w, xᵢ⟩ + b))), or with more classes
@@ -205,6 +207,8 @@ class LogisticRegression(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
+        if self.penalty == "firth":
+            return fit_firth(self, problem)
         self.solver_ = choose(self, problem)
         replay_log.begin(self, listeners)
         found: Any = None

@@ -17,6 +17,7 @@ from linsep.data.table.column_statistics import EncodedLabels
 from linsep.errors import DataError
 from linsep.learners.base import one_of, positive
 from linsep.learners.fitting import Fitting
+from linsep.learners.inference.summary import Inference
 from linsep.learners.parameters import NamedParameters
 from linsep.learners.sklearn_compat import check_regression
 from linsep.model.centred import CentredModel, in_range
@@ -49,7 +50,7 @@ class RegressionProblem(Problem):
         return sample_digest(self.X, self.y, self._given_weights)
 
 
-class LinearRegression(Fitting, NamedParameters, RegressorMixin, BaseEstimator):
+class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, BaseEstimator):
     """Predict a number as ⟨w, x⟩ + b, with the least mean squared error.
 
     Minimises ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ with weights c (one each when not given).

@@ -29,7 +29,12 @@ def check_logistic(learner: Any) -> None:
     wanted = {"l2": 0.0, "l1": 1.0}
     if penalty is None:
         raise ParameterError("penalty is None; for no penalty give C=numpy.inf.")
-    if penalty not in ("deprecated", "l1", "l2", "elasticnet"):
+    if penalty == "firth" and learner.solver != "auto":
+        raise ParameterError(
+            f"penalty is 'firth' and solver {learner.solver!r}; Firth's penalty has its own way to "
+            "be fitted. Leave solver out."
+        )
+    if penalty not in ("deprecated", "l1", "l2", "elasticnet", "firth"):
         raise ParameterError(
             f"penalty is {penalty!r}; leave it out and give l1_ratio: 0 for l2, 1 for l1, between "
             "for elasticnet."

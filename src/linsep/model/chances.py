@@ -37,11 +37,16 @@ def decided(labels: Array, p: Array, reject: float) -> Array:
 
 def chances(scores: Array) -> Array:
     """The probability of each class: sigmoid of one score, or softmax of one for each class."""
-    from scipy.special import expit, softmax
-
     if scores.ndim == 1:
-        return np.stack([expit(-scores), expit(scores)], axis=1)
-    return np.asarray(softmax(scores, axis=1))
+        return np.stack([_expit(-scores), _expit(scores)], axis=1)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def _expit(z: Array) -> Array:
+    """1 / (1 + e⁻ᶻ), from the side on which the exponential is small."""
+    small = np.exp(-np.abs(z))
+    return np.asarray(np.where(z >= 0, 1.0, small) / (1.0 + small)).astype(z.dtype, copy=False)
 
 
 def calibrated_chances(scores: Array, sigmoids: Array) -> Array:
@@ -50,13 +55,11 @@ def calibrated_chances(scores: Array, sigmoids: Array) -> Array:
     The likeliest class is always the one that is predicted: where the sigmoids would say otherwise,
     the classes they prefer to it share their probability with it evenly.
     """
-    from scipy.special import expit
-
     if scores.ndim == 1:
         p = chances(scores * sigmoids[0, 0] + sigmoids[0, 1])
         chosen = (scores > 0).astype(int)  # as LinearSVC predicts
     else:
-        p = np.maximum(expit(scores * sigmoids[:, 0] + sigmoids[:, 1]), np.finfo(np.float64).tiny)
+        p = np.maximum(_expit(scores * sigmoids[:, 0] + sigmoids[:, 1]), np.finfo(np.float64).tiny)
         p /= p.sum(axis=1, keepdims=True)
         chosen = scores.argmax(axis=1)
     rows = np.flatnonzero(p.argmax(axis=1) != chosen)
@@ -69,8 +72,7 @@ def calibrated_chances(scores: Array, sigmoids: Array) -> Array:
 
 def log_chances(scores: Array) -> Array:
     """Logarithms of the probabilities, exact where these would round to zero or one."""
-    from scipy.special import log_expit, log_softmax
-
     if scores.ndim == 1:
-        return np.stack([log_expit(-scores), log_expit(scores)], axis=1)
-    return np.asarray(log_softmax(scores, axis=1))
+        return np.stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)], axis=1)
+    apart = scores - scores.max(axis=1, keepdims=True, initial=-np.inf)
+    return np.asarray(apart - np.log(np.exp(apart).sum(axis=1, keepdims=True)))

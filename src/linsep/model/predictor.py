@@ -152,11 +152,15 @@ class Model:
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class for each row."""
         self._want_chances()
+        return self.chances_of(self.decision_function(X))
+
+    def chances_of(self, scores: Array) -> Array:
+        """The probability of each class for rows with these scores."""
         if self._sigmoids is not None:
-            return calibrated_chances(self.decision_function(X), self._sigmoids)
+            return calibrated_chances(scores, self._sigmoids)
         if self.learner == "LinearDiscriminantAnalysis":
-            return np.exp(self.predict_log_proba(X))
-        return chances(self.decision_function(X))
+            return np.exp(log_chances(scores))
+        return chances(scores)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities."""

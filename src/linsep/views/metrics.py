@@ -6,9 +6,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.views.figures import (
+    exact_interval,
+    per_class,
+    probability_figures,
+    ranking_figures,
+)
+
 Array = npt.NDArray[Any]
 
 SHOWN = 20  # classes up to which a table is drawn
+MOST_CLASSES = 1000  # up to which each has its own figures
+MOST_KEPT = 1 << 24  # scores kept for areas and losses
 
 
 class Confusion:
@@ -28,15 +37,28 @@ class Confusion:
         self.known = len(self.labels)
         self.counts: dict[tuple[int, int], int] = {}
         self.n = 0
+        self._kept: list[tuple[Array, Array | None, Array | None]] = []
+        self._entries = 0
 
-    def add(self, truth: Array, predicted: Array) -> None:
-        """Count some rows."""
+    def add(
+        self, truth: Array, predicted: Array, scores: Array | None = None,
+        chances: Array | None = None,
+    ) -> None:  # fmt: skip
+        """Count some rows; scores and probabilities are kept for areas and losses."""
         true = self._codes(truth)
+        self._entries += len(true) * len(self.labels)
+        if scores is not None and self._entries <= MOST_KEPT:
+            self._kept.append((true, scores, chances))
         pairs, counts = np.unique(true * (1 << 32) + self._codes(predicted), return_counts=True)
         for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
             key = divmod(pair, 1 << 32)
             self.counts[key] = self.counts.get(key, 0) + count
         self.n += len(true)
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for more scores."""
+        return self._entries > MOST_KEPT
 
     def _codes(self, labels: Array) -> npt.NDArray[np.int64]:
         found, inverse = np.unique(np.asarray(labels), return_inverse=True)
@@ -64,6 +86,34 @@ class Confusion:
         size = range(len(self.labels))
         return [[self.counts.get((t, p), 0) for p in size] for t in size]
 
+    def figures(self) -> dict[str, Any]:
+        """What people quote: accuracy and its interval, areas, losses, and each class."""
+        labels = [plain(one) for one in self.labels]
+        each = per_class(np.array(self.matrix), labels) if len(labels) <= MOST_CLASSES else None
+        there = [one["recall"] for one in each or [] if one["rows"]]
+        found: dict[str, Any] = {
+            "accuracy": self.right / self.n,
+            "accuracy_interval": list(exact_interval(self.right, self.n)),
+            "balanced_accuracy": sum(there) / len(there) if there else None,
+            "per_class": each,
+            "roc_auc": None,
+            "roc_auc_interval": None,
+            "average_precision": None,
+            "log_loss": None,
+            "brier": None,
+        }
+        whole = self._kept and sum(len(codes) for codes, _, _ in self._kept) == self.n
+        if not whole or self.unknown:
+            return found
+        codes = np.concatenate([one[0] for one in self._kept])
+        chances = [one[2] for one in self._kept if one[2] is not None]
+        scores = np.concatenate([one[1] for one in self._kept if one[1] is not None])
+        if chances:
+            joined = np.concatenate(chances)
+            found |= probability_figures(codes, joined)
+            scores = joined if scores.ndim == 2 else scores
+        return found | ranking_figures(codes, scores)
+
     @property
     def totals(self) -> list[int]:
         """Rows of each true class."""
@@ -86,7 +136,7 @@ class Confusion:
 
     def record(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return _record(self, self.matrix)
+        return _record(self, self.matrix) | self.figures()
 
     def text(self) -> str:
         """Errors, and the table of counts where it is small enough to read."""
@@ -98,9 +148,34 @@ class Confusion:
         if self.unknown:
             some = ", ".join(repr(one) for one in self.unknown[:5])
             lines.append(f"The model does not know the classes {some}: their rows count as wrong.")
+        lines += self._figure_lines()
         if len(self.labels) <= SHOWN:
             lines += ["", *self._table()]
         return "\n".join(lines)
+
+    def _figure_lines(self) -> list[str]:
+        found = self.figures()
+        low, high = found["accuracy_interval"]
+        first = [f"Accuracy {found['accuracy']:.4f} (95 %: {low:.4f} to {high:.4f})"]
+        names = {"balanced_accuracy": "balanced accuracy", "roc_auc": "ROC AUC",
+                 "average_precision": "average precision", "log_loss": "log loss",
+                 "brier": "Brier score"}  # fmt: skip
+        for key, name in names.items():
+            if found[key] is not None:
+                between = found.get(f"{key}_interval")
+                more = f" ({between[0]:.4f} to {between[1]:.4f})" if between else ""
+                first.append(f"{name} {found[key]:.4f}{more}")
+        lines = ["; ".join(first) + "."]
+        each = found["per_class"]
+        if each is not None and len(each) <= SHOWN:
+            wide = max(8, *(len(str(one["class"])[:20]) + 2 for one in each))
+            lines += ["", f"{'class':<{wide}}{'precision':>10}{'recall':>9}{'F1':>9}{'rows':>10}"]
+            lines += [
+                f"{str(one['class'])[:20]:<{wide}}{one['precision']:>10.4f}{one['recall']:>9.4f}"
+                f"{one['f1']:>9.4f}{one['rows']:>10,}"
+                for one in each
+            ]
+        return lines
 
     def _table(self) -> list[str]:
         names = [str(plain(label)) for label in self.labels]

@@ -17,12 +17,25 @@ def score_rows(model: Any, source: Any, doing: str, quiet: bool = False) -> Any:
                 "the rows have no labels to compare with; use linsep predict, or give data with "
                 "the column of labels."
             )
-        seen.add(y, model.predict(X))
+        add_rows(seen, model, X, y)
         rate.add(len(y))
     rate.end()
     if seen.n == 0:
         raise DataError("there are no rows to score.")
     return seen
+
+
+def add_rows(seen: Any, model: Any, X: Any, y: Any) -> None:
+    """Count what a model says of some rows; with scores and probabilities, while there is room."""
+    if model.classes_ is None:
+        seen.add(y, model.predict(X))
+        return
+    scores = model.decision_function(X)
+    predicted = model.classes_[model.places(scores)]
+    if seen.full:
+        seen.add(y, predicted)
+        return
+    seen.add(y, predicted, scores, model.chances_of(scores) if model.probabilistic else None)
 
 
 def proof_of(learner: Any) -> str | None:

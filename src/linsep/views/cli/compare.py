@@ -57,13 +57,17 @@ def command(
     how = arguments.how_to_read(columns, base, reading)
     X, y = open_data(data, target, arguments.split_classes(classes), bad_rows, **how)
     if not as_json:
-        names = f"{'learner':<28}{'train err':>10}{'test err':>10}{'margin':>10}{'gap':>9}{'s':>8}"
+        names = (
+            f"{'learner':<28}{'train err':>10}{'test err':>10}{'balanced':>10}{'ROC AUC':>9}"
+            f"{'margin':>10}{'gap':>9}{'s':>8}"
+        )
         click.echo(f"{names}  end")
+    rows = []
     for row in _rows(X, y, test_share, _chosen(learners, X.shape[0])):
+        rows.append(row)
         click.echo(json.dumps(row) if as_json else _line(row))
     if not as_json:
-        baseline = row["baseline_error"]
-        click.echo(f"\nAlways guessing the commonest class: {baseline:.2%} of the test rows wrong.")
+        click.echo(f"\n{_in_words(rows)}")
 
 
 def _chosen(asked: tuple[str, ...], n_rows: int) -> list[str]:
@@ -77,11 +81,28 @@ def _chosen(asked: tuple[str, ...], n_rows: int) -> list[str]:
     return [name for name in LEARNERS if not name.startswith("Kernel")]
 
 
+def _in_words(rows: list[dict[str, Any]]) -> str:
+    """Which learner errs least on the test rows, and which of the others cannot be told from it."""
+    best = min(rows, key=lambda row: row["test_error"])
+    most = 1 - best["test"]["accuracy_interval"][0]
+    like = [r["learner"] for r in rows if r is not best and r["test_error"] <= most]
+    told = f"{best['learner']} errs least: {best['test_error']:.2%} of the test rows wrong, "
+    told += f"where always guessing the commonest class gets {best['baseline_error']:.2%} wrong."
+    if like:
+        told += (
+            f" On {best['test']['rows']} rows that may be {most:.2%} as well (95 % interval), so "
+            f"these may do as well: {', '.join(like)}."
+        )
+    return told
+
+
 def _line(row: dict[str, Any]) -> str:
     gap = "-" if row["gap"] is None else f"{row['gap']:.0e}"
     margin = "-" if row["margin"] is None else f"{row['margin']:.3g}"
+    area = "-" if row["test"]["roc_auc"] is None else f"{row['test']['roc_auc']:.4f}"
     return (
         f"{row['learner']:<28}{row['train_error']:>10.2%}{row['test_error']:>10.2%}"
+        f"{row['test']['balanced_accuracy']:>10.4f}{area:>9}"
         f"{margin:>10}{gap:>9}{row['seconds']:>8.3f}  {row['status']}"
     )
 
@@ -100,6 +121,18 @@ def _timed(learner: Any, X: Any, y: Any) -> float:
             learner.fit(X, y)
             found.append(time.perf_counter() - start)
     return min(found)
+
+
+def _figures(learner: Any, X: Any, y: Any) -> dict[str, Any]:
+    from linsep.model.store import as_model
+    from linsep.views.metrics import tally_for
+    from linsep.views.scoring import add_rows
+
+    model = as_model(learner)
+    seen = tally_for(model.classes_)
+    add_rows(seen, model, X, y)
+    record: dict[str, Any] = seen.record()
+    return record
 
 
 def _rows(X: Any, y: Any, test_share: float, names: list[str]) -> Iterator[dict[str, Any]]:
@@ -127,6 +160,8 @@ def _rows(X: Any, y: Any, test_share: float, names: list[str]) -> Iterator[dict[
             "train_error": 1 - float(learner.score(X, y)),
             "test_error": 1 - float(learner.score(X_test, y_test)),
             "baseline_error": baseline,
+            "train": _figures(learner, X, y),
+            "test": _figures(learner, X_test, y_test),
             "margin": float(linsep.margin(learner, X, y).margin) if linear else None,
             "gap": None if gap is None else float(gap),
             "seconds": seconds,

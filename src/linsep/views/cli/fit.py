@@ -58,6 +58,19 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
     type=arguments.DATA,
     help="Score these rows too, read as the training rows.",
 )
+@click.option(
+    "--holdout", metavar="SHARE", type=click.FloatRange(0, 1, max_open=True),
+    help="Share of rows to tell figures of, by a fit to the others; the model kept is fitted on "
+    "all rows. 0.2 by default, where there is no --test and a second fit is cheap; 0 for none.",
+)  # fmt: skip
+@click.option(
+    "--cv", metavar="FOLDS", type=click.IntRange(2),
+    help="Also figures of every row, each by a fit to the other folds.",
+)  # fmt: skip
+@click.option(
+    "--tune", is_flag=True,
+    help="Choose C by cross-validation (linsep.path), for LogisticRegression and LinearSVC.",
+)  # fmt: skip
 @arguments.classes
 @arguments.bad_rows
 @arguments.columns
@@ -139,8 +152,9 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     if asked["resume"]:
         settings["checkpoint"] = f"{asked['out']}.checkpoint"
     start = time.perf_counter()
-    if not (isinstance(source, Rows) or asked["scale"] or asked["report"]):
+    if not (isinstance(source, Rows) or asked["scale"] or asked["report"] or asked["tune"]):
         _face.stand_alone()
+    chosen = _tune(source, asked) if asked["tune"] else None
     learner = _learner(asked)
     from linsep.errors import NotConverged  # asks whether the learner stands alone
 
@@ -153,7 +167,43 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     if asked["trace"]:
         _write_trace(getattr(learner, "learner_", learner).trace_, asked["trace"])
     record, texts = _report(learner, source, data, seconds, asked)
+    if chosen is not None:
+        record["C"] = chosen[0]
+        texts[2:2] = [f"C = {chosen[0]:.4g} by cross-validation:", *chosen[1]]
     return learner, source, record, texts
+
+
+def _tune(source: Any, asked: dict[str, Any]) -> tuple[float, list[str]]:
+    """Choose C, and ask for it in the fits to come."""
+    from linsep.views.validation import rows_in_memory, tuned
+
+    if asked["learner"] not in ("LogisticRegression", "LinearSVC"):
+        raise click.UsageError("--tune chooses C of LogisticRegression or LinearSVC.")
+    known = rows_in_memory(source)
+    if known is None:
+        raise click.UsageError("--tune wants all rows in memory; give fewer, or -p C=...")
+    chosen = tuned(_learner(asked | {"trace": None}), *known)
+    asked["parameters"] = (*asked["parameters"], f"C={chosen[0]!r}")
+    return chosen
+
+
+def _again(asked: dict[str, Any]) -> Any:
+    """A function that fits the learner asked for to other rows, C chosen anew with --tune."""
+    import warnings
+
+    from linsep.errors import NotConverged
+
+    def fit(X: Any, y: Any) -> Any:
+        own = asked | {"trace": None}
+        with warnings.catch_warnings(action="ignore", category=NotConverged):
+            if asked["tune"]:
+                from linsep.views.validation import tuned
+
+                C = tuned(_learner(own), X, y)[0]
+                own["parameters"] = (*own["parameters"], f"C={C!r}")
+            return _learner(own).fit(X, y)
+
+    return fit
 
 
 def _learner(asked: dict[str, Any]) -> Any:
@@ -187,6 +237,7 @@ def _report(
     from linsep.views.metrics import Progressive
     from linsep.views.scoring import proof_of, score_rows
     from linsep.views.sources import open_source
+    from linsep.views.validation import Validation
 
     model = as_model(learner)
     judged = getattr(source, "judged", None)
@@ -201,6 +252,9 @@ def _report(
         test = open_source(asked["test"], None, kept, bad_rows, like=model, **how)
         found = score_rows(model, test, "testing", asked["quiet"])
         left = test.skipped
+    spare = 0.0 if asked["test"] or model.status_.name == "interrupted" else None
+    holdout = asked["holdout"] if asked["holdout"] is not None else spare
+    unseen = Validation(_again(asked), source, holdout, asked["cv"])
     proof = proof_of(learner)
     diagnosis = getattr(getattr(learner, "learner_", learner), "diagnosis_", None)
     record = {
@@ -225,6 +279,8 @@ def _report(
         "progressive": judged is not None,
         "train": train.record(),
         "test": None if found is None else found.record() | {"skipped": left},
+        **unseen.record(),
+        "C": None,
         "model": None,
         "report": None,
     }
@@ -239,6 +295,7 @@ def _report(
     lines += [f"Proof: {proof}"] if proof else []
     lines += ["", f"Training rows: {train.text()}"]
     lines += _left_out("training", source.skipped, asked["bad_rows"])
+    lines += unseen.lines
     lines += [] if found is None else ["", f"Test rows: {found.text()}"]
     lines += _left_out("test", left, bad_rows)
     return record, lines

@@ -1,0 +1,133 @@
+"""The likelihood of a logistic model by Newton's method, to rounding; some weights may be fixed.
+
+    ℓ(θ) = Σ cᵢ log p(yᵢ | xᵢ),   p(k | x) ∝ exp⟨θₖ, (1, x)⟩,   θ₀ = 0 for the first class
+
+For two classes θ₁ = (b, w). With `firth`, ½ log |I(θ)| is added (Firth 1993, Biometrika 80), where
+I is the information; its maximum is finite whatever the rows are.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+STEPS = 100
+HALVINGS = 40
+
+
+class Peak(NamedTuple):
+    """Where Newton's method ended.
+
+    Attributes
+    ----------
+    theta : (K − 1, p) weights against the first class
+    value : the log-likelihood, penalised where that was asked for
+    decrement : ⟨U, I⁻¹U⟩ for the score U: twice what one more step would gain
+    information : of all weights, fixed ones too
+    steps : how many were made
+    """
+
+    theta: Array
+    value: float
+    decrement: float
+    information: Array
+    steps: int
+
+
+class LogisticLikelihood:
+    """Rows with a first column of ones (where there is an intercept), class numbers and weights."""
+
+    def __init__(self, Z: Array, codes: Array, weights: Array | None, classes: int) -> None:
+        self.codes, self.K = codes, classes
+        self.weights = np.ones(len(Z)) if weights is None else np.asarray(weights, np.float64)
+        self.hit = np.eye(classes)[codes]
+        size = np.sqrt(np.einsum("ij,i,ij->j", Z, self.weights, Z))
+        self.size = np.where(size > 0, size, 1.0)  # columns of one size: a good metric for rounding
+        self.Z = Z / self.size
+
+    def chances(self, theta: Array) -> Array:
+        """(n, K) probabilities, for weights in the metric of the columns."""
+        scores = np.column_stack([np.zeros(len(self.Z)), self.Z @ theta.T])
+        scores -= scores.max(axis=1, keepdims=True)
+        p = np.exp(scores)
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def value(self, theta: Array, firth: bool) -> float:
+        """ℓ, penalised where asked for; −∞ where the information is singular."""
+        p = self.chances(theta)
+        own = p[np.arange(len(p)), self.codes]
+        with np.errstate(divide="ignore"):
+            total = float(self.weights @ np.log(own))
+        if not firth:
+            return total
+        sign, logarithm = np.linalg.slogdet(self.information(p))
+        units = float(np.log(self.size).sum())  # half of what the columns' sizes add
+        return total + 0.5 * float(logarithm) + units if sign > 0 else -np.inf
+
+    def information(self, p: Array) -> Array:
+        """Σ cᵢ (diag pᵢ − pᵢ pᵢᵀ) ⊗ zᵢ zᵢᵀ over the classes but the first."""
+        free, width = self.K - 1, self.Z.shape[1]
+        found = np.empty((free * width, free * width))
+        for a in range(free):
+            for b in range(a, free):
+                w = p[:, a + 1] * ((a == b) - p[:, b + 1]) * self.weights
+                block = (self.Z * w[:, None]).T @ self.Z
+                found[a * width : (a + 1) * width, b * width : (b + 1) * width] = block
+                found[b * width : (b + 1) * width, a * width : (a + 1) * width] = block.T
+        return found
+
+    def score(self, p: Array, information: Array, firth: bool) -> Array:
+        """The gradient of ℓ; with Firth's penalty Σ (yᵢ − pᵢ + hᵢ(½ − pᵢ)) zᵢ for two classes."""
+        left = (self.hit - p)[:, 1:] * self.weights[:, None]
+        if firth:
+            half = np.linalg.cholesky(information)
+            spread = np.linalg.solve(half, self.Z.T)
+            w = p[:, 1] * p[:, 0] * self.weights
+            leverage = w * np.einsum("ij,ij->j", spread, spread)
+            left = left + (leverage * (0.5 - p[:, 1]))[:, None]
+        return np.asarray(left.T @ self.Z)
+
+    def peak(self, start: Array, firth: bool = False, fixed: Array | None = None) -> Peak | None:
+        """Climb from `start` (in the units of the data); None where there is no way up to go."""
+        theta = np.asarray(start, np.float64) * self.size
+        free = np.ones(theta.size, bool) if fixed is None else ~fixed.ravel()
+        value = self.value(theta, firth)
+        decrement = np.inf
+        for step in range(STEPS):  # noqa: B007
+            p = self.chances(theta)
+            information = self.information(p)
+            try:
+                score = self.score(p, information, firth).ravel()
+                move = np.zeros(theta.size)
+                move[free] = np.linalg.solve(information[np.ix_(free, free)], score[free])
+            except np.linalg.LinAlgError:
+                return None
+            decrement = float(score[free] @ move[free])
+            if not np.isfinite(decrement):
+                return None
+            if decrement <= 1e-24 * max(1.0, abs(value)):
+                break
+            theta, value, moved = self._climb(theta, move.reshape(theta.shape), value, firth)
+            if not moved:
+                break
+        if decrement > 1e-10 * max(1.0, abs(value)):
+            return None
+        scale = np.tile(self.size, self.K - 1)
+        whole = self.information(self.chances(theta)) * np.outer(scale, scale)
+        return Peak(theta / self.size, value, decrement, whole, step)
+
+    def _climb(
+        self, theta: Array, move: Array, value: float, firth: bool
+    ) -> tuple[Array, float, bool]:
+        """Half the step until it does not lead down, but for rounding."""
+        room = 1e-12 * max(1.0, abs(value))
+        length = 1.0
+        for _ in range(HALVINGS):
+            new = theta + length * move
+            there = self.value(new, firth)
+            if there >= value - room:
+                return new, there, bool(np.abs(length * move).max() > 0)
+            length /= 2
+        return theta, value, False
