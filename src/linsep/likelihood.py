@@ -11,8 +11,8 @@ Examples
 >>> x = [1.0, 2.0, 3.0, 6.0]
 >>> Gaussian.most_likely(x)
 Gaussian(mean=3.0, deviation=1.8708286933869707)
->>> found, path = Gaussian(0.0, 1.0).descend(x)
->>> round(found.mean, 4), round(found.deviation**2, 4), len(path) > 2
+>>> fitted, path = Gaussian(0.0, 1.0).descend(x)
+>>> round(fitted.mean, 4), round(fitted.deviation**2, 4), len(path) > 2
 (3.0, 3.5, True)
 """
 

@@ -148,9 +148,9 @@ class Squared(_Loss):
 def _each(function: Any, z: Any) -> Any:
     """The function of every entry; of a number, a number."""
     z = np.asarray(z, np.float64)
-    found = np.array([function(one) for one in z.ravel().tolist()], np.float64)
-    return _plain(found.reshape(z.shape))
+    values = np.array([function(one) for one in z.ravel().tolist()], np.float64)
+    return _plain(values.reshape(z.shape))
 
 
-def _plain(found: Array) -> Any:
-    return found if found.ndim else float(found)
+def _plain(values: Array) -> Any:
+    return values if values.ndim else float(values)

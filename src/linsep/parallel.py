@@ -139,7 +139,7 @@ def read_in_order(
     def got() -> tuple[int, list[Any]]:
         """The number of the next piece, and it from every source; -1 where there is none."""
         nonlocal done
-        found: list[Any] = []
+        results: list[Any] = []
         number = -1
         held = locks[0]
         held.acquire()
@@ -154,21 +154,21 @@ def read_in_order(
                 piece = next(source, locks)
                 if piece is locks:
                     return -1, []
-                found.append(piece)
-            return number, found
+                results.append(piece)
+            return number, results
         except BaseException as problem:
             return number, [problem]
         finally:
             held.release()
 
     def turn() -> tuple[int, T | None, BaseException | None]:
-        number, found = got()
+        number, results = got()
         if number < 0:
             return -1, None, None
-        if isinstance(found[-1], BaseException):
-            return number, None, found[-1]
+        if isinstance(results[-1], BaseException):
+            return number, None, results[-1]
         try:
-            return number, function(*found), None
+            return number, function(*results), None
         except BaseException as problem:
             return number, None, problem
 
@@ -303,9 +303,9 @@ class Pool:
         source = iter(items)
         waiting = deque(self._pool.submit(function, one) for one in islice(source, 2 * self.size))
         while waiting:
-            found = waiting.popleft().result()
+            result = waiting.popleft().result()
             waiting.extend(self._pool.submit(function, one) for one in islice(source, 1))
-            yield found
+            yield result
 
     def run(self, function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T]:
         """The results of `function` for each tuple of arguments, in their order.

@@ -54,11 +54,11 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
         """Checked rows, classes and weights, from whatever the user handed in."""
         first = classes is None or not hasattr(self, "classes_")
         X, settle = check_rows_meanwhile(X, self, reset=first, in_range=not self._any_scale)
-        found, codes = encode(y, X.shape[0], classes)
+        present, codes = encode(y, X.shape[0], classes)
         weights = check_weights(sample_weight, X.shape[0])
-        self.classes_ = found
+        self.classes_ = present
         weights = self._by_class(weights, codes)
-        problem = Problem(X, codes, weights, len(found), getattr(self, "n_jobs", None))
+        problem = Problem(X, codes, weights, len(present), getattr(self, "n_jobs", None))
         problem.settle = settle
         return problem
 
@@ -111,39 +111,41 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
 
     def _by_class(self, weights: Array | None, codes: Array) -> Array | None:
         """Sample weights times class weights."""
-        asked = getattr(self, "class_weight", None)
-        if asked is None:
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
             return weights
         counts = np.bincount(codes, weights, minlength=len(self.classes_))
-        if isinstance(asked, str) and asked == "balanced":
+        if isinstance(class_weight, str) and class_weight == "balanced":
             total = counts.sum()
             per_class = np.divide(
                 total, len(counts) * counts, out=np.zeros(len(counts)), where=counts > 0
             )
-        elif isinstance(asked, dict):
-            per_class = self._from_dict(asked)
+        elif isinstance(class_weight, dict):
+            per_class = self._from_dict(class_weight)
         else:
             raise ParameterError(
-                f"class_weight is {asked!r}; give None, 'balanced' or a dict of label: weight."
+                f"class_weight is {class_weight!r}; give None, 'balanced' or a dict of label: "
+                "weight."
             )
         mine = per_class[codes] if weights is None else weights * per_class[codes]
         if not mine.any():
             raise ParameterError(
-                f"class_weight is {asked!r}, which leaves no row any weight; some row must count."
+                f"class_weight is {class_weight!r}, which leaves no row any weight; some row must "
+                "count."
             )
         return mine
 
-    def _from_dict(self, asked: dict[Any, float]) -> Array:
+    def _from_dict(self, by_label: dict[Any, float]) -> Array:
         labels = self.classes_.tolist()
-        unknown = [label for label in asked if label not in labels]
+        unknown = [label for label in by_label if label not in labels]
         if unknown:
             raise ParameterError(
                 f"class_weight names {unknown[0]!r}, which is not a class of y; "
                 f"the classes are {labels!r}."
             )
-        per_class = np.array([float(asked.get(label, 1.0)) for label in labels])
+        per_class = np.array([float(by_label.get(label, 1.0)) for label in labels])
         if not (np.isfinite(per_class).all() and (per_class >= 0).all()):
-            raise ParameterError(f"class_weight is {asked!r}; weights must be finite, >= 0.")
+            raise ParameterError(f"class_weight is {by_label!r}; weights must be finite, >= 0.")
         return per_class
 
     def _form(self) -> Any:

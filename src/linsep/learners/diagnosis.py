@@ -41,8 +41,8 @@ def separation(problem: Problem, classes: Array, fit_intercept: bool) -> "Separa
     X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
     X = X.astype(np.float64)  # one kind of rows: its kernels serve all fits, and are compiled once
     labels = classes[problem.codes]
-    found = separability(X, labels, fit_intercept=fit_intercept, time_limit=SECONDS)
-    return None if found.separable is None else found
+    proof = separability(X, labels, fit_intercept=fit_intercept, time_limit=SECONDS)
+    return None if proof.separable is None else proof
 
 
 def out_of_passes(
@@ -50,12 +50,12 @@ def out_of_passes(
 ) -> "tuple[Status, Separability | None]":
     """The status after `max_iter` passes with mistakes left, and the proof behind it."""
     try:
-        found = separation(problem, classes, fit_intercept)
+        proof = separation(problem, classes, fit_intercept)
     except KeyboardInterrupt:
         return Status.interrupted, None
-    if found is None:
+    if proof is None:
         return Status.budget, None
-    return (Status.separable if found.separable else Status.not_separable), found
+    return (Status.separable if proof.separable else Status.not_separable), proof
 
 
 def explain(learner: Any, problem: Problem, status: Status) -> str | None:

@@ -79,20 +79,22 @@ def descend_scores(
         learner.coef_ = W.astype(problem.X.dtype)
         learner.intercept_ = b.astype(problem.X.dtype)
 
-    asked = (steps, tol, max_iter)
+    settings = (steps, tol, max_iter)
     with Pool(1), np.errstate(over="ignore", invalid="ignore"):
         descent = _descent(learner, problem, loss, penalty, start, learner.scale)
         newton = learner.solver not in ("gradient", "minibatch", "sgd") and suits(descent)
         walk = ProximalNewton(descent) if newton else None
         replay_log = learner._replay_log
         tell = replay_log.telling(listeners)
-        told = [] if tell is None else [tell]
-        found = descend(descent, *asked, told, learner._recorder, publish, walk, replay_log)
-    if found.alpha is None or len(found.alpha) == problem.n_rows:
-        return found
-    alpha = np.zeros((problem.n_rows, found.alpha.shape[1]))
-    alpha[problem.weights > 0] = found.alpha
-    return replace(found, alpha=alpha)
+        hearers = [] if tell is None else [tell]
+        solution = descend(
+            descent, *settings, hearers, learner._recorder, publish, walk, replay_log
+        )
+    if solution.alpha is None or len(solution.alpha) == problem.n_rows:
+        return solution
+    alpha = np.zeros((problem.n_rows, solution.alpha.shape[1]))
+    alpha[problem.weights > 0] = solution.alpha
+    return replace(solution, alpha=alpha)
 
 
 def _pace(learner: Any, begun: bool) -> Pace:

@@ -68,9 +68,9 @@ def _call(
         names = learner.__dict__.pop("feature_names_in_", None)
         try:
             zero = np.zeros((1, learner.n_features_in_))
-            found = np.asarray(getattr(learner, name)(zero, *arguments, **options))
+            answer = np.asarray(getattr(learner, name)(zero, *arguments, **options))
         finally:
             if names is not None:
                 learner.feature_names_in_ = names
-        return found if nameless else found[:0]
+        return answer if nameless else answer[:0]
     return np.asarray(getattr(learner, name)(X, *arguments, **options))

@@ -165,14 +165,14 @@ class _Reader:
         tokens = []
         for match in _TOKEN.finditer(self.text):
             sign, digits, word, wrong = match.groups()
-            found = sign or digits or word or wrong
-            if not found:
+            symbol = sign or digits or word or wrong
+            if not symbol:
                 break
-            token = _Token("", found, match.end() - len(found) + 1)
+            token = _Token("", symbol, match.end() - len(symbol) + 1)
             if wrong:
                 raise self.error(token, f"found {token}, which no expression uses")
-            kind = _KIND.get(found.lower())
-            kind = kind or (found if sign else "number" if digits else "word")
+            kind = _KIND.get(symbol.lower())
+            kind = kind or (symbol if sign else "number" if digits else "word")
             tokens.append(token._replace(kind=kind))
         return [*tokens, _Token("end", "", len(self.text.rstrip()) + 1)]
 

@@ -25,14 +25,14 @@ def check_reject(reject: Any) -> float:
 
 def decided(labels: Array, p: Array, reject: float) -> Array:
     """The labels, with NO_DECISION where no class has at least the probability `reject`."""
-    found = np.asarray(labels).astype(object)
+    decisions = np.asarray(labels).astype(object)
     if any(isinstance(label, str) and label == NO_DECISION for label in np.unique(labels).tolist()):
         raise DataError(
             f"A class is called {NO_DECISION!r}, which is what reject= says of rows left "
             "undecided; give the class another name."
         )
-    found[p.max(axis=1) < reject] = NO_DECISION
-    return found
+    decisions[p.max(axis=1) < reject] = NO_DECISION
+    return decisions
 
 
 def chances(scores: Array) -> Array:

@@ -84,12 +84,12 @@ def ranges(data: bytes) -> list[tuple[int, int, str]]:
     start = 8 + length
     header = json.loads(data[8:start])
     header.pop("__metadata__")
-    found = [(0, 8, "length of the header"), (8, start, "header: document, digest, tensor list")]
+    parts = [(0, 8, "length of the header"), (8, start, "header: document, digest, tensor list")]
     for name, entry in header.items():
         first, last = entry["data_offsets"]
         what = f"{name}: {entry['dtype']} {'×'.join(map(str, entry['shape'])) or 'one number'}"
-        found.append((start + first, start + last, what))
-    return found
+        parts.append((start + first, start + last, what))
+    return parts
 
 
 def parse(text: bytes | str, name: str) -> Any:
@@ -138,10 +138,10 @@ def _require_digest(data: bytes, length: int, name: str) -> None:
         raise refusal(name, "its header has no digest")
     place += len(MARK)
     view = memoryview(data)
-    found = hashlib.sha256(view[:place])
-    found.update(ZEROS.encode("ascii"))
-    found.update(view[place + 64 :])
-    if found.hexdigest().encode("ascii") != data[place : place + 64]:
+    digest = hashlib.sha256(view[:place])
+    digest.update(ZEROS.encode("ascii"))
+    digest.update(view[place + 64 :])
+    if digest.hexdigest().encode("ascii") != data[place : place + 64]:
         raise refusal(name, "its bytes do not have the SHA-256 written in it, so some have changed")
 
 
@@ -178,10 +178,10 @@ def _padded(text: bytes) -> bytes:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return members
 
 
 def _no_constant(text: str) -> Any:

@@ -124,9 +124,9 @@ def _names(value: Any, d: int) -> Array | None:
         return None
     if not isinstance(value, list) or len(value) != d or any(type(n) is not str for n in value):
         raise ValueError(f"feature_names are not {d} texts")
-    found = np.empty(d, object)
-    found[:] = value
-    return found
+    names = np.empty(d, object)
+    names[:] = value
+    return names
 
 
 def _parameters(value: Any) -> dict[str, Any]:
@@ -150,10 +150,10 @@ def _results(value: Any) -> dict[str, Any]:
 def _encoding(value: Any, d: int) -> Encoding | None:
     if value is None:
         return None
-    found = Encoding.from_json(value)
-    if found.n_features != d or spell(found.to_json()) != spell(value):
-        raise ValueError(f"the encoding makes {found.n_features} features, or is not spelled so")
-    return found
+    encoding = Encoding.from_json(value)
+    if encoding.n_features != d or spell(encoding.to_json()) != spell(value):
+        raise ValueError(f"the encoding makes {encoding.n_features} features, or is not spelled so")
+    return encoding
 
 
 def _data(value: Any, version: int) -> dict[str, Any] | None:

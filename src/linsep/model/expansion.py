@@ -55,8 +55,8 @@ class Expansion:
 
     def tensors(self) -> dict[str, Array]:
         """The numbers, by name."""
-        found = {"coefficients": self.coefficients, "intercept": self.intercept}
-        return found | _row_tensors(self.support)
+        tensors = {"coefficients": self.coefficients, "intercept": self.intercept}
+        return tensors | _row_tensors(self.support)
 
     def reach(self, X: Any) -> Array:
         """Σ|aⱼ κ(xⱼ, x)| + |b|."""
@@ -135,8 +135,8 @@ class Votes:
 
     def tensors(self) -> dict[str, Array]:
         """The numbers, by name."""
-        found = {"where": self.where, "steps": self.steps, "survival": self.survival}
-        return found | _row_tensors(self.support)
+        tensors = {"where": self.where, "steps": self.steps, "survival": self.survival}
+        return tensors | _row_tensors(self.support)
 
     def reach(self, X: Any) -> Array:
         """All votes together count one."""
@@ -190,16 +190,16 @@ def _read_kernel(document: Any) -> Kernel:
 
 
 def _row_tensors(support: Support) -> dict[str, Array]:
-    found = {}
+    tensors = {}
     for number, part in enumerate(support.parts):
         name = f"rows.{number:03}"
         if sp.issparse(part):
-            found[f"{name}.data"] = part.data
-            found[f"{name}.indices"] = part.indices.astype(np.int32)
-            found[f"{name}.indptr"] = part.indptr.astype(np.int64)
+            tensors[f"{name}.data"] = part.data
+            tensors[f"{name}.indices"] = part.indices.astype(np.int32)
+            tensors[f"{name}.indptr"] = part.indptr.astype(np.int64)
         else:
-            found[name] = part
-    return found
+            tensors[name] = part
+    return tensors
 
 
 def _read_rows(tensors: dict[str, Array], d: int) -> tuple[Support, dict[str, Array]]:
@@ -217,13 +217,13 @@ def _read_rows(tensors: dict[str, Array], d: int) -> tuple[Support, dict[str, Ar
     return Support(tuple(_read_part(parts[n], d) for n in sorted(parts))), rest
 
 
-def _read_part(found: dict[str | None, Array], d: int) -> Any:
+def _read_part(parts: dict[str | None, Array], d: int) -> Any:
     kinds = ("float32", "float64")
-    if set(found) == {None}:
-        rows = found[None]
+    if set(parts) == {None}:
+        rows = parts[None]
         require({"rows": rows}, {"rows": ((len(rows) if rows.ndim else 0, d), kinds)})
         return rows
-    tensors = {str(name): tensor for name, tensor in found.items()}
+    tensors = {str(name): tensor for name, tensor in parts.items()}
     size = tensors["data"].size if "data" in tensors else 0
     height = tensors["indptr"].size if "indptr" in tensors else 0
     require(

@@ -80,21 +80,21 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
         from linsep.model.onnx_graph import answers, graph_of
 
         content, rows = graph_of(known), _feature_rows(known)
-        found, labels = answers(content, rows)
+        scores, labels = answers(content, rows)
         wanted = rows
     elif suffix == ".sql":
         from linsep.model.sql import answers_of, query_of, sample
 
         content = query_of(known, table).encode()
         columns, wanted = sample(known, SAMPLES)
-        found, labels = answers_of(content.decode(), table, columns)
+        scores, labels = answers_of(content.decode(), table, columns)
     else:
         raise ParameterError(
             f"path ends in {suffix or 'nothing'!r}; end it in .onnx or .sql to say what is wanted."
         )
-    difference = _require_same(known, wanted, found, labels, suffix)
+    difference = _require_same(known, wanted, scores, labels, suffix)
     replace(path, [content])
-    rows_checked = int(np.asarray(found).shape[0])
+    rows_checked = int(np.asarray(scores).shape[0])
     return Exported(str(path), suffix[1:], len(content), rows_checked, difference)
 
 
@@ -134,12 +134,12 @@ def _equal(label: Any, other: Any) -> bool:
     return bool(label == other) or str(label) == str(other)
 
 
-def _require_same(model: Model, X: Any, found: Array, labels: list[Any], suffix: str) -> float:
+def _require_same(model: Model, X: Any, scores: Array, labels: list[Any], suffix: str) -> float:
     """Compare scores and labels with the model's; ModelFileError where they differ."""
     wanted = np.asarray(model.form.scores(X), np.float64).reshape(X.shape[0], -1)
     dense = X.toarray() if hasattr(X, "toarray") else X
     reach = np.asarray(model.form.reach(dense), np.float64).reshape(X.shape[0], -1)
-    apart = np.abs(np.asarray(found, np.float64).reshape(wanted.shape) - wanted)
+    apart = np.abs(np.asarray(scores, np.float64).reshape(wanted.shape) - wanted)
     room = max(model.form.tolerance, 1e-9) * reach
     same = (apart <= room).all()
     if same and model.classes_ is not None:

@@ -95,7 +95,7 @@ class Centred:
 
     def tensors(self) -> dict[str, Array]:
         """The numbers, by name."""
-        found = {
+        tensors = {
             "coef": self.weights,
             "intercept": np.asarray(self.intercept),
             "planes.at_centre": self.planes.at_centre,
@@ -106,8 +106,8 @@ class Centred:
             "planes.weights": self.planes.weights,
         }
         if self.axes is not None:
-            found |= {"axes.centre": self.axes.centre, "axes.weights": self.axes.weights}
-        return found
+            tensors |= {"axes.centre": self.axes.centre, "axes.weights": self.axes.weights}
+        return tensors
 
     def reach(self, X: Array) -> Array:
         """Σ|wⱼ(xⱼ − cⱼ)| + |b|, or Σ|wⱼxⱼ| + |b| where scores are taken so."""
@@ -285,11 +285,11 @@ def require(tensors: dict[str, Array], wanted: dict[str, tuple[Any, tuple[str, .
         state = "not wanted" if odd in tensors else "missing"
         raise ValueError(f"the tensor {odd!r} is {state}")
     for name, (shape, types) in wanted.items():
-        found = tensors[name]
-        if found.shape != shape or found.dtype.name not in types:
+        tensor = tensors[name]
+        if tensor.shape != shape or tensor.dtype.name not in types:
             raise ValueError(
-                f"the tensor {name!r} has shape {found.shape} and type {found.dtype}; "
+                f"the tensor {name!r} has shape {tensor.shape} and type {tensor.dtype}; "
                 f"{shape} and {' or '.join(types)} were wanted"
             )
-        if found.dtype.kind == "f" and not np.isfinite(found).all():
+        if tensor.dtype.kind == "f" and not np.isfinite(tensor).all():
             raise ValueError(f"the tensor {name!r} holds NaN or infinity")

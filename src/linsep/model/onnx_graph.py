@@ -61,9 +61,9 @@ def graph_of(model: Model) -> bytes:
         outputs.insert(0, helper.make_tensor_value_info("label", kind, ["rows"]))
         if model.learner in LOG_ODDS:
             _chances(graph, scores, len(model.classes_))
-            found = helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE,
+            probabilities = helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE,
                                                   ["rows", len(model.classes_)])  # fmt: skip
-            outputs.append(found)
+            outputs.append(probabilities)
     X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["rows", model.n_features_in_])
     made = helper.make_model(
         helper.make_graph(graph.nodes, f"linsep_{model.learner}", [X], outputs, graph.constants),
@@ -119,12 +119,12 @@ def _kernel(graph: Graph, model: Model) -> str:
 
 def _power(graph: Graph, base: str, degree: int) -> str:
     """base^degree by products: runtimes compute Pow with fewer digits."""
-    found = base
+    power = base
     for step, bit in enumerate(f"{degree:b}"[1:]):
-        found = graph.node("Mul", [found, found], f"squared_{step}")
+        power = graph.node("Mul", [power, power], f"squared_{step}")
         if bit == "1":
-            found = graph.node("Mul", [found, base], f"raised_{step}")
-    return found
+            power = graph.node("Mul", [power, base], f"raised_{step}")
+    return power
 
 
 def _label(graph: Graph, scores: str, model: Model) -> int:
@@ -171,5 +171,5 @@ def answers(content: bytes, X: Array) -> tuple[Array, list[Any]]:
 
     run = ReferenceEvaluator(onnx.load_from_string(content))
     names = run.output_names
-    found = dict(zip(names, run.run(None, {"X": X}), strict=True))
-    return np.asarray(found["scores"]), np.asarray(found.get("label", [])).tolist()
+    outputs = dict(zip(names, run.run(None, {"X": X}), strict=True))
+    return np.asarray(outputs["scores"]), np.asarray(outputs.get("label", [])).tolist()

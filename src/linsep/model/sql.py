@@ -89,9 +89,9 @@ def _term(column: Column, weights: Array, centre: Array) -> str:
     )
     cell = f"TRIM({name})" if _trimmed(column.categories) else name
     cell = f"LOWER({cell})" if column.fold else cell
-    found = f"CASE {cell} {cases} ELSE {number(rest)} END" if cases else number(rest)
+    term = f"CASE {cell} {cases} ELSE {number(rest)} END" if cases else number(rest)
     if not column.other:
-        return found
+        return term
     gone = ", ".join(text(word) for word in sorted(MISSING_TEXTS) if word)
     others = number(rest + float(weights[-1]))
     none = f"{name} IS NULL OR TRIM({name}) = '' OR TRIM({name}) IN ({gone})"
@@ -230,9 +230,9 @@ def answers_of(query: str, table: str, columns: dict[str, list[Any]]) -> tuple[A
         marks = ", ".join("?" * len(names))
         rows = list(zip(*columns.values(), strict=True))
         base.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", rows)
-        found = base.execute(query)
-        heads = [head[0] for head in found.description]
-        all_rows = found.fetchall()
+        cursor = base.execute(query)
+        heads = [head[0] for head in cursor.description]
+        all_rows = cursor.fetchall()
     base.close()
     scores = [k for k, head in enumerate(heads) if head.startswith("linsep_score")]
     labelled = heads[-1] == "linsep_label"

@@ -57,18 +57,18 @@ def unpack_classes(document: Any) -> Array:
     if len(set(labels)) != len(labels):
         raise ValueError("a class occurs twice")
     if exact is object:
-        found = np.empty(len(labels), object)
-        found[:] = labels
-        return found
+        classes = np.empty(len(labels), object)
+        classes[:] = labels
+        return classes
     if any(label >= after for label, after in pairwise(labels)):
         raise ValueError("the classes are not sorted")
     try:
-        found = np.array(labels, {"str": "U", "bytes": "S"}.get(kind, kind))
+        classes = np.array(labels, {"str": "U", "bytes": "S"}.get(kind, kind))
     except OverflowError:
         raise ValueError(f"a class does not fit into {kind}") from None
-    if found.tolist() != labels:
+    if classes.tolist() != labels:
         raise ValueError(f"a class does not fit into {kind}")
-    return found
+    return classes
 
 
 def _pack_label(label: Any) -> Any:
@@ -126,10 +126,10 @@ def unpack(value: Any, deep: int = DEEP) -> Any:
 def _integer(text: Any, deep: int) -> int:
     if not isinstance(text, str) or len(text) > 4000:
         raise ValueError("a large whole number must be written as a text")
-    found = int(text)
-    if str(found) != text or abs(found) <= EXACT:
+    number = int(text)
+    if str(number) != text or abs(number) <= EXACT:
         raise ValueError(f"{text[:40]!r} is not how a large whole number is written")
-    return found
+    return number
 
 
 def _infinite(text: Any, deep: int) -> float:
@@ -160,10 +160,10 @@ def _dict(pairs: Any, deep: int) -> dict[Any, Any]:
 
 
 def _array(nested: Any, deep: int) -> Array:
-    found = np.array(unpack(nested, deep))
-    if found.dtype.kind not in "fiub":
+    array = np.array(unpack(nested, deep))
+    if array.dtype.kind not in "fiub":
         raise ValueError("an array must hold numbers")
-    return found
+    return array
 
 
 def _unsaved(text: Any, deep: int) -> Unsaved:

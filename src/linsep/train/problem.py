@@ -131,11 +131,11 @@ class Problem:
     @property
     def signs(self) -> Array:
         """+1 for rows of the second class, −1 for the others; in a file where the rows are."""
-        found = room_for(np.broadcast_to(np.int8(0), (self.n_rows,)), self.X)
+        signs = room_for(np.broadcast_to(np.int8(0), (self.n_rows,)), self.X)
         for start, stop in self._spans:
-            found[start:stop] = np.where(self._numbers(start, stop) == 1, 1, -1)
-        release(found)
-        return np.asarray(found)
+            signs[start:stop] = np.where(self._numbers(start, stop) == 1, 1, -1)
+        release(signs)
+        return np.asarray(signs)
 
     def _numbers(self, start: int, stop: int) -> Array:
         codes = self._codes[start:stop]
@@ -212,8 +212,8 @@ class Problem:
     def sum(self, function: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
         """The sum of `function` over blocks, the same bytes for any number of threads."""
         if on_cluster(self.X):
-            found = OnBlocks(function, self.X, self._codes, self.weights, self._positive)
-            return self.X.sum(found, range(len(self._spans)), add)  # type: ignore[no-any-return]
+            parts = OnBlocks(function, self.X, self._codes, self.weights, self._positive)
+            return self.X.sum(parts, range(len(self._spans)), add)  # type: ignore[no-any-return]
         total = sum_over(function, self.blocks(), add, self.n_jobs)
         self.settle()
         return total

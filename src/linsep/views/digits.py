@@ -41,13 +41,13 @@ def digits(data: Path | None) -> Digits:
 
     parts = []
     for kind in ("train", "t10k"):
-        found = sorted(data.glob(f"{kind}-images*")) if data.is_dir() else []
-        if not found:
+        files = sorted(data.glob(f"{kind}-images*")) if data.is_dir() else []
+        if not files:
             raise DataError(
                 f"--data is {data}, which holds no file {kind}-images-idx3-ubyte (or .gz); give "
                 "the folder with the four MNIST files."
             )
-        X, y = load_idx(found[0])
+        X, y = load_idx(files[0])
         parts += [X / np.float32(255), y.astype(np.int64)]
     side = round(parts[0].shape[1] ** 0.5)
     name = f"MNIST, {len(parts[0]):,} images to learn from and {len(parts[2]):,} new"

@@ -61,9 +61,9 @@ class Confusion:
         return self._entries > MOST_KEPT
 
     def _codes(self, labels: Array) -> npt.NDArray[np.int64]:
-        found, inverse = np.unique(np.asarray(labels), return_inverse=True)
+        distinct, inverse = np.unique(np.asarray(labels), return_inverse=True)
         codes = []
-        for label in found.tolist():
+        for label in distinct.tolist():
             if label not in self._place:  # a class the model has never seen
                 self._place[label] = len(self.labels)
                 self.labels.append(label)
@@ -229,14 +229,14 @@ class Progressive:
         )
 
 
-def _record(found: Confusion | Progressive, confusion: list[list[int]] | None) -> dict[str, Any]:
-    label, error = found.baseline
+def _record(errors: Confusion | Progressive, confusion: list[list[int]] | None) -> dict[str, Any]:
+    label, error = errors.baseline
     return {
-        "rows": found.n,
-        "error": found.error,
+        "rows": errors.n,
+        "error": errors.error,
         "baseline_error": error,
         "baseline_class": plain(label),
-        "classes": [plain(one) for one in found.labels],
+        "classes": [plain(one) for one in errors.labels],
         "confusion": confusion,
     }
 
@@ -276,11 +276,11 @@ class Errors:
 
     def text(self) -> str:
         """The errors in a sentence."""
-        found = self.record()
-        share = "" if found["r2"] is None else f"; R² {found['r2']:.4f}"
+        record = self.record()
+        share = "" if record["r2"] is None else f"; R² {record['r2']:.4f}"
         return (
             f"Off by {self.rmse:.6g} (root mean square) on {self.n:,} rows; always saying the mean "
-            f"is off by {found['baseline_rmse']:.6g}{share}."
+            f"is off by {record['baseline_rmse']:.6g}{share}."
         )
 
 

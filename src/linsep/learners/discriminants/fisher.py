@@ -94,12 +94,12 @@ class FisherDiscriminant(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         n, d = problem.n_rows, problem.n_features
-        found = moments(problem, scatter=n > d)
-        total = math.ldexp(found.frame.total, found.frame.weight_exponent)
-        maps = [whiten(found, problem)] if problem.binary else whiten_each(found, problem)
+        sums = moments(problem, scatter=n > d)
+        total = math.ldexp(sums.frame.total, sums.frame.weight_exponent)
+        maps = [whiten(sums, problem)] if problem.binary else whiten_each(sums, problem)
         planes, criteria, floored, ranks = [], [], 0, []
         for k, white in enumerate(maps, start=int(problem.binary)):
-            planes.append(self._plane(problem, k, found, white, total))
+            planes.append(self._plane(problem, k, sums, white, total))
             criteria.append(_criterion(white, total))
             floored += white.floored
             ranks.append(white.axes.vectors.shape[1])
@@ -112,9 +112,9 @@ class FisherDiscriminant(LinearClassifier):
         self._planes.require_finite()
         self.coef_, self.intercept_ = self._planes.as_type(problem.X.dtype)
         self.criterion_ = criteria[0] if problem.binary else np.array(criteria)
-        self.means_ = found.means
+        self.means_ = sums.means
         self.rank_ = min(ranks)
-        self._keep_scatter(problem, found, total)
+        self._keep_scatter(problem, sums, total)
         self.n_iter_ = 1
         if listeners:
             wrong = problem.sum(lambda block: self._wrong(problem, block), operator.add)
@@ -126,17 +126,17 @@ class FisherDiscriminant(LinearClassifier):
         return Status.deficient if self.rank_ < d else Status.solved
 
     def _plane(
-        self, problem: Problem, k: int, found: Moments, white: Whitening, total: float
+        self, problem: Problem, k: int, sums: Moments, white: Whitening, total: float
     ) -> CentredModel:
         """w = S_w⁻¹(μ₊ − μ₋) and its bias for class k, from the whitened means of the two sides."""
         apart = (white.means[1] - white.means[0]) / total
-        weights = white.back(apart[None], found.frame.exponents)
+        weights = white.back(apart[None], sums.frame.exponents)
         size = float(apart @ (white.means[1] - white.means[0]))
         plane = CentredModel(
-            weights, np.zeros(1), found.frame.raw(found.centre), size if size > 0 else 1.0
+            weights, np.zeros(1), sums.frame.raw(sums.centre), size if size > 0 else 1.0
         )
         if not apart.any():
-            cut = 1.0 - 2.0 * float(found.frame.shares[k])  # the more frequent side
+            cut = 1.0 - 2.0 * float(sums.frame.shares[k])  # the more frequent side
         elif self.bias == "midpoint":
             cut = 0.5 * float(apart @ (white.means[1] + white.means[0]))
         else:
@@ -144,14 +144,14 @@ class FisherDiscriminant(LinearClassifier):
             cut = best_cut(_along(plane, problem, k))
         return plane._replace(at_centre=np.array([-cut]))
 
-    def _keep_scatter(self, problem: Problem, found: Moments, total: float) -> None:
+    def _keep_scatter(self, problem: Problem, sums: Moments, total: float) -> None:
         """Keep what `scatter_` is made of: the matrix, or the axes of fewer rows than columns."""
         self._total = total
-        self._exponents = found.frame.exponents
-        self._scatter: Any = found.scatter
+        self._exponents = sums.frame.exponents
+        self._scatter: Any = sums.scatter
         self._axes = None
-        if found.scatter is None:
-            self._axes = axes_of(found, factor_of(found, problem), factor=True)
+        if sums.scatter is None:
+            self._axes = axes_of(sums, factor_of(sums, problem), factor=True)
 
     @property
     def scatter_(self) -> Array:

@@ -139,13 +139,13 @@ class LinearDiscriminantAnalysis(
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         n, d = problem.n_rows, problem.n_features
         components = self._components(problem)
-        found = moments(problem, scatter=n > d)
-        self.priors_ = self._priors(found.frame.shares)
-        white = whiten(found, problem, self.shrinkage)
-        self._set_planes(found, white, problem.X.dtype)
-        self._set_projection(found, white, components)
-        self._set_covariance(found, white)
-        self.means_ = found.means
+        sums = moments(problem, scatter=n > d)
+        self.priors_ = self._priors(sums.frame.shares)
+        white = whiten(sums, problem, self.shrinkage)
+        self._set_planes(sums, white, problem.X.dtype)
+        self._set_projection(sums, white, components)
+        self._set_covariance(sums, white)
+        self.means_ = sums.means
         self.rank_ = white.axes.vectors.shape[1]
         self.shrinkage_ = white.axes.shrinkage
         self.n_iter_ = 1
@@ -171,19 +171,19 @@ class LinearDiscriminantAnalysis(
 
     def _components(self, problem: Problem) -> int:
         most = min(problem.n_classes - 1, problem.n_features)
-        asked = self.n_components
-        if asked is None:
+        wanted = self.n_components
+        if wanted is None:
             return most
-        if not isinstance(asked, (int, np.integer)) or isinstance(asked, bool) or asked < 1:
-            raise ParameterError(f"n_components is {asked!r}; give None or a whole number >= 1.")
-        if asked > most:
+        if not isinstance(wanted, (int, np.integer)) or isinstance(wanted, bool) or wanted < 1:
+            raise ParameterError(f"n_components is {wanted!r}; give None or a whole number >= 1.")
+        if wanted > most:
             raise ParameterError(
-                f"n_components is {asked}; {problem.n_classes} classes of {problem.n_features} "
+                f"n_components is {wanted}; {problem.n_classes} classes of {problem.n_features} "
                 f"features have at most {most} discriminant axes."
             )
-        return int(asked)
+        return int(wanted)
 
-    def _set_planes(self, found: Moments, white: Whitening, dtype: Any) -> None:
+    def _set_planes(self, sums: Moments, white: Whitening, dtype: Any) -> None:
         """wₖ = mₖΣ⁻¹ and bₖ = −½mₖΣ⁻¹mₖᵀ + log πₖ, with means taken from the centre."""
         M, log_prior = white.means, np.log(self.priors_)
         if len(M) == 2:
@@ -192,12 +192,12 @@ class LinearDiscriminantAnalysis(
         else:
             apart = M
             at_centre = -0.5 * np.square(M).sum(axis=1) + log_prior
-        weights = white.back(apart, found.frame.exponents)
-        self._planes = CentredModel(weights, at_centre, found.frame.raw(found.centre))
+        weights = white.back(apart, sums.frame.exponents)
+        self._planes = CentredModel(weights, at_centre, sums.frame.raw(sums.centre))
         self._planes.require_finite()
         self.coef_, self.intercept_ = self._planes.as_type(dtype)
 
-    def _set_projection(self, found: Moments, white: Whitening, components: int) -> None:
+    def _set_projection(self, sums: Moments, white: Whitening, components: int) -> None:
         """Axes along which the whitened class means spread most, widest first."""
         middle = self.priors_ @ white.means
         spread = np.sqrt(self.priors_)[:, None] * (white.means - middle)
@@ -207,24 +207,24 @@ class LinearDiscriminantAnalysis(
         if len(axes) == 0:  # no column has any spread at all
             s, axes = np.zeros(1), np.zeros((1, 0))
         axes = axes[:columns]
-        scalings = white.back(axes, found.frame.exponents).T
+        scalings = white.back(axes, sums.frame.exponents).T
         standard = axes @ white.map.T
         largest = np.abs(standard).argmax(axis=1)
         scalings = scalings * np.where(standard[np.arange(columns), largest] < 0, -1.0, 1.0)
         self.scalings_ = scalings
-        offset = np.nan_to_num(self.priors_ @ found.offsets)
-        self.xbar_ = found.frame.raw(found.centre + offset)
+        offset = np.nan_to_num(self.priors_ @ sums.offsets)
+        self.xbar_ = sums.frame.raw(sums.centre + offset)
         self._projection = CentredModel(scalings.T, np.zeros(columns), self.xbar_)
         total = float(np.square(s).sum())
         self.explained_variance_ratio_ = np.square(s[:columns]) / (total if total > 0 else 1.0)
         self._n_features_out = columns
 
-    def _set_covariance(self, found: Moments, white: Whitening) -> None:
+    def _set_covariance(self, sums: Moments, white: Whitening) -> None:
         """Keep what `covariance_` is made of: the scatter, or the axes where it is changed."""
         axes = white.axes
-        self._exponents = found.frame.exponents
-        self._axes = None if found.scatter is not None and axes.rest == 0 else axes
-        self._scatter: Any = found.scatter if self._axes is None else None
+        self._exponents = sums.frame.exponents
+        self._axes = None if sums.scatter is not None and axes.rest == 0 else axes
+        self._scatter: Any = sums.scatter if self._axes is None else None
 
     @property
     def covariance_(self) -> Array:

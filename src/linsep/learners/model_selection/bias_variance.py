@@ -95,8 +95,8 @@ def bias_variance(
     >>> from linsep import bias_variance
     >>> def draw(rng):
     ...     return np.zeros((25, 1)), 3 + 2 * rng.standard_normal(25)
-    >>> found = bias_variance(DummyRegressor(), draw, at=[[0.0]], truth=[3.0], repeats=2000)
-    >>> round(found.bias, 2), round(found.variance, 2)  # 0 and 4/25
+    >>> parts = bias_variance(DummyRegressor(), draw, at=[[0.0]], truth=[3.0], repeats=2000)
+    >>> round(parts.bias, 2), round(parts.variance, 2)  # 0 and 4/25
     (0.0, 0.16)
     """
     positive("repeats", repeats, whole=True)

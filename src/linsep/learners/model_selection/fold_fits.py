@@ -35,17 +35,17 @@ def shared_fits(
     if not (kinds < kinds.sum(axis=0)).all():  # some fold keeps one class only
         return None
     signs = np.where(codes == 1, 1.0, -1.0)
-    asked = {"fit_intercept": learner.fit_intercept, "tol": tol, "n_jobs": learner.n_jobs}
+    settings = {"fit_intercept": learner.fit_intercept, "tol": tol, "n_jobs": learner.n_jobs}
     if sp.issparse(X):
         if learner.solver == "newton" or not fold_descent.suits(X):
             return None
         require_finite(X)
         seed = seed_of(learner.random_state)
-        return fold_descent.fit_folds(X, signs, home, Cs, seed=seed, keep=keep, **asked)
+        return fold_descent.fit_folds(X, signs, home, Cs, seed=seed, keep=keep, **settings)
     if learner.solver == "dual" or not fold_newton.suits(X, learner.fit_intercept):
         return None
     require_finite(X)
-    return fold_newton.fit_folds(X, signs, home, Cs, **asked)
+    return fold_newton.fit_folds(X, signs, home, Cs, **settings)
 
 
 def _plain(learner: Any) -> bool:
@@ -65,10 +65,10 @@ def model_of(learner: Any, X: Any, classes: Array, w: Array, b: float) -> Any:
     return model
 
 
-def begin_at(model: Any, classes: Array, found: Folded, c: int) -> None:
+def begin_at(model: Any, classes: Array, fits: Folded, c: int) -> None:
     """Let a warm start of `model` begin at the mean of the folds' multipliers for this C, or at
     the model of all rows."""
-    if found.alpha.size:
-        model._begin(classes, None, None, found.alpha[:, c])
+    if fits.alpha.size:
+        model._begin(classes, None, None, fits.alpha[:, c])
     else:
-        model._begin(classes, found.whole[c, :-1], found.whole[c, -1], None)
+        model._begin(classes, fits.whole[c, :-1], fits.whole[c, -1], None)

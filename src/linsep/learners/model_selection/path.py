@@ -103,8 +103,8 @@ def path(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from linsep import LogisticRegression, path
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> found = path(LogisticRegression(), X / X.std(axis=0), y, Cs=[0.01, 0.1, 1])
-    >>> float(found.C), found.scores.shape
+    >>> chosen = path(LogisticRegression(), X / X.std(axis=0), y, Cs=[0.01, 0.1, 1])
+    >>> float(chosen.C), chosen.scores.shape
     (1.0, (5, 3))
     """
     one_of("choose", choose, ("best", "one-standard-error"))
@@ -126,17 +126,17 @@ def path(
     if len(folds) < 2:
         raise ParameterError(f"cv gives {len(folds)} fold; two are the least to compare by.")
     learner._check_parameters()
-    found = shared_fits(learner, X, codes, folds, values, tol, score is not None)
-    if found is not None:
-        scores, gaps = _held_out(learner, X, y, codes, classes, folds, found, score), found.gap
+    shared = shared_fits(learner, X, codes, folds, values, tol, score is not None)
+    if shared is not None:
+        scores, gaps = _held_out(learner, X, y, codes, classes, folds, shared, score), shared.gap
     else:
         loose = clone(learner).set_params(tol=tol)
         each = [[*_along(loose, X, y, a, b, values, score)] for a, b in folds]
         scores, gaps = np.moveaxis(np.array(each), 2, 0)
     best = _chosen(scores, choose)
     model = clone(learner).set_params(C=float(values[best]))
-    if found is not None:
-        begin_at(model, classes, found, best)
+    if shared is not None:
+        begin_at(model, classes, shared, best)
     model.fit(X, y).set_params(warm_start=False)
     return Path(values, scores, float(values[best]), model, gaps)
 
@@ -148,18 +148,18 @@ def _held_out(
     codes: Array,
     classes: Array,
     folds: Any,
-    found: Folded,
+    shared: Folded,
     score: Any,
 ) -> Array:
     """Scores of the rows that each fold leaves out, for every C."""
     if score is None:
-        right = (found.scores > 0) == (codes == 1)[:, None]
+        right = (shared.scores > 0) == (codes == 1)[:, None]
         return np.array([right[test].mean(axis=0) for _, test in folds])
-    scores = np.empty(found.gap.shape)
+    scores = np.empty(shared.gap.shape)
     for f, (_, test) in enumerate(folds):
         held, wanted = X[test], y[test]
-        for c in range(found.gap.shape[1]):
-            model = model_of(learner, X, classes, found.W[f, c], found.b[f, c])
+        for c in range(shared.gap.shape[1]):
+            model = model_of(learner, X, classes, shared.W[f, c], shared.b[f, c])
             scores[f, c] = float(score(model, held, wanted))
     return scores
 

@@ -48,10 +48,10 @@ class Channels(TransformerMixin, BaseEstimator):
     >>> import numpy as np
     >>> from linsep import Channels
     >>> upright = np.tile([0.0, 0, 0, 0, 1, 1, 1, 1], (8, 1)).ravel()  # dark left, light right
-    >>> found = Channels(orientations=2).fit([upright])
-    >>> found.get_feature_names_out().tolist()
+    >>> channels = Channels(orientations=2).fit([upright])
+    >>> channels.get_feature_names_out().tolist()
     ['colour0_0_0', 'magnitude_0_0', 'edge0_0_0', 'edge90_0_0']
-    >>> found.transform([upright]).tolist()
+    >>> channels.transform([upright]).tolist()
     [[32.0, 8.0, 8.0, 0.0]]
     """
 
@@ -120,15 +120,17 @@ class Channels(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """(n, channels · cells) sums, of X's type."""
         kind = getattr(X, "dtype", np.float64)
-        found = self.channels(X)
-        whole = np.zeros((*found.shape[:2], self.shape_[0] + 1, self.shape_[1] + 1))
-        whole[:, :, 1:, 1:] = found.cumsum(axis=2).cumsum(axis=3)  # integral images
+        channels = self.channels(X)
+        whole = np.zeros((*channels.shape[:2], self.shape_[0] + 1, self.shape_[1] + 1))
+        whole[:, :, 1:, 1:] = channels.cumsum(axis=2).cumsum(axis=3)  # integral images
         high, wide = self.cell
         top = high * np.arange(self.cells_[0] + 1)
         left = wide * np.arange(self.cells_[1] + 1)
         corners = whole[:, :, top][:, :, :, left]
         sums = np.diff(np.diff(corners, axis=2), axis=3)
-        return sums.reshape(len(found), -1).astype(np.float32 if kind == np.float32 else np.float64)
+        return sums.reshape(len(channels), -1).astype(
+            np.float32 if kind == np.float32 else np.float64
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> Names:
         """Names such as edge30_0_1: edges at 30 degrees in cell 0 down and 1 across."""

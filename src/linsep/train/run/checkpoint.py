@@ -83,17 +83,17 @@ class Checkpoint:
     def load(self) -> tuple[dict[str, Any], list[Array]] | None:
         """The newest generation that can be read; None where there is none."""
         self._require_own()
-        found = None
+        state = None
         for path in (self.path, self.previous):
             try:
-                found = unpack(path.read_bytes())
+                state = unpack(path.read_bytes())
             except (OSError, ValueError, KeyError, TypeError):
-                found = None
-            if found is not None:
+                state = None
+            if state is not None:
                 break
             if path == self.path:
                 path.unlink(missing_ok=True)  # or it would take the place of the better one
-        return found
+        return state
 
 
 class Keeper:

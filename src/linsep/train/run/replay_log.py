@@ -42,30 +42,30 @@ class ReplayLog(Stateful):
     def look(self, u: Array, how: float, function: Callable[[], T]) -> T:
         """`function()`, or what it gave when the run came by here before, at u and by `how`."""
         if self._next < len(self.entries):
-            point, way, found = self.entries[self._next]
+            point, way, answer = self.entries[self._next]
             if way == how and np.array_equal(point, u, equal_nan=True):
                 self._next += 1
                 self.recalled = True
-                return found  # type: ignore[no-any-return]
+                return answer  # type: ignore[no-any-return]
             del self.entries[self._next :]
         at = u.copy()  # the pass may move it
-        found = function()
+        answer = function()
         self.recalled = False
         if self.keep:
-            self.entries.append((at, how, found))
+            self.entries.append((at, how, answer))
             self._next += 1
-        return found
+        return answer
 
     def telling(self, listeners: list[Listener]) -> Listener | None:
         """Several listeners as one, told of new passes only; True from any of them stops the run"""
         if not listeners:
             return None
 
-        def told(done: Pass) -> bool:
-            asked = [not self.recalled and one(done) is True for one in listeners]
-            return any(asked)
+        def tell_all(done: Pass) -> bool:
+            answers = [not self.recalled and one(done) is True for one in listeners]
+            return any(answers)
 
-        return told
+        return tell_all
 
     def telling_looks(self, listeners: list[Listener]) -> Callable[[Any], Any] | None:
         """The same for solvers that tell of each look at all rows instead of each pass."""

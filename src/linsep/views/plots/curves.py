@@ -57,12 +57,12 @@ def hard_errors(model: Any, X: Any = None, y: Any = None) -> list[float]:
         raise DataError("The squared error of hard outputs ±1 is one of two classes.")
     corrections = run.events[: len(run.events) - bool(run.returned)]
     numbers = np.array([0, *(event["n"] for event in corrections)])
-    found = []
+    errors = []
     for one in run.trace.passes:
         t = int(np.searchsorted(numbers, one["after"], side="right")) - 1
         said = np.where(run.scores(t)[:, 0] >= 0, 1.0, -1.0)
-        found.append(float(np.mean((run.signs - said) ** 2)))
-    return found
+        errors.append(float(np.mean((run.signs - said) ** 2)))
+    return errors
 
 
 def rejection(model: Any, X: Any, y: Any, *, cost: float = 0.2, ax: Any = None) -> Figure:
@@ -113,7 +113,7 @@ def mistakes(models: Any, ax: Any = None) -> Figure:
     return figure
 
 
-def bias_variance(found: Mapping[Any, Any], ax: Any = None, *, label: str = "degree") -> Figure:
+def bias_variance(parts: Mapping[Any, Any], ax: Any = None, *, label: str = "degree") -> Figure:
     """Draw squared bias, variance and their sum against a parameter, such as a degree.
 
     Parameters
@@ -123,13 +123,13 @@ def bias_variance(found: Mapping[Any, Any], ax: Any = None, *, label: str = "deg
     label : what the parameter is called
     """
     figure, ax = axes_of(ax)
-    at = list(found)
+    at = list(parts)
     for name, colour, mark in (
         ("bias", BLUE, "o"),
         ("variance", ORANGE, "s"),
         ("error", BLACK, ""),
     ):
-        values = [getattr(one, name) for one in found.values()]
+        values = [getattr(one, name) for one in parts.values()]
         words = {"bias": "squared bias", "error": "their sum: the error"}.get(name, name)
         ax.plot(at, values, color=colour, marker=mark, ms=4.5, lw=1.8 if mark else 1.2, label=words)
     ax.set(xlabel=label, ylabel="mean squared error")

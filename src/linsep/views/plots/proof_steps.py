@@ -27,16 +27,16 @@ class Squeeze:
     """
 
     def __init__(self, run: Any, X: Any = None, y: Any = None) -> None:
-        found = open_run(run, X, y)
-        self._check(found)
-        rows, signs = found.rows.X, found.signs
-        free = bool(found.trace.parameters.get("fit_intercept", True))
+        opened = open_run(run, X, y)
+        self._check(opened)
+        rows, signs = opened.rows.X, opened.signs
+        free = bool(opened.trace.parameters.get("fit_intercept", True))
         bound = mistake_bound(rows, signs, fit_intercept=free)
         if bound.weights is None or not bound.margin > 0:
             raise DataError("No separator of these rows was found: the proof does not apply.")
-        W, u = found.W[:, 0], np.ravel(np.asarray(bound.weights, float))
+        W, u = opened.W[:, 0], np.ravel(np.asarray(bound.weights, float))
         if free:
-            W, u = np.column_stack([W, found.b[:, 0]]), np.append(u, np.ravel(bound.bias))
+            W, u = np.column_stack([W, opened.b[:, 0]]), np.append(u, np.ravel(bound.bias))
             rows = np.column_stack([rows, np.ones(len(rows))])
         u = u / np.linalg.norm(u)
         self.radius = float(np.linalg.norm(rows, axis=1).max())
@@ -48,8 +48,8 @@ class Squeeze:
         self.distance = ((W - alpha * u) ** 2).sum(axis=1)
 
     @staticmethod
-    def _check(found: Run) -> None:
-        plain = found.trace.parameters
+    def _check(opened: Run) -> None:
+        plain = opened.trace.parameters
         odd = [
             name
             for name, wanted in (
@@ -58,12 +58,12 @@ class Squeeze:
             )
             if plain.get(name, wanted) != wanted
         ]  # fmt: skip
-        if found.trace.learner != "Perceptron" or odd or found.trace.start is not None:
+        if opened.trace.learner != "Perceptron" or odd or opened.trace.start is not None:
             raise ParameterError(
-                f"run is of {found.trace.learner} with {', '.join(odd) or 'other weights'} at the "
+                f"run is of {opened.trace.learner} with {', '.join(odd) or 'other weights'} at the "
                 "start; the proof is about the online perceptron with unit steps from zero."
             )
-        if not found.binary or not found.rows.whole or found.trace.stride > 1:
+        if not opened.binary or not opened.rows.whole or opened.trace.stride > 1:
             raise DataError("The proof needs two classes, all rows, and every correction of a run.")
 
 
@@ -93,20 +93,20 @@ def squeeze(
     """
     if show not in ("norm", "distance"):
         raise ParameterError(f"show is {show!r}; choose one of 'norm', 'distance'.")
-    found = Squeeze(run, X, y)
+    steps = Squeeze(run, X, y)
     figure, ax = axes_of(ax, (6.0, 4.2))
-    k, R, gamma = found.k, found.radius, found.margin
+    k, R, gamma = steps.k, steps.radius, steps.margin
     if show == "distance":
-        ax.plot(k, found.distance[0] - k * R**2, color=GREEN, ls="--",
+        ax.plot(k, steps.distance[0] - k * R**2, color=GREEN, ls="--",
                 label="at most: falls by R² each time")  # fmt: skip
-        ax.plot(k, found.distance, color=BLACK, marker="o", ms=3, label="‖w − αu‖², α = R²/γ")
+        ax.plot(k, steps.distance, color=BLACK, marker="o", ms=3, label="‖w − αu‖², α = R²/γ")
         ax.axhline(0, color="#999999", lw=0.7)
         ax.set(xlabel="corrections k", ylabel="squared distance from αu",
-               title=f"{k[-1]} corrections; the bound allows {found.bound:,.1f}")  # fmt: skip
+               title=f"{k[-1]} corrections; the bound allows {steps.bound:,.1f}")  # fmt: skip
     else:
         ax.plot(k, R * np.sqrt(k), color=ORANGE, ls="--", label="R√k: ‖w‖ is at most this")
-        ax.plot(k, np.sqrt(found.square), color=ORANGE, marker="s", ms=3, lw=1.2, label="‖w‖")
-        ax.plot(k, found.along, color=BLUE, marker="o", ms=3, lw=1.2, label="⟨w, w*⟩")
+        ax.plot(k, np.sqrt(steps.square), color=ORANGE, marker="s", ms=3, lw=1.2, label="‖w‖")
+        ax.plot(k, steps.along, color=BLUE, marker="o", ms=3, lw=1.2, label="⟨w, w*⟩")
         ax.plot(k, gamma * k, color=BLUE, ls="--", label="kγ: ⟨w, w*⟩ is at least this")
         meet = f"bounds meet at (R/γ)² = {(R / gamma) ** 2:,.1f}"
         ax.set(xlabel="corrections k", ylabel="length", title=f"{k[-1]} corrections; {meet}")

@@ -52,10 +52,10 @@ def solution_region(X: Any, y: Any, *, normalised: bool = False, ax: Any = None)
         ax.plot(*np.array([-away, away]).T, color=colour_of(int(sign > 0)),
                 ls="-" if sign > 0 else "--", lw=1.2)  # fmt: skip
     points(shown, labels, ax, classes)
-    found = "solution region shaded" if solved.any() else "no solution"
+    caption = "solution region shaded" if solved.any() else "no solution"
     words = "normalised" if normalised else "un-normalised"
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="w₁ and x₁",
            ylabel="w₂ and x₂")  # fmt: skip
-    ax.set_title(f"{words}; {found}", fontsize=10)
+    ax.set_title(f"{words}; {caption}", fontsize=10)
     ax.legend(frameon=True, fontsize=8, loc="lower left")
     return figure

@@ -156,10 +156,10 @@ def _path(run: Any) -> Array:
     if trace is None:
         raise DataError(f"run is {run!r}; fit it with trace=True.")
     first = trace.start[0][0] if trace.start is not None else np.zeros(2)
-    found = np.array([first, *(event["w"][0] for event in trace.updates)], float)
-    if found.shape[1:] != (2,) or any(np.any(event["b"]) for event in trace.updates):
+    path = np.array([first, *(event["w"][0] for event in trace.updates)], float)
+    if path.shape[1:] != (2,) or any(np.any(event["b"]) for event in trace.updates):
         raise DataError("run has an intercept or not two weights; use fit_intercept=False.")
-    return found
+    return path
 
 
 def _span(path: Array | None, span: Any) -> tuple[Array, Array]:

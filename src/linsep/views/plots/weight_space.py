@@ -62,15 +62,15 @@ def weight_space(
     >>> learner = linsep.Perceptron(fit_intercept=False, trace=True).fit(X, y)
     >>> figure = linsep.plot.weight_space(learner)
     """
-    found = _run(run, X, y)
-    last = len(found.W) - 1
+    opened = _run(run, X, y)
+    last = len(opened.W) - 1
     t = last if at is None else at
     if not 0 <= t <= last:
         raise ParameterError(f"at is {at}; the trace has corrections from 0 to {last}.")
     figure, ax = axes_of(ax, (5.4, 4.4))
-    view = weight_view(found, flatten(found))
-    draw_weights(ax, found, view, t, weight_box(view))
-    ax.set_title(_title(found, view, t), fontsize=9)
+    view = weight_view(opened, flatten(opened))
+    draw_weights(ax, opened, view, t, weight_box(view))
+    ax.set_title(_title(opened, view, t), fontsize=9)
     columns = 2 if view.path.shape[1] <= 4 else 3
     ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13),
               ncols=columns)  # fmt: skip

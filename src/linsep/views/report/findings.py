@@ -118,8 +118,8 @@ def _weights(model: Any, names: list[str] | None) -> list[Plane]:
         called = [f"towards {classes[1]}, away from {classes[0]}"]
     else:
         called = [f"towards {one}" for one in classes] or ["of the prediction"]
-    found = []
+    rows = []
     for name, w, b in zip(called[:PLANES], planes[:PLANES], biases[:PLANES], strict=False):
         order = np.argsort(-np.abs(w), kind="stable")[:LARGEST]
-        found.append((name, float(b), [(names[k], float(w[k])) for k in order]))
-    return found
+        rows.append((name, float(b), [(names[k], float(w[k])) for k in order]))
+    return rows

@@ -13,23 +13,23 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 SHOWN = 30  # classes up to which the table of counts is drawn
 
 
-def report_page(found: Found) -> str:
+def report_page(findings: Found) -> str:
     """The whole page."""
-    name = found.model.learner
+    name = findings.model.learner
     drawn = [
         f"<figure>{svg}<figcaption>{escape(words)}</figcaption></figure>"
-        for words, svg in pictures(found)
+        for words, svg in pictures(findings)
     ]
     parts = [
         f"<h1>{escape(name)}</h1>",
-        _what(found),
+        _what(findings),
         "<h2>Errors</h2>",
-        *(f"<p>{escape(line)}</p>" for line in found.tally.text().split("\n\n")[0].splitlines()),
-        _confusion(found.tally) if isinstance(found.tally, Confusion) else "",
+        *(f"<p>{escape(line)}</p>" for line in findings.tally.text().split("\n\n")[0].splitlines()),
+        _confusion(findings.tally) if isinstance(findings.tally, Confusion) else "",
         "<h2>Pictures</h2>",
         f'<div class="pictures">{"".join(drawn)}</div>',
-        "<h2>Weights, largest first</h2>" if found.weights else "",
-        *(_plane(*plane) for plane in found.weights),
+        "<h2>Weights, largest first</h2>" if findings.weights else "",
+        *(_plane(*plane) for plane in findings.weights),
         f"<footer>Written by linsep {escape(__version__)}.</footer>",
     ]
     here = files("linsep.views.report")
@@ -39,17 +39,17 @@ def report_page(found: Found) -> str:
                            body="\n".join(part for part in parts if part))  # fmt: skip
 
 
-def _what(found: Found) -> str:
-    model = found.model
-    asked = ", ".join(f"{key}={value!r}" for key, value in model.parameters.items())
+def _what(findings: Found) -> str:
+    model = findings.model
+    parameters = ", ".join(f"{key}={value!r}" for key, value in model.parameters.items())
     classes = "numbers" if model.classes_ is None else ", ".join(
         str(plain(one)) for one in model.classes_.tolist())  # fmt: skip
     entries: list[tuple[str, str]] = [
-        ("Parameters", asked),
+        ("Parameters", parameters),
         ("Predicts", classes),
         ("Features", f"{model.n_features_in_:,}"),
-        ("Rows here", f"{found.rows:,}"),
-        *found.facts,
+        ("Rows here", f"{findings.rows:,}"),
+        *findings.facts,
     ]
     lines = [f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in entries]
     return f"<dl>{''.join(lines)}</dl>"

@@ -20,7 +20,7 @@ HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++")
 BARS = len(HATCHES)
 
 
-def pictures(found: Found) -> Iterator[tuple[str, str]]:
+def pictures(findings: Found) -> Iterator[tuple[str, str]]:
     """Each picture that applies: what it shows, and its SVG."""
     try:
         from matplotlib.figure import Figure  # noqa: F401
@@ -28,24 +28,24 @@ def pictures(found: Found) -> Iterator[tuple[str, str]]:
         raise LinsepError(
             "The pictures of a report are drawn by matplotlib: pip install 'linsep[plot]'"
         ) from None
-    for number, (words, draw) in enumerate(_which(found)):
-        yield words, _svg(draw, found, f"report{number}")
+    for number, (words, draw) in enumerate(_which(findings)):
+        yield words, _svg(draw, findings, f"report{number}")
 
 
-def _which(found: Found) -> Iterator[tuple[str, Callable[[Any, Found], None]]]:
-    if found.truth is not None:
+def _which(findings: Found) -> Iterator[tuple[str, Callable[[Any, Found], None]]]:
+    if findings.truth is not None:
         yield "Predictions against the truth; on the line they agree.", _agreement
         return
-    if found.X is not None:
+    if findings.X is not None:
         yield "The plane of the two features: regions, boundary, rows.", _plane
     yield "How far the right class is ahead; below zero, rows are wrong.", _leads
-    if len(found.model.classes_) == 2 and len(set(found.codes.tolist()) & {0, 1}) == 2:  # type: ignore[union-attr]
+    if len(findings.model.classes_) == 2 and len(set(findings.codes.tolist()) & {0, 1}) == 2:  # type: ignore[union-attr]
         yield "ROC: rows of the second class found, against others taken for it.", _roc
-        if found.chances is not None:
+        if findings.chances is not None:
             yield "Calibration: how often what was said to be likely came true.", _calibration
 
 
-def _svg(draw: Callable[[Any, Found], None], found: Found, salt: str) -> str:
+def _svg(draw: Callable[[Any, Found], None], findings: Found, salt: str) -> str:
     """The picture without prologue and metadata; names in it differ from those of the others."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -53,7 +53,7 @@ def _svg(draw: Callable[[Any, Found], None], found: Found, salt: str) -> str:
 
     with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         figure = Figure(figsize=(4.6, 3.6), layout="constrained")
-        draw(figure.subplots(), found)
+        draw(figure.subplots(), findings)
         made = io.StringIO()
         FigureCanvasSVG(figure).print_svg(made, metadata={"Date": None, "Creator": None})
     text = made.getvalue()
@@ -67,28 +67,28 @@ def written(label: Any) -> str:
     return str(label).replace("$", r"\$")
 
 
-def _plane(ax: Any, found: Found) -> None:
+def _plane(ax: Any, findings: Found) -> None:
     from linsep.views.plots.boundary import boundary
 
-    assert found.X is not None and found.codes is not None
-    known = np.flatnonzero(found.codes >= 0)
-    some = known[sample_by_class(found.codes[known], DRAWN)]
-    boundary(found.model, found.X[some], found.model.classes_[found.codes[some]], ax)
+    assert findings.X is not None and findings.codes is not None
+    known = np.flatnonzero(findings.codes >= 0)
+    some = known[sample_by_class(findings.codes[known], DRAWN)]
+    boundary(findings.model, findings.X[some], findings.model.classes_[findings.codes[some]], ax)
 
 
-def _leads(ax: Any, found: Found) -> None:
+def _leads(ax: Any, findings: Found) -> None:
     from linsep.views.scene.palette import BLACK, colour_of
 
-    assert found.scores is not None and found.codes is not None
-    leads = leads_of(found.scores, found.codes)
+    assert findings.scores is not None and findings.codes is not None
+    leads = leads_of(findings.scores, findings.codes)
     edges = edges_of(leads[np.isfinite(leads)])
-    labels = found.model.classes_.tolist()
+    labels = findings.model.classes_.tolist()
     for k, label in enumerate(labels[:BARS]):
-        mine = leads[found.codes == k]
+        mine = leads[findings.codes == k]
         ax.hist(mine, edges, color=colour_of(k), alpha=0.55, hatch=HATCHES[k], edgecolor="white",
                 linewidth=0.4, label=f"class {written(label)}")  # fmt: skip
     if len(labels) > BARS:  # bars of so many would hide each other
-        rest = leads[found.codes >= BARS]
+        rest = leads[findings.codes >= BARS]
         more = f"{len(labels) - BARS} more classes"
         ax.hist(rest, edges, histtype="step", color=BLACK, label=more)
     ax.axvline(0, color=BLACK, lw=1.2)
@@ -115,15 +115,15 @@ def leads_of(scores: Array, codes: Array) -> Array:
     return right - others
 
 
-def _roc(ax: Any, found: Found) -> None:
+def _roc(ax: Any, findings: Found) -> None:
     from linsep.views.scene.palette import BLUE, GREY
 
-    assert found.scores is not None and found.codes is not None
-    false, true, area = roc(found.scores, found.codes)
+    assert findings.scores is not None and findings.codes is not None
+    false, true, area = roc(findings.scores, findings.codes)
     ax.plot(false, true, color=BLUE, lw=1.8, label=f"area {area:.4f}")
     ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1, label="by chance: 0.5")
     ax.set(xlabel="share of others taken for it", ylabel="share found",
-           title=f"class {written(found.model.classes_[1])}")  # fmt: skip
+           title=f"class {written(findings.model.classes_[1])}")  # fmt: skip
     ax.legend(frameon=False, fontsize=8, loc="lower right")
 
 
@@ -137,9 +137,9 @@ def roc(scores: Array, codes: Array) -> tuple[Array, Array, float]:
     scores, positive = scores[some], codes[some] == 1
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)  # ties move together
-    found = np.concatenate([[0], np.cumsum(positive[order])[last]])
+    hits = np.concatenate([[0], np.cumsum(positive[order])[last]])
     wrong = np.concatenate([[0], np.cumsum(~positive[order])[last]])
-    true, false = found / found[-1], wrong / wrong[-1]
+    true, false = hits / hits[-1], wrong / wrong[-1]
     area = float(np.trapezoid(true, false))
     if len(true) > DRAWN:
         keep = np.unique(np.linspace(0, len(true) - 1, DRAWN).astype(int))
@@ -147,14 +147,14 @@ def roc(scores: Array, codes: Array) -> tuple[Array, Array, float]:
     return false, true, area
 
 
-def _calibration(ax: Any, found: Found) -> None:
+def _calibration(ax: Any, findings: Found) -> None:
     from linsep.views.scene.palette import BLUE, GREY
 
-    assert found.chances is not None and found.codes is not None
-    said, came, rows = calibration(found.chances, found.codes == 1)
+    assert findings.chances is not None and findings.codes is not None
+    said, came, rows = calibration(findings.chances, findings.codes == 1)
     ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1, label="as said")
     ax.plot(said, came, color=BLUE, marker="o", ms=5, label=f"tenths of about {rows:,} rows")
-    ax.set(xlabel=f"probability said of class {written(found.model.classes_[1])}",
+    ax.set(xlabel=f"probability said of class {written(findings.model.classes_[1])}",
            ylabel="share that came true", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))  # fmt: skip
     ax.legend(frameon=False, fontsize=8, loc="upper left")
 
@@ -168,11 +168,11 @@ def calibration(chances: Array, positive: Array) -> tuple[Array, Array, int]:
     return said, came, len(parts[0])
 
 
-def _agreement(ax: Any, found: Found) -> None:
+def _agreement(ax: Any, findings: Found) -> None:
     from linsep.views.scene.palette import BLACK, BLUE
 
-    assert found.truth is not None and found.said is not None
-    truth, said = found.truth.ravel()[:DRAWN], found.said.ravel()[:DRAWN]
+    assert findings.truth is not None and findings.said is not None
+    truth, said = findings.truth.ravel()[:DRAWN], findings.said.ravel()[:DRAWN]
     ax.scatter(truth, said, s=14, color=BLUE, alpha=0.6)
     ends = [truth.min(), truth.max()]
     ax.plot(ends, ends, color=BLACK, lw=1.2)

@@ -128,10 +128,10 @@ def _ended(run: Run, w: Array, b: Array) -> Run:
 
 def _kept(trace: Trace) -> str:
     """What the model returned is, where it is not the weights after the last correction shown."""
-    asked = trace.parameters
-    if asked.get("keep") == "average" or asked.get("decide") == "average":
+    parameters = trace.parameters
+    if parameters.get("keep") == "average" or parameters.get("decide") == "average":
         return "the average of all weights met"
-    if asked.get("keep") == "pocket":
+    if parameters.get("keep") == "pocket":
         return "the pocket, which is the best of the longest-lived weights of all passes"
     if trace.learner in DESCENTS:
         return "the pass with the lowest objective, its intercept included"

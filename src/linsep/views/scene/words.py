@@ -22,18 +22,18 @@ def captions(run: Run, wrong: list[int]) -> list[Caption]:
     n = len(run.rows.X)
     start = "all weights are zero" if not run.W[0].any() else "the weights it was given"
     first = f"Start: {start}. {wrong[0]} of {n} rows are not strictly on their own side."
-    found = [Caption(first, _weights(run, 0), False)]
+    captions = [Caption(first, _weights(run, 0), False)]
     places = {int(number): place for place, number in enumerate(run.rows.numbers)}
     for t, event in enumerate(run.events, 1):
         if run.shows_model(t):
             said = f"The model returned: {run.returned}. {_left(wrong[t], n)}"
-            found.append(Caption(said, _weights(run, t), False))
+            captions.append(Caption(said, _weights(run, t), False))
             continue
         place = places.get(event["row"]) if event["row"] is not None else None
         mistake = _mistake(run, event, place, wrong[t - 1])
         said = f"{_opening(run, event, place, mistake)} {_turn(run, t)}{_left(wrong[t], n)}"
-        found.append(Caption(said, _sum(run, t, event, place), mistake))
-    return found
+        captions.append(Caption(said, _sum(run, t, event, place), mistake))
+    return captions
 
 
 def when(run: Run, t: int) -> str:

@@ -19,7 +19,7 @@ LOOK = np.linspace(-0.95, 0.95, 41)[:, None]
 
 def find(data: Path | None = None) -> Findings:
     """Resample polynomial fits to a sine, beside the closed form; then a classifier."""
-    found = {
+    parts = {
         degree: bias_variance(
             make_pipeline(PolynomialFeatures(degree, include_bias=False), LinearRegression())
             if degree else _Constant(),
@@ -30,13 +30,13 @@ def find(data: Path | None = None) -> Findings:
     exact = {degree: _closed_form(degree) for degree in DEGREES}
     rows = [
         [degree, one.bias, exact[degree][0], one.variance, exact[degree][1], one.error]
-        for degree, one in found.items()
+        for degree, one in parts.items()
     ]
-    best = min(found, key=lambda degree: found[degree].error)
+    best = min(parts, key=lambda degree: parts[degree].error)
     close = [
         abs(one.bias - exact[d][0]) < 0.1 * exact[d][0] + 0.004
         and abs(one.variance / exact[d][1] - 1) < 3 * np.sqrt(2 / REPEATS / (d + 1))
-        for d, one in found.items()
+        for d, one in parts.items()
     ]
     X, y = rings(120, noise=0.35)
     classes = {
@@ -60,15 +60,15 @@ def find(data: Path | None = None) -> Findings:
         [
             Claim("Bias and variance add up to the error, at every degree.",
                   all(abs(one.bias + one.variance - one.error) < 1e-12
-                      for one in [*found.values(), *classes.values()])),
+                      for one in [*parts.values(), *classes.values()])),
             Claim("Resampling agrees with the closed form, to three standard errors.", all(close)),
             Claim("Variance rises with every degree.",
-                  all(found[d].variance < found[d + 1].variance for d in DEGREES[:-1])),
+                  all(parts[d].variance < parts[d + 1].variance for d in DEGREES[:-1])),
             Claim("The least error lies between the extremes.", 0 < best < max(DEGREES)),
             Claim("Squares turn the rings' bias into a small error.",
                   classes[2].error < classes[1].error / 2),
         ],
-        lambda figure: _draw(figure, found),
+        lambda figure: _draw(figure, parts),
     )  # fmt: skip
 
 
@@ -95,16 +95,16 @@ def _closed_form(degree: int) -> tuple[float, float]:
     return float(bias.mean()), float(variance.mean())
 
 
-def _draw(figure: Any, found: dict[int, Any]) -> None:
+def _draw(figure: Any, parts: dict[int, Any]) -> None:
     from linsep.views.plots import bias_variance as draw
     from linsep.views.scene.palette import BLACK, BLUE, GREEN, ORANGE
 
     left, right = figure.subplots(1, 2)
-    draw(found, left)
+    draw(parts, left)
     left.set_title("mean over the points")
     right.plot(LOOK[:, 0], _sine(LOOK), color=BLACK, lw=2, label="the sine")
     for degree, colour in ((1, BLUE), (3, GREEN), (8, ORANGE)):
-        one = found[degree]
+        one = parts[degree]
         spread = np.sqrt(one.variances)
         right.plot(LOOK[:, 0], one.means, color=colour, ls="--", label=f"degree {degree}: E(Y)")
         right.fill_between(LOOK[:, 0], one.means - spread, one.means + spread, color=colour,

@@ -44,7 +44,7 @@ def find(data: Path | None = None) -> Findings:
         ],
         [
             Claim("Scatter, direction and bias are the lecture's.",
-                  all(abs(float(found) - wanted) < 6e-6 for _, found, wanted in rows)),
+                  all(abs(float(measured) - wanted) < 6e-6 for _, measured, wanted in rows)),
             Claim("No other of 1,000 directions has a larger criterion.",
                   bool((criterion <= learner.criterion_ * (1 + 1e-12)).all())),
             Claim("Its bias separates the points with a wider margin than the midpoint.",

@@ -107,8 +107,8 @@ def _draw(figure: Any, errors: dict[str, dict[str, float]], image: Any, side: in
     left.set_title(f"edges in cells of {high} by {wide} pixels, {votes.shape[2]} directions")
     names = list(errors["pixels"])
     place = np.arange(len(names))
-    for k, (name, found) in enumerate(errors.items()):
-        right.barh(place - 0.32 + 0.16 * k, [100 * found[how] for how in names], 0.15,
+    for k, (name, shares) in enumerate(errors.items()):
+        right.barh(place - 0.32 + 0.16 * k, [100 * shares[how] for how in names], 0.15,
                    color=COLOURS[k], hatch=("", "//", "", "//", "..")[k], edgecolor="white",
                    label=name)  # fmt: skip
     right.set_yticks(place, names)

@@ -29,9 +29,9 @@ def find(data: Path | None = None) -> Findings:
             "logistic": LogisticRegression(C=np.inf).fit(X, y),
         }
         for name, model in models.items():
-            found = np.array([*model.coef_[0], model.intercept_[0]])
-            far[name].append(float(np.linalg.norm(found - truth)))
-            rows.append([name, f"{n:,}", *found, far[name][-1]])
+            fitted = np.array([*model.coef_[0], model.intercept_[0]])
+            far[name].append(float(np.linalg.norm(fitted - truth)))
+            rows.append([name, f"{n:,}", *fitted, far[name][-1]])
         if n == 1000:
             shown = X, y, models
     X, y, models = shown

@@ -53,7 +53,7 @@ def find(data: Path | None = None) -> Findings:
 
 def _noisy() -> dict[str, dict[float, list[float]]]:
     """Errors of both on noisy copies of their own training rows."""
-    found: dict[str, dict[float, list[float]]] = {
+    errors: dict[str, dict[float, list[float]]] = {
         name: {s: [] for s in NOISE} for name in ("perceptron", "machine")
     }
     for seed in range(DRAWS):
@@ -67,8 +67,8 @@ def _noisy() -> dict[str, dict[float, list[float]]]:
         for s in NOISE:
             for name, learner in learners.items():
                 error = 1 - learner.score(X[copies] + s * shake, y[copies])
-                found[name][s].append(error)
-    return found
+                errors[name][s].append(error)
+    return errors
 
 
 def _draw(

@@ -28,7 +28,7 @@ def find(data: Path | None = None) -> Findings:
     ]  # fmt: skip
     points, signs = three_points()
     online = Perceptron(shuffle=False, trace=True).fit(points, signs)
-    found = [*batch.coef_[0], *batch.intercept_]
+    weights = [*batch.coef_[0], *batch.intercept_]
     wrong = np.flatnonzero(y * before <= 0).tolist()
     return Findings(
         "The perceptron by hand",
@@ -48,7 +48,7 @@ def find(data: Path | None = None) -> Findings:
                 "Planes found",
                 ["learner", "w1", "w2", "b"],
                 [
-                    ["batch perceptron", *found],
+                    ["batch perceptron", *weights],
                     ["logistic, C = 10", *likely.coef_[0], likely.intercept_[0]],
                     ["online, three points", *online.coef_[0], online.intercept_[0]],
                 ],
@@ -57,7 +57,7 @@ def find(data: Path | None = None) -> Findings:
         [
             Claim("Points 1 and 4 of class 1, 2 and 3 of class 2 are wrong at first.",
                   wrong == [0, 3, 5, 6]),
-            Claim("One step reaches w̃ = (1.45, -0.6, -0.5).", np.allclose(found, AFTER)),
+            Claim("One step reaches w̃ = (1.45, -0.6, -0.5).", np.allclose(weights, AFTER)),
             Claim("All eight points are then on their own side, with the lecture's scores.",
                   np.allclose(after, SCORES) and bool((y * after > 0).all())),
             Claim("Three points take 2 2 3 2 1 2 1 0 corrections to (3, -2.5, 0).",

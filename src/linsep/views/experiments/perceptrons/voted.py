@@ -28,12 +28,12 @@ def find(data: Path | None = None) -> Findings:
     spoiled = _outlier()
     best = NormalDist().cdf(-DISTANCE / 2)
     rows = [
-        [way, f"{np.mean(found):.2%}", f"{np.min(found):.2%}", f"{np.max(found):.2%}"]
-        for way, found in errors.items()
+        [way, f"{np.mean(shares):.2%}", f"{np.min(shares):.2%}", f"{np.max(shares):.2%}"]
+        for way, shares in errors.items()
     ]
     rows.append(["the best possible, Φ(−1)", f"{best:.2%}", f"{best:.2%}", f"{best:.2%}"])
-    mean = {way: float(np.mean(found)) for way, found in errors.items()}
-    spread = {way: float(np.std(found)) for way, found in errors.items()}
+    mean = {way: float(np.mean(shares)) for way, shares in errors.items()}
+    spread = {way: float(np.std(shares)) for way, shares in errors.items()}
     return Findings(
         "Which separator of a run should decide?",
         f"{RUNS} draws of 200 rows from two Gaussians of 10 dimensions, means {DISTANCE:g} apart",
@@ -66,14 +66,14 @@ def _outlier() -> dict[str, tuple[float, float]]:
     X, y, _ = separated(n=200, d=2, margin=1.0, seed=0)
     far = 40.0 * np.array([[1.0, 1.0]])
     with_it = np.vstack([X, far]), np.append(y, -int(np.sign(_score(X, y, far))))
-    found = {}
+    planes = {}
     for way in WAYS:
         errors = []
         for rows, labels in ((X, y), with_it):
             learner = VotedPerceptron(max_iter=1, decide=way, shuffle=False).fit(rows, labels)
             errors.append(1 - learner.score(X, y))
-        found[way] = (errors[0], errors[1])
-    return found
+        planes[way] = (errors[0], errors[1])
+    return planes
 
 
 def _score(X: Any, y: Any, row: Any) -> float:
@@ -87,9 +87,11 @@ def _draw(figure: Any, errors: dict[str, list[float]], best: float) -> None:
 
     ax = figure.subplots()
     shake = np.random.default_rng(0).uniform(-0.12, 0.12, RUNS)
-    for k, found in enumerate(errors.values()):
-        ax.scatter(k + shake, 100 * np.array(found), c=COLOURS[k], marker=MARKS[k], s=24, alpha=0.8)
-        ax.hlines(100 * np.mean(found), k - 0.28, k + 0.28, color=BLACK, lw=2,
+    for k, shares in enumerate(errors.values()):
+        ax.scatter(
+            k + shake, 100 * np.array(shares), c=COLOURS[k], marker=MARKS[k], s=24, alpha=0.8
+        )
+        ax.hlines(100 * np.mean(shares), k - 0.28, k + 0.28, color=BLACK, lw=2,
                   label="mean" if k == 0 else None)  # fmt: skip
     ax.axhline(100 * best, color=BLACK, ls=":", label="best possible")
     ax.set_xticks(range(len(errors)), list(errors))
