@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.errors import ParameterError
+from linsep.errors import OverflowedError, ParameterError
 from linsep.learners.first_order import descend_scores
 from linsep.learners.sklearn_compat import known_solver
 from linsep.status import Status
@@ -16,6 +16,7 @@ from linsep.train.convex.drive import Candidate
 from linsep.train.convex.dual import coordinate_descent as dual_descent
 from linsep.train.convex.dual import row_space
 from linsep.train.convex.dual.row_space import fit_rows
+from linsep.train.convex.l1 import prox_newton
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import sparse_problem, sparse_sums
 from linsep.train.convex.newton.logistic import fit_logistic
@@ -87,6 +88,10 @@ def solve(
 ) -> Any:
     """Fit by `learner.solver_` from `start` on; where another had to take over, it is named."""
     X, C = problem.X, float(learner.C)
+    if learner._penalty.l1 > 0 and np.isfinite(C) and learner.solver_ not in STEPPING:
+        sparse = _sparse_weights(learner, problem, listeners, tol, max_iter, start)
+        if sparse is not None:
+            return sparse
     if learner.solver_ in STEPPING or (learner._penalty.l1 > 0 and np.isfinite(C)):
         return descend_scores(
             learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
@@ -126,6 +131,29 @@ def solve(
     )
 
     return fit_any(X, problem.codes, weights, 0.5 * C if K == 2 else C, start=start, **settings)
+
+
+def _sparse_weights(
+    learner: Any,
+    problem: Problem,
+    listeners: list[Listener],
+    tol: float,
+    max_iter: int,
+    start: tuple[Array, Array] | None,
+) -> Any:
+    """Two classes with an l1 penalty; None for more, and for columns that have to be scaled."""
+    if not problem.binary or not prox_newton.suits(problem.X):
+        return None
+    try:
+        return prox_newton.fit_l1(
+            problem.X, problem.signs, problem.weights if problem.weights.size else None,
+            float(learner.C), learner._penalty, tol=tol, max_iter=max_iter,
+            listener=learner._replay_log.telling_looks(listeners), n_jobs=learner.n_jobs,
+            fit_intercept=bool(learner.fit_intercept),
+            start=None if start is None else (start[0][0], float(start[1][0])),
+        )  # fmt: skip
+    except OverflowedError:
+        return None
 
 
 def _by_dual(

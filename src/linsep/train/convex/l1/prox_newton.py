@@ -1,0 +1,360 @@
+"""Two-class logistic regression with an l1 penalty by proximal Newton steps on working sets.
+
+    P(w, b) = l1 ‖w‖₁ + ½ l2 ‖w‖² + Σ cᵢ log(1 + e^{−yᵢ(⟨w, xᵢ⟩ + b)})
+
+The columns with a weight, and those whose slope exceeds l1 by most, make up a working set. On it
+the losses are replaced by their quadratic model, which is minimised one coordinate at a time, and a
+line search is made along the way there (newGLMNET; Yuan, Ho and Lin, 2012; working sets as in
+celer; Massias, Gramfort and Salmon, 2018). With b at its best the multipliers α of the rows are
+balanced, and shrunk until no slope exceeds l1 they bound P from below:
+
+    D = E(sα) − ‖(|s Xᵀ(αy)| − l1)₊‖² / 2 l2,    without an l2 part for s = l1 / max |Xᵀ(αy)|.
+
+Many rows begin where some of them end.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from linsep.data.blocks.blocks import BLOCK, on_cluster
+from linsep.data.blocks.page_release import rows_of
+from linsep.errors import OverflowedError
+from linsep.parallel import Pool
+from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.l1.design import Part, design_of
+from linsep.train.convex.l1.loss_terms import Terms, entropy, feasible, terms_of
+from linsep.train.convex.l1.quadratic import by_columns, by_matrix
+from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.solution import Solution
+from linsep.train.convex.steps.proximal_newton import on_faces
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+ALL = 128  # columns up to which there is no choice of them
+FIRST = 200  # columns chosen first, at least
+INNER = 4  # steps on one working set
+SWEEPS = 30
+FACES = 1000  # columns up to which linear systems help where sweeps are slow
+SAMPLE = 8  # a start is made on one row in so many
+MANY = 4 * BLOCK  # rows from which on a start is made on some of them
+AGED = 0.03  # share by which curvatures may have changed since their matrix was made
+DEAR = 100  # columns from which on a matrix may serve twice
+FINE = 1e-5  # gaps below are followed by one more step: weights lag behind the bound
+STALLED = 4  # steps in a row without progress that end a run
+LOOKED_AT = 256  # rows by which the scale of columns is judged
+FAR = 1e4  # a mean of so many spreads costs sums too many digits
+HUGE = 1e60
+
+
+def suits(X: Any) -> bool:
+    """Whether columns are near enough to zero, and of a moderate size, to go without scaling."""
+    if on_cluster(X):
+        return False
+    if sp.issparse(X):
+        sizes = np.abs(X.data[:: max(1, X.nnz // (1 << 16))])
+        return bool(sizes.max(initial=0.0) < HUGE)
+    n = len(X)
+    few = rows_of(X, np.arange(min(n, LOOKED_AT)) * n // min(n, LOOKED_AT)).astype(np.float64)
+    if not np.abs(few).max(initial=0.0) < HUGE:
+        return False
+    spread = few.std(axis=0)
+    return bool((np.abs(few.mean(axis=0)) <= FAR * spread)[spread > 0].all())
+
+
+class ProxNewton:
+    """Proximal Newton steps, as the driver of convex fits sees them.
+
+    Parameters
+    ----------
+    X : checked rows; signs : −1 and +1; weights : of rows, or None; C : of the losses
+    penalty : Ω
+    fit_intercept : whether b is free
+    start : (w, b) or None
+    """
+
+    name = "newton"
+
+    def __init__(
+        self,
+        X: Any,
+        signs: Array,
+        weights: Array | None,
+        C: float,
+        penalty: Elastic,
+        *,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        start: tuple[Array, float] | None = None,
+    ) -> None:
+        self.X, self.signs, self.free, self.n_jobs = X, signs, fit_intercept, n_jobs
+        self.c = np.array([C]) if weights is None else C * weights
+        self.C, self.weights, self.penalty = C, weights, penalty
+        entries = X.nnz if sp.issparse(X) else X.size
+        self.pool = Pool(n_jobs, most=None if entries > 1 << 18 else 1)
+        self.tol = 1e-4
+        self.w, self.b = np.zeros(X.shape[1]), 0.0
+        self._start, self.n_iter = start, 0
+        self.gap = self.primal = np.inf
+        self.dual = 0.0
+
+    def _begin(self) -> None:
+        self.design = design_of(self.X, self.pool)
+        start = self._start or self._from_some()
+        if start is not None:
+            self.w, self.b = np.array(start[0], np.float64), float(start[1]) * self.free
+        used = np.flatnonzero(self.w)
+        self.S = np.zeros(self.X.shape[0])
+        if len(used):
+            self.S = self.design.part(used).scores(self.w[used])
+        self.terms = self._at(self.S, self.b)
+        self._balance()
+        self.proposed = self.terms.pull
+
+    def _from_some(self) -> tuple[Array, float] | None:
+        """Where a fit to some of the rows ends, at the same C.
+
+        Columns that few rows speak for, and whose weights these would take too far, stay near zero.
+        """
+        n = self.X.shape[0]
+        if n < MANY or (self.weights is not None and not self.weights.all()):
+            return None
+        count = n // SAMPLE
+        some = np.arange(count) * n // count
+        signs = self.signs[some]
+        if abs(int(signs.sum(dtype=np.int64))) == count:
+            return None
+        weights = None if self.weights is None else self.weights[some]
+        solver = ProxNewton(
+            rows_of(self.X, some), signs, weights, self.C, self.penalty,
+            fit_intercept=self.free, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        found = drive(solver, Goal(max(1e-2, self.tol), 20))
+        return found.w, found.b
+
+    def _at(self, S: Floats, b: float) -> Terms:
+        return terms_of(S, b, self.signs, self.c, self.pool)
+
+    def _balance(self) -> None:
+        """Move b to its best place for these scores."""
+        if not self.free:
+            return
+        for _ in range(8):
+            terms = self.terms
+            bend = float(terms.curved.sum())
+            allowed = 1e-3 * min(1e-3, self.tol) * (terms.plus + terms.minus)
+            if abs(terms.slope) <= allowed or not bend > 0:
+                return
+            step = -terms.slope / bend
+            step = float(np.clip(step, -4.0, 4.0))
+            after = self._at(self.S, self.b + step)
+            if after.loss > terms.loss * (1 + 1e-12):
+                return
+            self.terms, self.b = after, self.b + step
+
+    def candidates(self) -> Iterator[Candidate]:
+        self._begin()
+        stalled, polished = 0, False
+        model: _Model | None = None
+        chosen = np.empty(0, np.int64)
+        while True:
+            v, fell = self._bound()
+            stalled = 0 if fell else stalled + 1
+            there = self.gap <= self.tol * self.primal
+            if not there or polished or self.tol > FINE:
+                yield Candidate(self.n_iter, self.primal, self.dual, len(self.w))
+            polished = there
+            if stalled >= STALLED:
+                if self.gap <= (self.tol + self._rounding()) * self.primal:
+                    self.tol = 1.01 * self.gap / self.primal  # no sum over rows can tell more
+                    yield Candidate(self.n_iter, self.primal, self.dual, len(self.w))
+                return
+            before, chosen = chosen, self._chosen(v)
+            if model is None or not np.array_equal(before, chosen):
+                model = _Model(self.design.part(chosen), self.free, self.penalty)
+            for _ in range(1 if 4 * len(chosen) > len(self.w) else INNER):
+                if self._step(model, chosen) <= 0.1 * self.gap:
+                    break
+
+    def _bound(self) -> tuple[Floats, bool]:
+        """Xᵀ(αy) of the multipliers proposed; P, D and the gap, and whether one became better."""
+        penalty, (l1, l2) = self.penalty, self.penalty
+        pull = self._feasible(self.proposed)
+        v = self.design.total(pull)
+        primal = self.terms.loss + penalty.value(self.w)
+        if not np.isfinite(primal) or not np.isfinite(v).all():
+            raise OverflowedError(
+                "X has entries so large that sums over rows leave the range of floats. Divide X by "
+                "a constant."
+            )
+        largest = float(np.abs(v).max(initial=0.0))
+        inside = min(1.0, l1 / largest) if largest > 0 else 1.0
+        best, share = -np.inf, 0.0
+        for s in (1.0, inside) if l2 > 0 and inside < 1.0 else (inside,):
+            bound = entropy(pull, self.c, s, self.pool)
+            if l2 > 0:
+                over = np.maximum(s * np.abs(v) - l1, 0.0)
+                bound -= float(over @ over) / (2 * l2)
+            if bound > best:
+                best, share = bound, s
+        fell = primal < self.primal * (1 - 1e-12) or best > self.dual + 1e-12 * abs(self.dual)
+        self.primal = primal
+        if best > self.dual or not hasattr(self, "alpha"):
+            hair = min(1e-10, 1e-2 * self.tol)  # so that rounding does not lift a slope above l1
+            self.dual, self.alpha = best, (share * (1 - hair)) * np.abs(pull)
+        self.gap = max(0.0, primal - self.dual)
+        return v, bool(fell)
+
+    def _rounding(self) -> float:
+        """What rounding may do to the largest slope, as a share of l1: |Σ αx| ≤ ‖α‖‖x‖."""
+        X = self.X
+        squares = (X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)).sum(axis=0)
+        reach = float(np.sqrt(np.max(squares) * (self.alpha @ self.alpha)))
+        return 16 * 2.0**-53 * reach / (self.penalty.l1 or 1.0)
+
+    def _feasible(self, pull: Floats) -> Floats:
+        """Multipliers between 0 and c, with as much weight on either side where b is free."""
+        alpha = np.empty(len(pull))
+        feasible(pull, self.signs, self.c, self.free, alpha)
+        return alpha
+
+    def _chosen(self, v: Floats) -> Array:
+        """Columns with a weight, and those others whose slope says that they may get one."""
+        d = len(self.w)
+        if d <= ALL:
+            return np.arange(d)
+        held = self.w != 0
+        count = int(held.sum())
+        over = np.where(held, -np.inf, np.abs(v) - 0.8 * self.penalty.l1)
+        room = max(FIRST, min(self.X.shape) // 20, 2 * count)
+        wanted = np.flatnonzero(over > 0)
+        if len(wanted) > room:
+            wanted = wanted[np.argpartition(-over[wanted], room)[:room]]
+        return np.sort(np.concatenate([np.flatnonzero(held), wanted]))
+
+    def _step(self, model: "_Model", chosen: Array) -> float:
+        """One step on the working set; how much of P the model promised.
+
+        At its minimum the model's own multipliers, αy − D(Ad + δ), meet the conditions that those
+        of the rows only come near: they are proposed for the bound.
+        """
+        self.n_iter += 1
+        w, penalty = self.w[chosen], self.penalty
+        g = -model.part.total(self.terms.pull)
+        # the bound shrinks the multipliers by the largest slope that is left: a relative gap of ε
+        # needs slopes within about ε of l1
+        share = min(1.0, max(self.tol, self.gap / self.primal))
+        accuracy = 0.1 * share * (penalty.l1 + penalty.l2 * float(np.abs(w).max(initial=0.0)))
+        change, bias = model.minimum(self.terms, g, w, accuracy)
+        along = model.part.scores(change) + bias
+        self.proposed = self.terms.pull - model.curved * along
+        before = self.terms.loss + penalty.value(w)
+        slope = float(g @ change) + self.terms.slope * bias
+        promised = slope + penalty.value(w + change) - penalty.value(w)
+        size = 1.0
+        while size > 1e-8:
+            S = self.S + size * along
+            terms = self._at(S, self.b)
+            value = terms.loss + penalty.value(w + size * change)
+            if value <= before + 1e-3 * size * promised + 1e-15 * before:
+                self.S, self.terms = S, terms
+                self.w[chosen] = w + size * change if size < 1.0 else w + change
+                self.S -= size * bias
+                self.b += size * bias
+                self._balance()
+                break
+            size /= 2
+        return -promised
+
+    def solution(self) -> Solution:
+        if not hasattr(self, "terms"):
+            self._begin()
+        if not np.isfinite(self.gap):
+            self._bound()
+        return Solution(
+            self.w.copy(), self.b, self.alpha, self.primal, self.dual, self.gap, self.n_iter
+        )
+
+    def interrupted(self) -> None:
+        """Scores computed anew: a step may have been left half made."""
+        if hasattr(self, "terms"):
+            used = np.flatnonzero(self.w)
+            self.S = self.design.part(used).scores(self.w[used])
+            self.terms = self._at(self.S, self.b)
+            self._balance()
+            self.proposed = self.terms.pull
+        self.gap = np.inf
+
+    def rescaled(self) -> None:
+        """Columns of any scale are left to another solver."""
+
+
+class _Model:
+    """The quadratic model on one working set."""
+
+    def __init__(self, part: Part, free: bool, penalty: Elastic) -> None:
+        self.part, self.free, self.penalty = part, free, penalty
+        self.curved: Floats = np.empty(0)
+        self._H: Floats | None = None
+
+    def minimum(self, terms: Terms, g: Floats, w: Floats, accuracy: float) -> tuple[Floats, float]:
+        """The change of the weights and of the intercept that minimises the model."""
+        H, (l1, l2) = self._matrix(terms.curved), self.penalty
+        D = self.curved
+        h0 = float(D.sum()) if self.free else 0.0
+        h = self.part.total(D) if h0 > 0 else np.zeros(len(g))
+        pull = terms.slope / h0 if h0 > 0 else 0.0
+        change = np.zeros(len(g))
+        if H is None:
+            rows = self.part.columns(np.sqrt(D))
+            moved = np.zeros(len(D))
+            by_columns(
+                rows, len(g), h, h0, g - pull * h, w, l1, l2, change, moved, accuracy, SWEEPS
+            )
+        else:
+            if h0 > 0:
+                H = H - np.outer(h, h / h0)
+            left = by_matrix(H, g - pull * h, w, l1, l2, change, accuracy, SWEEPS)
+            if left > accuracy and len(g) <= FACES:
+                corner, ridge = np.full(len(g), l1), np.full(len(g), l2)
+                change = on_faces(H, g - pull * h, w, corner, ridge, change, 1e-9)
+        bias = -(terms.slope + float(h @ change)) / h0 if h0 > 0 else 0.0
+        return change, bias
+
+    def _matrix(self, D: Floats) -> Floats | None:
+        """AᵀDA, or one made before while D has hardly changed."""
+        if self._H is not None and len(self._H) >= DEAR:
+            aged = float(np.abs(D - self.curved).sum())
+            if aged <= AGED * float(D.sum()):
+                return self._H
+        self._H, self.curved = self.part.matrix(D), D
+        return self._H
+
+
+def fit_l1(
+    X: Any,
+    signs: Array,
+    weights: Array | None,
+    C: float,
+    penalty: Elastic,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    listener: Callable[[Candidate], Any] | None = None,
+    **settings: Any,
+) -> Solution:
+    """Fit to a relative gap of `tol`; `settings` as of `ProxNewton`.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> found = fit_l1(X, np.array([-1, -1, 1, 1]), None, 1.0, Elastic(1.0, 0.0), tol=1e-9)
+    >>> found.w.round(4), found.status.name
+    (array([1.1102, 0.    ]), 'converged')
+    """
+    solver = ProxNewton(X, signs, weights, C, penalty, **settings)
+    return drive(solver, Goal(tol, max_iter, listener))

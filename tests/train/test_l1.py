@@ -1,0 +1,162 @@
+"""Proximal Newton steps on working sets: the optimum, its bound, whatever shape the rows have."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from linsep import LogisticRegression, Status
+from linsep.parallel import Pool
+from linsep.train.convex.l1 import design, prox_newton
+from linsep.train.convex.l1.design import design_of
+from linsep.train.convex.l1.loss_terms import entropy, feasible, terms_of
+from linsep.train.convex.l1.prox_newton import fit_l1, suits
+from linsep.train.convex.penalties import Elastic
+
+LASSO = Elastic(1.0, 0.0)
+
+
+def drawn(n, d, seed=0, dense=True, density=0.1):
+    rng = np.random.default_rng(seed)
+    X = (
+        rng.normal(size=(n, d))
+        if dense
+        else sp.random_array(
+            (n, d), density=density, rng=rng, format="csr", data_sampler=rng.standard_normal
+        )
+    )
+    z = X @ (rng.normal(size=d) * (rng.random(d) < 0.3))
+    return X, np.where(z + rng.normal(size=n) > 0, 1, -1).astype(np.int8)
+
+
+def value(X, y, w, b, penalty, C=1.0):
+    return C * np.logaddexp(0, -y * (X @ w + b)).sum() + penalty.value(w)
+
+
+SHAPES = {
+    "tall": lambda: drawn(20_000, 6),
+    "square": lambda: drawn(300, 300),
+    "wide": lambda: drawn(40, 3000),
+    "short sparse rows": lambda: drawn(3000, 500, dense=False, density=0.01),
+    "wide sparse rows": lambda: drawn(200, 5000, dense=False, density=0.01),
+}
+
+
+@pytest.mark.parametrize("penalty", [LASSO, Elastic(0.5, 0.5)], ids=["lasso", "elastic"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_bounds_hold_the_optimum_between_them_for_every_shape(shape, penalty):
+    X, y = SHAPES[shape]()
+    rough = fit_l1(X, y, None, 1.0, penalty, tol=1e-3)
+    fine = fit_l1(X, y, None, 1.0, penalty, tol=1e-9)
+    assert rough.status is fine.status is Status.converged
+    assert rough.gap <= 1e-3 * rough.primal and fine.gap <= 1e-9 * fine.primal
+    assert rough.dual <= fine.primal <= rough.primal
+    assert fine.primal == pytest.approx(value(X, y, fine.w, fine.b, penalty), rel=1e-12)
+    assert rough.n_iter <= fine.n_iter
+
+
+@pytest.mark.parametrize("shape", ["square", "short sparse rows"])
+def test_a_matrix_and_columns_lead_to_the_same_optimum(shape, monkeypatch):
+    X, y = SHAPES[shape]()
+    by_matrix = fit_l1(X, y, None, 1.0, LASSO, tol=1e-9)
+    monkeypatch.setattr(design, "DENSE_MATRIX", 0)
+    monkeypatch.setattr(design, "QUICK", 0.0)
+    monkeypatch.setattr(design, "SPARSE_MATRIX", 0)
+    by_columns = fit_l1(X, y, None, 1.0, LASSO, tol=1e-9)
+    assert by_columns.primal == pytest.approx(by_matrix.primal, rel=2e-9)
+    np.testing.assert_allclose(by_columns.w, by_matrix.w, atol=1e-3)
+
+
+def test_dense_and_sparse_storage_have_the_same_optimum():
+    X, y = SHAPES["short sparse rows"]()
+    sparse, dense = (fit_l1(one, y, None, 1.0, LASSO, tol=1e-8) for one in (X, X.toarray()))
+    assert sparse.primal == pytest.approx(dense.primal, rel=2e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_rows_does_not_matter(seed):
+    X, y = SHAPES["tall"]()
+    order = np.random.default_rng(seed).permutation(len(y))
+    one, other = (fit_l1(X[p], y[p], None, 1.0, LASSO, tol=1e-7) for p in (order, slice(None)))
+    assert one.primal == pytest.approx(other.primal, rel=2e-7)
+    assert abs(one.n_iter - other.n_iter) <= 2
+
+
+def test_rare_columns_do_not_lead_a_start_on_some_rows_astray():
+    """Columns that are not zero in a handful of rows, all of one class."""
+    X, y = drawn(20_000, 5)
+    rare = np.zeros((20_000, 20))
+    for j in range(20):
+        rare[np.flatnonzero(y > 0)[j * 50 : j * 50 + 3], j] = 1.0
+    found = fit_l1(np.hstack([X, rare]), y, None, 1.0, LASSO, tol=1e-6)
+    assert found.status is Status.converged
+    assert found.n_iter <= 15
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_threads_change_no_byte(free):
+    X, y = SHAPES["tall"]()
+    one, two = (fit_l1(X, y, None, 1.0, LASSO, n_jobs=k, fit_intercept=free) for k in (1, 2))
+    assert one.w.tobytes() == two.w.tobytes() and one.b == two.b
+
+
+def test_terms_are_those_of_the_logistic_loss():
+    rng = np.random.default_rng(0)
+    S, y, c = rng.normal(size=5000) * 5, np.sign(rng.normal(size=5000)).astype(np.int8), np.ones(1)
+    with Pool(2) as pool:
+        terms = terms_of(S, 0.5, y, c, pool)
+        z = y * (S + 0.5)
+        p = 1 / (1 + np.exp(z))
+        assert terms.loss == pytest.approx(np.logaddexp(0, -z).sum(), rel=1e-13)
+        np.testing.assert_allclose(terms.pull, y * p, rtol=1e-12)
+        np.testing.assert_allclose(terms.curved, p / (1 + np.exp(-z)), rtol=1e-12)
+        u = 0.7 * p
+        wanted = -(u * np.log(u) + (1 - u) * np.log1p(-u)).sum()
+        assert entropy(terms.pull, c, 0.7, pool) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_feasible_multipliers_lie_in_their_box_and_are_balanced():
+    y = np.array([1, 1, -1], np.int8)
+    out = np.empty(3)
+    feasible(np.array([2.0, 0.3, 0.4]), y, np.ones(1), True, out)
+    np.testing.assert_allclose(out, [0.0, 0.0, 0.0])
+    feasible(np.array([2.0, 0.5, -0.6]), y, np.ones(1), True, out)
+    np.testing.assert_allclose(out, [0.4, 0.2, -0.6])
+    feasible(np.array([2.0, -0.5, -0.6]), y, np.ones(1), False, out)
+    np.testing.assert_allclose(out, [1.0, 0.0, -0.6])
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_products_of_a_part_are_those_of_its_columns(dense):
+    X, _ = drawn(5000, 40, dense=dense)
+    chosen = np.array([1, 5, 6, 30])
+    A = (X if dense else X.toarray())[:, chosen]
+    rng = np.random.default_rng(1)
+    v, D = rng.normal(size=5000), rng.random(5000)
+    with Pool(2) as pool:
+        part = design_of(X, pool).part(chosen)
+        np.testing.assert_allclose(part.total(v), A.T @ v, atol=1e-11)
+        np.testing.assert_allclose(part.scores(np.arange(4.0)), A @ np.arange(4.0), atol=1e-12)
+        np.testing.assert_allclose(part.matrix(D), (A.T * D) @ A, atol=1e-11)
+
+
+def test_columns_far_from_zero_are_left_to_a_solver_that_scales():
+    X, y = drawn(200, 4)
+    assert suits(X) and not suits(X + 1e6) and not suits(X * 1e80)
+    learner = LogisticRegression(l1_ratio=1.0).fit(X + 1e6, y)
+    near = LogisticRegression(l1_ratio=1.0).fit(X, y)
+    assert learner.objective_ == pytest.approx(near.objective_, rel=1e-5)
+
+
+def test_a_wide_fit_holds_more_columns_only_as_they_are_needed(monkeypatch):
+    X, y = SHAPES["wide sparse rows"]()
+    sizes = []
+    step = prox_newton.ProxNewton._step
+
+    def counted(self, model, chosen):
+        sizes.append(len(chosen))
+        return step(self, model, chosen)
+
+    monkeypatch.setattr(prox_newton.ProxNewton, "_step", counted)
+    found = fit_l1(X, y, None, 1.0, LASSO, tol=1e-6)
+    assert found.status is Status.converged
+    assert max(sizes) < 1000  # of 5,000
