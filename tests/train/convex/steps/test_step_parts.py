@@ -1,0 +1,124 @@
+"""First-order steps: slopes by differences, bounds below every objective, folds row by row."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from linsep.rows.rows import as_rows
+from linsep.status import Status
+from linsep.train.convex.losses import Hinge, Logistic
+from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.standardise import Lens, raw_lens
+from linsep.train.convex.steps.delta_rule import Decay, folds, seen_through
+from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
+from linsep.train.convex.steps.score_descent import ScoreDescent
+from linsep.train.convex.steps.score_losses import Planes, Softmax
+from linsep.train.convex.steps.score_walks import Pace, Steps, descend
+from linsep.train.convex.steps.squared_error import Descent
+from linsep.train.problem import Problem
+from linsep.train.run.replay_log import ReplayLog
+
+
+def data(K=2, n=120, d=4):
+    rng = np.random.default_rng(K)
+    X = rng.standard_normal((n, d))
+    codes = (X @ rng.standard_normal((d, K)) + rng.standard_normal((n, K))).argmax(axis=1)
+    return X, codes.astype(np.int32), rng
+
+
+def descent_of(loss, K, penalty, **settings):
+    X, codes, rng = data(max(2, K))
+    problem = Problem(X, codes, None, max(2, K))
+    made = ScoreDescent(problem, loss, K, penalty, 0.5, free=True, **{"scale": False, **settings})
+    return X, codes, rng, made
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.5])
+@pytest.mark.parametrize(("loss", "K"), [(Planes(Logistic()), 1), (Softmax(3), 3)])
+def test_a_look_has_the_objective_its_slope_and_a_bound_below(loss, K, ratio):
+    penalty = Elastic(ratio, 1 - ratio)
+    X, codes, rng, descent = descent_of(loss, K, penalty)
+    values = []
+    for size in (0.0, 0.1, 1.0):
+        descent.a, descent.b = size * rng.standard_normal((K, 4)), size * rng.standard_normal(K)
+        seen = descent.look(descent.scores(descent.a))
+        W, b = descent.outside(seen.a, seen.b)
+        S = X @ W.T + b
+        losses = loss.losses(S, codes).sum()
+        assert seen.value * descent.unit == pytest.approx(penalty.value(W) + 0.5 * losses)
+        values.append(seen)
+        for k in range(K):
+            for j in range(4):
+                e = np.zeros((K, 4))
+                e[k, j] = 1e-6
+                low, high = (
+                    loss.losses(X @ descent.outside(seen.a + s * e, seen.b)[0].T
+                                + descent.outside(seen.a + s * e, seen.b)[1], codes).sum()
+                    for s in (-1, 1)
+                )  # fmt: skip
+                assert seen.slope[k, j] == pytest.approx((high - low) / 2e-6 / len(X), abs=1e-4)
+    assert max(seen.dual for seen in values) <= min(seen.value for seen in values) + 1e-12
+
+
+@pytest.mark.parametrize("batch", [None, 10])
+@pytest.mark.parametrize("loss", [Planes(Logistic()), Planes(Hinge())], ids=["logistic", "hinge"])
+def test_walks_come_down_and_prove_how_near_they_are(loss, batch):
+    *_, descent = descent_of(loss, 1, Elastic(0.0, 1.0), scale=True)
+    first = descent.look(descent.scores(descent.a)).value * descent.unit
+    steps = Steps(batch, None, None, 0, True, False, Pace())
+    heard = []
+    solution = descend(
+        descent, steps, 1e-2, 300, [heard.append], None, lambda W, b: None, None, ReplayLog()
+    )
+    assert solution.primal < first and solution.dual <= solution.primal
+    assert len(heard) == solution.n_iter
+    assert solution.status in (Status.converged, Status.budget)
+
+
+def test_proximal_steps_set_weights_to_zero_and_close_the_gap():
+    *_, descent = descent_of(Planes(Logistic()), 1, Elastic(1.0, 0.0), scale=True)
+    assert suits(descent)
+    newton = ProximalNewton(descent)
+    for epoch in range(1, 30):
+        newton.go(epoch)
+    seen = newton.seen
+    assert seen.value - seen.dual <= 1e-8 * seen.value
+    slope = np.abs(seen.slope + 0.0).max()
+    assert slope > 0 and (np.abs(seen.a) > 0).sum() <= 4
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_the_delta_rule_steps_by_folds_and_lets_weights_decay(layout):
+    X, codes, _ = data()
+    lens = Lens(np.ones(4), np.zeros(4), np.array([1.0, 2.0, 0.5, 1.0]))
+    rows = seen_through(lens, as_rows(layout(X)))
+    W, b, s, pulls = np.zeros((1, 4)), np.zeros(1), np.zeros(1), np.zeros((3, 1))
+    decay = Decay(np.full(4, 0.9), np.zeros(4), 1)
+    order, clock = np.arange(6), np.zeros(1, np.int64)
+    none = np.empty(0)
+    folds(rows, Planes(Logistic()), codes, none, order, 3, 0.5, decay, W, b, 1.0, s, pulls,
+          np.empty((0, 1)), clock)  # fmt: skip
+    w, c = np.zeros(4), 0.0
+    Z = X * lens.rate
+    for fold in (order[:3], order[3:]):
+        y = np.where(codes[fold] == 1, 1.0, -1.0)
+        pull = y / (1 + np.exp(y * (Z[fold] @ w + c)))
+        w, c = 0.9 * (w + 0.5 / 3 * pull @ Z[fold]), c + 0.5 / 3 * pull.sum()
+    assert np.allclose(W[0], w) and b[0] == pytest.approx(c) and clock[0] == 2
+
+
+def test_squared_error_has_its_slope_and_two_points_their_plane():
+    X, _, rng = data()
+    Y = X @ rng.standard_normal((4, 2)) + 1.0
+    problem = Problem(X, np.zeros(len(X), np.int32), None, 1)
+    descent = Descent(problem, Y, True, False, "random", 3)
+    losses, ga, gb = descent.value_and_slope()
+    E = X @ descent.a.T + descent.b - descent.targets.at(np.arange(len(X)))
+    assert np.allclose(losses, (E**2).mean(axis=0) / 2)
+    assert np.allclose(ga, E.T @ X / len(X)) and np.allclose(gb, E.mean(axis=0))
+    descent.step(0.1, (ga, gb))
+    assert (descent.value_and_slope()[0] < losses).all()
+    through = Descent(problem, Y, True, False, "two-point", 0)
+    near = X[:2] @ through.a.T + through.b
+    assert np.allclose(near, through.targets.at(np.arange(2)))
+    assert raw_lens(4).of(X).tolist() == X.tolist()

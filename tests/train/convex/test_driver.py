@@ -1,0 +1,101 @@
+"""One driver: the certificate ends a run, and whoever may stop it does."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from linsep.parallel import Pool
+from linsep.status import Status
+from linsep.train.convex.choose import TABLE, line_for, shape_of
+from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.solution import Solution
+
+
+class Halving:
+    """A solver whose gap halves with each pass; `lies` times as small as it says."""
+
+    name = "halving"
+
+    def __init__(self, raises=None, ends=None):
+        self.pool, self.tol, self.n_iter = Pool(1), 1.0, 0
+        self.raises, self.ends, self.tols = raises, ends, []
+
+    def candidates(self):
+        while self.n_iter != self.ends:
+            self.n_iter += 1
+            if self.n_iter == self.raises:
+                raise KeyboardInterrupt
+            self.tols.append(self.tol)
+            yield Candidate(self.n_iter, 1.0 + self.gap, 1.0, 1)
+
+    @property
+    def gap(self):
+        return 0.5**self.n_iter
+
+    def solution(self):
+        gap = self.gap
+        return Solution(np.ones(1), 0.0, None, 1.0 + gap, 1.0, gap, self.n_iter)
+
+    def interrupted(self):
+        self.mended = True
+
+    def rescaled(self):
+        return None
+
+
+def certificate(times):
+    """One that sees a gap so many times what the solver says."""
+    return lambda solution: SimpleNamespace(gap=times * solution.gap, shown=times * solution.gap)
+
+
+def test_a_run_ends_when_its_gap_is_small_enough():
+    solution = drive(Halving(), Goal(tol=1e-3))
+    assert solution.status is Status.converged and solution.n_iter == 10
+    assert solution.solver == "halving"
+
+
+def test_what_the_certificate_does_not_confirm_goes_on_tighter():
+    solver = Halving()
+    solution = drive(solver, Goal(tol=1e-3, certify=certificate(8.0)))
+    assert solution.status is Status.converged and solution.certificate.gap <= 1e-3
+    assert solution.n_iter >= 13 and solver.tols[-1] < solver.tols[0]
+
+
+def test_a_gap_that_never_closes_is_unproved():
+    stuck = Goal(tol=1e-3, certify=lambda solution: SimpleNamespace(gap=0.5, shown=0.4))
+    assert drive(Halving(), stuck).status is Status.unproved
+
+
+@pytest.mark.parametrize(
+    ("goal", "status"),
+    [
+        (Goal(tol=1e-9, max_iter=5), Status.budget),
+        (Goal(tol=1e-9, listener=lambda seen: seen.n_iter == 3), Status.stopped),
+    ],
+)
+def test_budget_and_listeners_end_a_run(goal, status):
+    solution = drive(Halving(), goal)
+    assert solution.status is status and solution.n_iter in (3, 5)
+
+
+def test_an_interrupted_run_hands_back_what_there_is():
+    solver = Halving(raises=4)
+    solution = drive(solver, Goal(tol=1e-9))
+    assert solution.status is Status.interrupted and solver.mended and solution.n_iter == 4
+
+
+def test_a_solver_that_gives_up_ends_without_having_converged():
+    assert drive(Halving(ends=3), Goal(tol=1e-9)).status is Status.budget
+
+
+def test_every_shape_meets_the_first_line_that_applies():
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(0)
+    for X in (rng.random((50, 5)), rng.random((5000, 20)), sp.random(300, 2000, 0.01, "csr")):
+        shape = shape_of(X, "hinge")
+        line = line_for(shape)
+        before = TABLE[: TABLE.index(line)]
+        assert line.applies(shape) and not any(one.applies(shape) for one in before)
+        assert line.when and line.reason
