@@ -91,7 +91,8 @@ class Inference:
         """Rows without the first text of columns in which every row has one: with an intercept
         only differences from it can be told."""
         encoding = getattr(self, "encoding_", None)
-        kept, notes, first = list(range(rows.shape[1])), [], 0
+        kept, first = list(range(rows.shape[1])), 0
+        notes: list[str] = []
         for column in encoding.columns if encoding is not None else ():
             own = rows[:, first : first + column.width]
             whole = column.kind == "text" and bool((own.sum(axis=1) == 1).all())

@@ -13,7 +13,7 @@ def test_both_ways_end_where_every_slope_is_within_the_corner(l2):
     B = rng.standard_normal((40, 6))
     h, h0 = B.sum(axis=0), 40.0
     H = B.T @ B - np.outer(h, h) / h0  # the best intercept is taken out
-    g, w, l1 = 9 * rng.standard_normal(6), np.array([0.0, 1.0, 0.0, -2.0, 0.0, 0.5]), 4.0
+    g, w, l1 = 9 * rng.standard_normal(6), np.array([0.0, 1.0, 0.0, -2.0, 0.0, 0.5]), 25.0
     ends = []
     change = np.zeros(6)
     by_matrix(H, g, w, l1, l2, change, 1e-12, 200)
