@@ -74,7 +74,7 @@ class Fitting:
         check_callback(callback)
         self._check_parameters()
         how: dict[str, Any] = {"callback": callback, "verbose": verbose, "checkpoint": checkpoint}
-        if from_dask(X):
+        if from_dask(X) or (isinstance(X, Chunks) and X.cluster is not None):
             from linsep.learners.on_cluster import fit_on_cluster
 
             fit_on_cluster(self, X, y, sample_weight, **how)

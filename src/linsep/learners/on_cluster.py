@@ -5,9 +5,11 @@ from typing import Any
 
 from linsep.data.cluster.collections import labels_of, numbers_of, rows_of
 from linsep.data.cluster.connect import client_of
+from linsep.data.cluster.files import rows_of_files
 from linsep.data.cluster.gather import gathered
 from linsep.data.cluster.rows import ClusterRows, NotOnClusterError
-from linsep.errors import ClusterNote
+from linsep.data.sources.dataset import Chunks
+from linsep.errors import ClusterNote, ParameterError
 
 SMALL = 1 << 21
 """Numbers in X up to which rows are brought to the client at once: rounds would cost more."""
@@ -20,6 +22,9 @@ def fit_on_cluster(learner: Any, X: Any, y: Any, sample_weight: Any, **how: Any)
     a copy on the client, in memory while it is small and in a file that is read block by block
     where not, so that the bytes are the same again.
     """
+    if isinstance(X, Chunks):
+        _fit_files(learner, X, y, sample_weight, **how)
+        return
     with client_of() as client:
         rows = rows_of(client, X)
         if getattr(learner, "_estimator_type", None) == "regressor" or _learns_numbers(learner):
@@ -28,6 +33,18 @@ def fit_on_cluster(learner: Any, X: Any, y: Any, sample_weight: Any, **how: Any)
             labels = labels_of(client, y, len(rows))
         weights = numbers_of(client, sample_weight, len(rows), "sample_weight")
         fit_rows(learner, rows, labels, weights, None, **how)
+
+
+def _fit_files(learner: Any, chunks: Chunks, y: Any, sample_weight: Any, **how: Any) -> None:
+    """Fit on files that the workers read."""
+    if y is not None:
+        raise ParameterError(
+            "y is given, but X comes from linsep.read, which brings its labels; leave y out."
+        )
+    with client_of(chunks.cluster) as client:
+        rows, labels = rows_of_files(client, chunks)
+        weights = numbers_of(client, sample_weight, len(rows), "sample_weight")
+        fit_rows(learner, rows, labels, weights, chunks.encoding, **how)
 
 
 def _learns_numbers(learner: Any) -> bool:

@@ -209,12 +209,14 @@ class Problem:
                 "although X is finite. Divide X by abs(X).max(), or take smaller steps."
             )
 
-    def sum(self, function: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+    def sum(
+        self, function: Callable[[Block], T], add: Callable[[T, T], T], n_jobs: int | None = None
+    ) -> T:
         """The sum of `function` over blocks, the same bytes for any number of threads."""
         if on_cluster(self.X):
-            parts = OnBlocks(function, self.X, self._codes, self.weights, self._positive)
-            return self.X.sum(parts, range(len(self._spans)), add)  # type: ignore[no-any-return]
-        total = sum_over(function, self.blocks(), add, self.n_jobs)
+            found = OnBlocks(function, self.X, self._codes, self.weights, self._positive)
+            return self.X.sum(found, range(len(self._spans)), add)  # type: ignore[no-any-return]
+        total = sum_over(function, self.blocks(), add, n_jobs or self.n_jobs)
         self.settle()
         return total
 

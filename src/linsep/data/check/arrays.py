@@ -108,6 +108,8 @@ def frozen_rows(X: Any) -> Any:
     Frames of pandas and what joblib hands to its workers cannot be written, other arrays can: all
     kernels would be compiled for each of them.
     """
+    if on_cluster(X):
+        return X
     if not sp.issparse(X):
         return frozen(X)
     X = copy.copy(X)
@@ -117,6 +119,8 @@ def frozen_rows(X: Any) -> Any:
 
 def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:
     """`check_rows` without the look at every entry; for callers that look at the results."""
+    if on_cluster(X):
+        return _checked_there(X, estimator, False)  # type: ignore[no-any-return]
     if isinstance(X, NamedRows) and X.shape[1] == estimator.n_features_in_:
         return np.ascontiguousarray(X.view(np.ndarray))
     named = hasattr(estimator, "feature_names_in_")
@@ -155,6 +159,8 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
 
     With `in_range`, also one that names the largest entry if products would leave the range.
     """
+    if on_cluster(X):  # the workers have looked
+        return
     values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
     step, pages = LARGE >> 4, PageRelease(values)
     total = 0.0

@@ -57,22 +57,25 @@ class Shape(NamedTuple):
     entries: int
 
 
-def rows_of(client: Any, X: Any) -> ClusterRows:
-    """X as rows on the cluster of `client`."""
+def rows_of(client: Any, X: Any, finite: bool = True) -> ClusterRows:
+    """X as rows on the cluster of `client`; entries must be finite unless told otherwise."""
     chunks = _chunks(client, X)
-    made = [client.submit(_checked, one, k, key=f"check-{one.key}") for k, one in enumerate(chunks)]
+    made = [
+        client.submit(_checked, one, k, finite, key=f"check-{finite}-{one.key}")
+        for k, one in enumerate(chunks)
+    ]
     shapes = [
         settled(client, one)
         for one in [client.submit(_shape, one, key=f"shape-{one.key}") for one in made]
     ]
     _require_alike(shapes)
-    n, d = sum(one.rows for one in shapes), shapes[0].columns
+    first = next((one for one in shapes if one.rows), shapes[0])
+    n, d = sum(one.rows for one in shapes), first.columns
     if n == 0 or d == 0:
         raise DataError(f"X has shape ({n}, {d}); rows with features are wanted.")
-    spans = cut(n, d * np.dtype(shapes[0].dtype).itemsize, sum(client.nthreads().values()))
+    spans = cut(n, d * np.dtype(first.dtype).itemsize, sum(client.nthreads().values()))
     partitions = list(_partitions(client, made, [one.rows for one in shapes], spans))
     del made
-    first = next(one for one in shapes if one.rows)
     rounds = Rounds(client, partitions, spans, (n, d))
     names = None if first.names is None else list(first.names)
     if first.sparse:
@@ -100,7 +103,7 @@ def cut(n: int, row: int, threads: int) -> list[Span]:
     return [Span(start, min(n, start + size)) for start in range(0, n, size)]
 
 
-def _checked(chunk: Any, number: int) -> tuple[Any, tuple[str, ...] | None]:
+def _checked(chunk: Any, number: int, finite: bool = True) -> tuple[Any, tuple[str, ...] | None]:
     """A chunk as kernels read rows, and the names of its columns."""
     try:
         names = None
@@ -112,7 +115,8 @@ def _checked(chunk: Any, number: int) -> tuple[Any, tuple[str, ...] | None]:
             kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
             return np.empty(chunk.shape, kind), names
         rows = check_shape(chunk)
-        require_finite(rows)
+        if finite:
+            require_finite(rows)
     except (DataError, TypeError, ValueError, IndexError, AttributeError) as problem:
         raise DataError(f"partition {number} of X cannot be used: {problem}") from None
     return rows, names
@@ -129,7 +133,7 @@ def _require_alike(shapes: list[Shape]) -> None:
     """Refuse partitions that differ in what all rows share."""
     first = next((one for one in shapes if one.rows), shapes[0])
     for k, one in enumerate(shapes):
-        if one.columns != first.columns:
+        if one.rows and one.columns != first.columns:
             raise DataError(
                 f"partition {k} of X has {one.columns} features and others have {first.columns}; "
                 "all must have the same."

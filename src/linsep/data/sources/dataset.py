@@ -76,6 +76,7 @@ class Chunks:
         self._n: int | None = None
         self._gathered: Gathered | None = None
         self.judged: ProgressiveLoss | None = None
+        self.cluster: Any = None
 
     @property
     def untouched(self) -> bool:

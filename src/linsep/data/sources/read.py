@@ -45,6 +45,7 @@ def read(
     memory: int = MEMORY,
     cache: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
+    cluster: Any = None,
     **layout: Any,
 ) -> Chunks:
     """Open data of any size: rows and labels, in blocks that fit in memory.
@@ -108,6 +109,9 @@ def read(
         it is temporary.
     n_jobs : int, optional
         Threads; never changes what is read.
+    cluster : 'local', an address such as 'tcp://host:8786', or a client of Dask, optional
+        Have its workers read the files themselves when a learner is fitted, and keep the rows
+        there; needs the extra dask. The model has the same bytes.
     delimiter, quote, decimal, header, skip, encoding, missing
         For csv, where it should not be judged: signs, whether there is a header, lines to leave
         out before it, the encoding of the text, and words that stand for a missing cell beside
@@ -142,6 +146,7 @@ def read(
     }
     opened = _open(source if table else paths, options, encoding, n_jobs)
     chunks = Chunks(opened, options, encoding, classes, bad_rows, memory, cache)
+    chunks.cluster = cluster
     if spool is not None:
         weakref.finalize(chunks, shutil.rmtree, spool, True)
     return chunks

@@ -42,20 +42,28 @@ def parts(
     make: Making | None = None,
 ) -> Iterator[TablePart]:
     """The rows of a file, piece by piece; bad rows are numbered by line from 1."""
-    line = 0
     with open_plain(path) as raw:
         plain = layout.encoding in ("utf-8", "utf-8-sig")
         stream: Any = raw if plain else Recoded(raw, layout.encoding, path)
-        pieces = _whole_rows(stream, layout.quote, size or PIECE, path)
-        numbered = enumerate(unpacked(path, pieces))
-        reader = _Reader(layout, make)
+        yield from stream_parts(stream, path, layout, n_jobs, size, make)
 
-        def read(job: Any) -> TablePart:
-            return reader.read(job[1][0], job[1][1], job[0] == 0)
 
-        for part in read_in_order(read, numbered, n_jobs):
-            yield part._replace(bad=[row.moved(line) for row in part.bad])
-            line += part.lines
+def stream_parts(
+    stream: Any, path: Path, layout: Layout, n_jobs: int | None = None, size: int | None = None,
+    make: Making | None = None,
+) -> Iterator[TablePart]:  # fmt: skip
+    """The same for rows in a stream of bytes that begins where a row begins."""
+    line = 0
+    pieces = _whole_rows(stream, layout.quote, size or PIECE, path)
+    numbered = enumerate(unpacked(path, pieces))
+    reader = _Reader(layout, make)
+
+    def read(job: Any) -> TablePart:
+        return reader.read(job[1][0], job[1][1], job[0] == 0)
+
+    for part in read_in_order(read, numbered, n_jobs):
+        yield part._replace(bad=[row.moved(line) for row in part.bad])
+        line += part.lines
 
 
 def _whole_rows(

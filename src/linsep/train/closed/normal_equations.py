@@ -121,9 +121,7 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
             lambda span: _sparse_part(problem, Y - level, span), _parts(n), _add, jobs
         )
     else:
-        matrix = sum_over(
-            lambda block: _dense_part(block, Y, shift, level), problem.blocks(), _add, jobs
-        )
+        matrix = problem.sum(lambda block: _dense_part(block, Y, shift, level), _add, jobs)
     return Gram(matrix, shift, level)
 
 
@@ -382,7 +380,7 @@ def _against(
         return back, squares
 
     jobs = problem.n_jobs if problem.entries * t > ALONE else 1
-    back, squares = sum_over(of, problem.blocks(), _add_both, jobs)
+    back, squares = problem.sum(of, _add_both, jobs)
     return back[given.alive] / given.spread[:, None], squares
 
 

@@ -76,6 +76,11 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
 @arguments.columns
 @arguments.base
 @arguments.reading
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Fit on a Dask cluster, whose workers read the files: local, or such as tcp://HOST:8786.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 5 where the fit did not reach its goal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 @arguments.as_json
@@ -147,12 +152,19 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
 
     classes = arguments.split_classes(asked["classes"])
     how = arguments.how_to_read(asked["columns"], asked["base"], asked["reading"])
+    if asked["cluster"] is not None:
+        how["cluster"] = asked["cluster"]
     source = open_source(data, asked["target"], classes, asked["bad_rows"], **how)
+    if asked["cluster"] is not None and isinstance(source, Rows):
+        raise click.UsageError(f"--cluster reads files; {data} is an embedded set.")
     settings: dict[str, Any] = {"verbose": not asked["quiet"]}
     if asked["resume"]:
         settings["checkpoint"] = f"{asked['out']}.checkpoint"
     start = time.perf_counter()
-    if not (isinstance(source, Rows) or asked["scale"] or asked["report"] or asked["tune"]):
+    whole = isinstance(source, Rows) or any(
+        asked[one] for one in ("scale", "report", "tune", "cluster")
+    )
+    if not whole:
         _face.stand_alone()
     chosen = _tune(source, asked) if asked["tune"] else None
     learner = _learner(asked)
