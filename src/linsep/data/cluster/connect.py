@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,10 @@ from linsep.parallel import threads
 
 WAIT = 10.0
 """Seconds to wait for an answer from a scheduler."""
+
+
+PATIENCE = 60.0
+"""Seconds to wait for the first worker: one that is being started imports much."""
 
 
 @contextlib.contextmanager
@@ -58,9 +63,12 @@ def _active(distributed: Any) -> Any:
 
 @contextlib.contextmanager
 def _local(distributed: Any) -> Iterator[Any]:
-    cluster = distributed.LocalCluster(
-        n_workers=threads(None), threads_per_worker=1, processes=True, dashboard_address=None
-    )
+    made: Any = distributed.LocalCluster
+    if sys.platform != "win32":  # processes of their own: a script needs no guard about its calls
+        from distributed.deploy.subprocess import SubprocessCluster as made  # noqa: N813
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Port .* is already in use")
+        cluster = made(n_workers=threads(None), threads_per_worker=1, dashboard_address=":0")
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
 
@@ -91,17 +99,20 @@ def _said(problem: BaseException) -> str:
 def _require_workers(client: Any) -> None:
     """Refuse a cluster without workers, or with other versions of what decides the bytes."""
     try:
-        client.wait_for_workers(1, timeout=WAIT)
+        client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         raise ClusterError(
             f"the scheduler at {client.scheduler.address} has no workers; start some with `dask "
             f"worker {client.scheduler.address}`."
         ) from None
     mine = versions()
-    for address, theirs in client.run(versions).items():
-        if theirs.get("linsep") is None:
+    for address, theirs in client.run(versions, on_error="return").items():
+        if isinstance(theirs, OSError):
+            continue  # it died while it was asked
+        if not isinstance(theirs, dict) or theirs.get("linsep") is None:
             raise ClusterError(
                 f"the worker at {address} has no linsep; install linsep {mine['linsep']} there."
+                + ("" if isinstance(theirs, dict) else f" ({theirs})")
             )
         for name, version in mine.items():
             if theirs[name] != version:

@@ -8,6 +8,7 @@ same encoding, to the last digit.
 
 import copy
 import io
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -107,7 +108,7 @@ def _split(client: Any, source: Any) -> list[FilePart]:
             parts.append(FilePart(path))
             continue
         ends = [*range(0, size, ranges.RANGE), size]
-        spans = list(zip(ends[:-1], ends[1:], strict=True))
+        spans = list(itertools.pairwise(ends))
         counts = [0] * len(spans)
         if quote:
             jobs = [client.submit(ranges.quotes, path, *span, quote) for span in spans]

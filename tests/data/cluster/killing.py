@@ -1,0 +1,98 @@
+"""Kills workers by SIGKILL while something goes on; run as a program, 60 of them over all solvers.
+
+python tests/data/cluster/killing.py [KILLS]
+"""
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+
+
+class Killer:
+    """A thread that kills one worker after the other, each `every` seconds at most once."""
+
+    def __init__(self, cluster, every, most):
+        self.cluster, self.every, self.most = cluster, every, most
+        self.kills = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        while self.kills < self.most and not self._stop.wait(self.every):
+            nannies = list(self.cluster.workers.values())
+            nanny = nannies[self.kills % len(nannies)]
+            pid = getattr(nanny, "pid", None)
+            if pid is None:  # being started again
+                continue
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                self.kills += 1
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._stop.set()
+        self._thread.join()
+
+
+def learners():
+    import linsep
+
+    return {
+        "lda": linsep.LinearDiscriminantAnalysis(),
+        "fisher": linsep.FisherDiscriminant(),
+        "regression": linsep.LinearRegression(),
+        "logistic": linsep.LogisticRegression(),
+        "hinge": linsep.LinearSVC(),
+        "squared hinge": linsep.LinearSVC(loss="squared_hinge"),
+    }
+
+
+def rows(n=70_000, d=31):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, d)).astype(np.float32)
+    return X, (X @ rng.standard_normal(d) + 3 * rng.standard_normal(n) > 0).astype(int)
+
+
+def main(wanted):
+    import dask.array as da
+    from cluster_models import content
+    from distributed import Client, LocalCluster
+
+    X, y = rows()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    expected = {name: content(one.fit(X, y)) for name, one in learners().items()}
+    kills = fits = 0
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        Client(cluster),
+    ):
+        dX, dy = da.from_array(X, chunks=(9_000, 31)), da.from_array(y, chunks=9_000)
+        rng = np.random.default_rng(0)
+        while kills < wanted:
+            for name, learner in learners().items():
+                with Killer(cluster, float(rng.uniform(0.1, 3.0)), 2) as killer:
+                    start = time.perf_counter()
+                    same = content(learner.fit(dX, dy)) == expected[name]
+                kills, fits = kills + killer.kills, fits + 1
+                seconds = time.perf_counter() - start
+                print(f"{kills:3d} kills  {name:14s} {seconds:6.1f} s  same bytes: {same}")
+                if not same:
+                    sys.exit(1)
+                if kills >= wanted:
+                    break
+    print(f"{kills} kills in {fits} fits: the bytes of every model are those of a fit in memory.")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60)

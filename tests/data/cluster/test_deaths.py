@@ -1,0 +1,86 @@
+"""Workers die, wait or run out of memory, and no byte changes."""
+
+import time
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from cluster_models import content
+from killing import Killer, learners, rows
+
+import linsep
+
+
+@pytest.fixture(scope="module")
+def doomed():
+    """A cluster whose workers are there to be killed."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+    ) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", ["lda", "logistic", "hinge"])
+def test_killed_workers_do_not_change_a_byte(doomed, name):
+    from distributed import Client
+
+    X, y = rows()
+    expected = content(learners()[name].fit(X, y))
+    with Client(doomed), Killer(doomed, 0.3, 2) as killer:
+        dX, dy = da.from_array(X, chunks=(20_000, 31)), da.from_array(y, chunks=30_000)
+        found = content(learners()[name].fit(dX, dy))
+        deadline = time.monotonic() + 20
+        while killer.kills < 1 and time.monotonic() < deadline:
+            found = content(learners()[name].fit(dX, dy))
+    assert killer.kills >= 1
+    assert found == expected
+
+
+def test_a_straggler_is_waited_for(client):
+    X, y = rows()
+
+    @dask.delayed
+    def late(part, k):
+        time.sleep(1.5 if k == 2 else 0.0)
+        return part
+
+    parts = [late(X[i : i + 30_000], k) for k, i in enumerate(range(0, len(X), 30_000))]
+    learner = linsep.LinearDiscriminantAnalysis().fit(parts, y)
+    assert content(learner) == content(linsep.LinearDiscriminantAnalysis().fit(X, y))
+
+
+def test_rows_that_exceed_the_memory_of_a_worker_are_spilled():
+    from distributed import Client, LocalCluster
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200_000, 100))  # 160 MB, of which a worker may hold some
+    y = (X[:, 0] > 0).astype(int)
+
+    def made(block_info=None):
+        (start, stop), _ = block_info[None]["array-location"]
+        return np.random.default_rng(start).standard_normal((stop - start, 100))
+
+    dX = da.map_blocks(made, chunks=((25_000,) * 8, (100,)), dtype=np.float64)
+    X = dX.compute(scheduler="sync")
+    y = (X[:, 0] > 0).astype(int)
+    options = {
+        "distributed.worker.memory.target": 0.3,
+        "distributed.worker.memory.spill": 0.4,
+        "distributed.worker.memory.pause": 0.95,
+        "distributed.worker.memory.terminate": False,
+    }
+    with (
+        dask.config.set(options),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="400MB", dashboard_address=":0",
+            silence_logs=50,
+        ) as cluster,
+        Client(cluster) as client,
+    ):  # fmt: skip
+        learner = linsep.LinearDiscriminantAnalysis().fit(dX, y)
+        spilled = client.run(lambda dask_worker: dask_worker.data.slow is not None)
+        assert all(spilled.values())
+    assert content(learner) == content(linsep.LinearDiscriminantAnalysis().fit(X, y))
