@@ -20,6 +20,16 @@ class Status(Enum):
         "Made the passes asked for, or as many as it took to make no mistakes; every separator met "
         "on the way has its votes."
     )
+    mixed = (
+        "A separator was found by iterative parameter mixing: shards of the rows were trained "
+        "apart and their weights mixed after each pass, which is another algorithm than the serial "
+        "one."
+    )
+    mixing = (
+        "Stopped after max_iter passes of iterative parameter mixing (shards trained apart, mixed "
+        "after each pass) with mistakes left. Raise max_iter, or fit(..., in_order=True) for the "
+        "serial rule."
+    )
     budget = (
         "Stopped after max_iter passes with mistakes left. Raise max_iter, or run certify "
         "(linsep.separability) to see whether a separator exists."
@@ -88,6 +98,7 @@ class Status(Enum):
         """Whether the fit reached what was asked for."""
         return self in {
             Status.separated,
+            Status.mixed,
             Status.converged,
             Status.averaged,
             Status.voted,

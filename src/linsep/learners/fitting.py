@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.sources.dataset import Chunks, opened
 from linsep.data.table.encoding import Encoding
 from linsep.errors import NotConverged
-from linsep.learners.lazy import from_dask, make_lazy
+from linsep.learners.cluster.lazy import from_dask, make_lazy
 from linsep.learners.parameters import check_callback, check_types
 from linsep.status import Status
 from linsep.train.problem import Problem
@@ -48,6 +49,7 @@ class Fitting:
         callback: Any = None,
         verbose: bool = False,
         checkpoint: Any = None,
+        in_order: bool = False,
     ) -> Self:
         """Learn from rows `X` and labels (for a regression, numbers) `y`.
 
@@ -65,6 +67,8 @@ class Fitting:
             the same bytes. Closed forms, which make one pass, and solvers that keep numbers for
             each row (descent on the dual, several classes of `LogisticRegression` and `LinearSVC`,
             l1_ratio > 0) begin again.
+        in_order : of the perceptron family on a cluster: train serially, on a copy of the rows, and
+            end with the bytes of a fit in memory, instead of mixing the weights of shards
 
         Returns
         -------
@@ -75,9 +79,9 @@ class Fitting:
         self._check_parameters()
         how: dict[str, Any] = {"callback": callback, "verbose": verbose, "checkpoint": checkpoint}
         if from_dask(X) or (isinstance(X, Chunks) and X.cluster is not None):
-            from linsep.learners.on_cluster import fit_on_cluster
+            from linsep.learners.cluster.fit import fit_on_cluster
 
-            fit_on_cluster(self, X, y, sample_weight, **how)
+            fit_on_cluster(self, X, y, sample_weight, in_order, **how)
             return self
         alone = sample_weight is None and y is None and checkpoint is None
         if alone and isinstance(X, Chunks) and self._fit_stream(X, callback, verbose):
@@ -96,12 +100,13 @@ class Fitting:
         problem = self._problem(X, y, sample_weight)
         self._from_file, self.encoding_ = False, encoding
         self.data_ = problem.digest()
-        self._reset(problem)
+        if not self._mixes(problem):
+            self._reset(problem)
         keeper = self._keeper(problem, checkpoint)
         with self._listening(callback, verbose, problem) as listeners:
             # Overflow is looked for in what comes out, and refused by name.
             with np.errstate(over="ignore", invalid="ignore"):
-                status = self._train_classes(problem, [*listeners, *keeper])
+                status = self._trained(problem, [*listeners, *keeper])
                 problem.settle()
             self._end(status, depth)
 
@@ -114,6 +119,18 @@ class Fitting:
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         raise NotImplementedError(f"{type(self).__name__} must write _problem")
+
+    def _trained(self, problem: Problem, listeners: list[Listener]) -> Status:
+        """`_train_classes`, or for a learner of corrections on a cluster, the mixing of shards."""
+        if self._mixes(problem):
+            from linsep.learners.cluster.mixing import train
+
+            return train(self, problem, listeners)
+        return self._train_classes(problem, listeners)
+
+    def _mixes(self, problem: Problem) -> bool:
+        """Whether this learner corrects weights row by row, and the rows lie on a cluster."""
+        return on_cluster(problem.X) and hasattr(self, "_method")
 
     def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
         """`_train`; learners that can do without a class of no weight override."""

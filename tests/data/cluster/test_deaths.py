@@ -23,13 +23,13 @@ def doomed():
         yield made
 
 
-@pytest.mark.parametrize("name", ["lda", "logistic", "hinge"])
+@pytest.mark.parametrize("name", ["lda", "logistic"])
 def test_killed_workers_do_not_change_a_byte(doomed, name):
     from distributed import Client
 
     X, y = rows()
     expected = content(learners()[name].fit(X, y))
-    with Client(doomed), Killer(doomed, 0.3, 2) as killer:
+    with Client(doomed), Killer(doomed, 0.3, 1) as killer:
         dX, dy = da.from_array(X, chunks=(20_000, 31)), da.from_array(y, chunks=30_000)
         found = content(learners()[name].fit(dX, dy))
         deadline = time.monotonic() + 20

@@ -117,13 +117,9 @@ class PassiveAggressive(LinearClassifier):
         self._patience = [float("inf"), 0.0, 0]
 
         def ending(done: Pass) -> Status | None:
-            best, first, waited = self._patience
             if done.updates == 0:
                 return Status.separated
-            first = done.loss if done.epoch == 1 else first
-            waited = 0 if done.loss < best - self.tol * first else waited + 1
-            self._patience = [min(best, done.loss), first, waited]
-            return Status.converged if waited >= 5 else None
+            return Status.converged if self._waited(done) else None
 
         method = self._method(seed_of(self.random_state), self.shuffle)
         status = run(
@@ -141,6 +137,16 @@ class PassiveAggressive(LinearClassifier):
         self._solver.rest()
         self._publish()
         return status
+
+    def _waited(self, done: Pass) -> bool:
+        """Whether the loss has not fallen in any of the last five passes."""
+        if done.epoch == 1:
+            self._patience = [float("inf"), 0.0, 0]
+        best, first, waited = self._patience
+        first = done.loss if done.epoch == 1 else first
+        waited = 0 if done.loss < best - self.tol * first else waited + 1
+        self._patience = [min(best, done.loss), first, waited]
+        return waited >= 5
 
     def _method(self, seed: int = 0, shuffle: bool = False) -> Method:
         """The parameters as what a pass does."""

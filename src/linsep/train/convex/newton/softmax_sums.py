@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
-from linsep.data.blocks.blocks import BLOCK
+from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import Blocks
 from linsep.train.convex.sigmoid import exp_of_negative
@@ -42,6 +42,8 @@ class SoftmaxSums:
     def __init__(
         self, blocks: Blocks, codes: Array, c: Floats, n_classes: int, pool: Pool, real: Any
     ) -> None:
+        if on_cluster(blocks.X):  # scores of all rows are kept from one half of a pass to the other
+            blocks.X.in_one_place  # type: ignore[attr-defined]  # noqa: B018
         self.blocks = blocks
         self.codes = np.ascontiguousarray(codes, np.int32)
         self.real = np.dtype(real)

@@ -9,19 +9,27 @@ from linsep.data.cluster.files import rows_of_files
 from linsep.data.cluster.gather import gathered
 from linsep.data.cluster.rows import ClusterRows, NotOnClusterError
 from linsep.data.sources.dataset import Chunks
-from linsep.errors import ClusterNote, ParameterError
+from linsep.errors import ClusterError, ClusterNote, ParameterError
+from linsep.learners.cluster import mixing
+
+KEEP_ROWS = ("VotedPerceptron", "KernelPerceptron", "KernelSVC")
+"""Learners whose model is made of rows."""
 
 SMALL = 1 << 21
 """Numbers in X up to which rows are brought to the client at once: rounds would cost more."""
 
 
-def fit_on_cluster(learner: Any, X: Any, y: Any, sample_weight: Any, **how: Any) -> None:
+def fit_on_cluster(
+    learner: Any, X: Any, y: Any, sample_weight: Any, in_order: bool = False, **how: Any
+) -> None:
     """Fit on Dask collections, with the bytes of a fit in memory.
 
     Rows stay on the workers, which send sums. A solver that needs all rows in one place gets them:
     a copy on the client, in memory while it is small and in a file that is read block by block
     where not, so that the bytes are the same again.
     """
+    _check(learner, in_order, how.get("checkpoint"))
+    how["in_order"] = in_order
     if isinstance(X, Chunks):
         _fit_files(learner, X, y, sample_weight, **how)
         return
@@ -33,6 +41,19 @@ def fit_on_cluster(learner: Any, X: Any, y: Any, sample_weight: Any, **how: Any)
             labels = labels_of(client, y, len(rows))
         weights = numbers_of(client, sample_weight, len(rows), "sample_weight")
         fit_rows(learner, rows, labels, weights, None, **how)
+
+
+def _check(learner: Any, in_order: bool, checkpoint: Any) -> None:
+    """Refuse learners that no cluster helps, before anything is read."""
+    name = type(learner).__name__
+    if name in KEEP_ROWS:
+        raise ClusterError(
+            f"{name} keeps rows, each compared with all others, and cannot be trained on sums from "
+            "a cluster; use LogisticRegression, LinearSVC or Perceptron there, or bring a sample "
+            "of the rows into memory."
+        )
+    if hasattr(learner, "_method") and not in_order:
+        mixing.check(learner, checkpoint)
 
 
 def _fit_files(learner: Any, chunks: Chunks, y: Any, sample_weight: Any, **how: Any) -> None:
@@ -54,10 +75,11 @@ def _learns_numbers(learner: Any) -> bool:
 
 
 def fit_rows(
-    learner: Any, rows: ClusterRows, labels: Any, weights: Any, encoding: Any, **how: Any
-) -> None:
+    learner: Any, rows: ClusterRows, labels: Any, weights: Any, encoding: Any,
+    in_order: bool = False, **how: Any,
+) -> None:  # fmt: skip
     """Fit on rows of a cluster, or on a copy of them where that is what it takes."""
-    if rows.size > SMALL:
+    if rows.size > SMALL and not in_order:
         try:
             learner._fit_rows(rows, labels, weights, encoding, **how)
             return
