@@ -43,7 +43,11 @@ def is_collection(X: Any) -> bool:
 
 
 def _is_dask(X: Any) -> bool:
-    return hasattr(X, "__dask_graph__") or type(X).__module__.startswith("distributed.client")
+    return hasattr(X, "__dask_graph__") or _is_future(X)
+
+
+def _is_future(one: Any) -> bool:
+    return type(one).__module__ == "distributed.client"  # a delayed block has any attribute
 
 
 class Shape(NamedTuple):
@@ -86,7 +90,7 @@ def rows_of(client: Any, X: Any, finite: bool = True) -> ClusterRows:
 def _chunks(client: Any, X: Any) -> list[Any]:
     """A future for each chunk, in order."""
     if isinstance(X, (list, tuple)):
-        return [one if hasattr(one, "release") else client.compute(one) for one in X]
+        return [one if _is_future(one) else client.compute(one) for one in X]
     if hasattr(X, "to_delayed"):
         if getattr(X, "ndim", 1) == 2 and hasattr(X, "numblocks") and X.numblocks[1] > 1:
             X = X.rechunk({1: -1})

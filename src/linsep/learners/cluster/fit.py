@@ -3,6 +3,8 @@
 import warnings
 from typing import Any
 
+import numpy as np
+
 from linsep.data.cluster.collections import labels_of, numbers_of, rows_of
 from linsep.data.cluster.connect import client_of
 from linsep.data.cluster.files import rows_of_files
@@ -91,3 +93,5 @@ def fit_rows(
             )  # fmt: skip
     with gathered(rows) as X:
         learner._fit_rows(X, labels, weights, encoding, **how)
+    if rows.names is not None:
+        learner.feature_names_in_ = np.array(rows.names, dtype=object)

@@ -1,0 +1,102 @@
+"""Files that workers read, and what is refused before training."""
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.data.cluster import ranges
+from linsep.errors import ClusterError, DataError, ParameterError
+from linsep.learners.cluster import fit
+from linsep.model.store import to_bytes
+
+
+@pytest.fixture
+def on_workers(monkeypatch):
+    monkeypatch.setattr(fit, "SMALL", 0)
+    monkeypatch.setattr(ranges, "RANGE", 1 << 15)
+
+
+def write_tables(folder, n=9_000):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    for k in range(2):
+        X = rng.standard_normal((n + 17 * k, 4)).round(3)
+        X[rng.random(X.shape) < 0.02] = np.nan
+        frame = pd.DataFrame(X, columns=list("abcd"))
+        frame["town"] = rng.choice(['Bath, "old"', "new\nline", "York"][: 2 + k], len(X))
+        frame["ok"] = np.where(np.nansum(X, axis=1) > 0, "yes", "no")
+        frame.to_csv(folder / f"part-{k}.csv", index=False)
+        frame.to_parquet(folder / f"part-{k}.parquet")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_model_of_files_read_by_workers_has_the_same_bytes(client, on_workers, tmp_path, suffix):
+    write_tables(tmp_path)
+    pattern = str(tmp_path / f"*.{suffix}")
+    here = linsep.LinearDiscriminantAnalysis().fit(linsep.read(pattern, target="ok"))
+    chunks = linsep.read(pattern, target="ok", cluster=client)
+    there = linsep.LinearDiscriminantAnalysis().fit(chunks)
+    assert to_bytes(here) == to_bytes(there)
+    assert chunks.n_rows == 18_017
+    assert any("town" in name for name in there.encoding_.feature_names)
+
+
+def test_svmlight_files_are_counted_from_one_over_all_of_them(client, on_workers, tmp_path):
+    rng = np.random.default_rng(0)
+    for k in range(2):
+        lines = []
+        for _ in range(4_000):
+            x = rng.standard_normal(3).round(3)
+            lines.append(f"{1 if x.sum() > 0 else -1} 1:{x[0]} 2:{x[1]} {4 + k}:{x[2]}")
+        (tmp_path / f"part-{k}.svm").write_text("\n".join(lines) + "\n")
+    pattern = str(tmp_path / "*.svm")
+    here = linsep.LinearDiscriminantAnalysis().fit(linsep.read(pattern))
+    there = linsep.LinearDiscriminantAnalysis().fit(linsep.read(pattern, cluster=client))
+    assert to_bytes(here) == to_bytes(there)
+
+
+def test_a_bad_row_is_told_with_its_file_and_line(client, on_workers, tmp_path):
+    lines = [f"{k}.5,{k % 2}" for k in range(20_000)]
+    lines[15_000] = "odd,1"
+    (tmp_path / "a.csv").write_text("x,y\n" + "\n".join(lines) + "\n")
+    learner = linsep.LinearDiscriminantAnalysis()
+    with pytest.raises(DataError, match=r"a\.csv, line 15002, column 'x'"):
+        learner.fit(linsep.read(tmp_path / "a.csv", target="y", cluster=client))
+    chunks = linsep.read(tmp_path / "a.csv", target="y", cluster=client, bad_rows="skip")
+    learner.fit(chunks)
+    assert (chunks.n_rows, chunks.skipped) == (19_999, 1)
+    with pytest.raises(ParameterError, match="listed in no file"):
+        learner.fit(
+            linsep.read(tmp_path / "a.csv", target="y", cluster=client, bad_rows=tmp_path / "b")
+        )
+
+
+def test_files_that_differ_in_a_column_are_named(client, on_workers, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
+    (tmp_path / "b.csv").write_text("z,y\n1,0\n2,1\n")
+    with pytest.raises(DataError, match=r"b\.csv.*differ in the column 'x'"):
+        linsep.LinearDiscriminantAnalysis().fit(
+            linsep.read(str(tmp_path / "*.csv"), target="y", cluster=client)
+        )
+
+
+def test_an_address_without_a_scheduler_is_told_in_a_sentence(tmp_path, monkeypatch):
+    from linsep.data.cluster import connect
+
+    monkeypatch.setattr(connect, "WAIT", 1.0)
+    (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
+    with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"):
+        linsep.LinearDiscriminantAnalysis().fit(
+            linsep.read(tmp_path / "a.csv", cluster="tcp://127.0.0.1:9")
+        )
+
+
+def test_a_worker_with_another_version_is_named(client, monkeypatch):
+    from linsep.data.cluster import connect
+
+    monkeypatch.setattr(np, "__version__", "0.1")  # of this process alone
+    with (
+        pytest.raises(ClusterError, match=r"has numpy .* and this process 0\.1"),
+        connect.client_of(client),
+    ):
+        pass
