@@ -80,8 +80,9 @@ release: $(BIN)/python
 	@$(VENV)/release/bin/python -m pip install --quiet --disable-pip-version-check \
 		"$$(ls dist/*.whl)" pytest pytest-timeout hypothesis pandas matplotlib
 	@cp -r tests/compat $(VENV)/release/smoke
-	@cd $(VENV)/release/smoke && ../bin/python -m pytest -q -p no:cacheprovider test_smoke.py
-	@cd $(VENV)/release && bin/linsep fit iris -q && bin/linsep logic "x1 & x2"
+	@cd $(VENV)/release/smoke && LINSEP_CACHE=../cache ../bin/python -m pytest -q -p no:cacheprovider test_smoke.py
+	@cd $(VENV)/release && export LINSEP_CACHE=cache && bin/linsep fit iris -q \
+		&& bin/linsep logic "x1 & x2"
 	@echo "dist/ holds what can be released; CONTRIBUTING.md has the checklist."
 
 $(VENV)/.lab: $(VENV)/.demo

@@ -2,6 +2,7 @@
 
 import warnings
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -208,6 +209,46 @@ def test_rows_in_parts_end_where_one_pass_over_them_ends(learner, classes, layou
     assert stream.mistakes_ == whole_pass.mistakes_
     assert stream.decision_function(X).tobytes() == scores.tobytes()
     assert stream.status_.name == "streaming"
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Perceptron("minibatch", max_iter=1, shuffle=False, batch_size=7),
+        Perceptron("minibatch", max_iter=1, shuffle=False, batch_size=7, step="mean"),
+        Perceptron("minibatch", max_iter=1, shuffle=False, keep="average", multiclass="ovr"),
+        Perceptron("minibatch", max_iter=1, shuffle=False, batch_size=5000),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(("classes", "n"), [(2, 60), (9, 60), (2, 9000)])
+def test_minibatches_do_not_depend_on_how_rows_are_cut(learner, classes, n, layout):
+    X, codes = cloud(7, classes, n=n)
+    weights = np.random.default_rng(1).integers(1, 4, n).astype(float)
+    for given in (None, weights):
+        whole_pass = fit(learner, layout(X), codes, sample_weight=given)
+        rng = np.random.default_rng(0)
+        for pieces in (1, 2, 5, 20):
+            stream = type(learner)(**learner.get_params())
+            ends = [0, *sorted(rng.integers(1, n, pieces - 1)), n]
+            for start, stop in pairwise(ends):
+                if start < stop:
+                    some = None if given is None else given[start:stop]
+                    rows, labels = layout(X)[start:stop], codes[start:stop]
+                    stream.partial_fit(rows, labels, np.arange(classes), sample_weight=some)
+            assert stream.coef_.tobytes() == whole_pass.coef_.tobytes()
+            assert stream.intercept_.tobytes() == whole_pass.intercept_.tobytes()
+            assert stream.mistakes_ == whole_pass.mistakes_
+
+
+def test_a_short_minibatch_counts_before_the_rest_of_it_has_come():
+    X, codes = cloud(7, 2, n=60)
+    stream = Perceptron("minibatch", batch_size=32).partial_fit(X[:10], codes[:10], [0, 1])
+    once = Perceptron("minibatch", batch_size=32, max_iter=1, shuffle=False)
+    alone = fit(once, X[:10], codes[:10])
+    assert stream.coef_.tobytes() == alone.coef_.tobytes()
+    assert stream.coef_.any()
 
 
 @pytest.mark.parametrize("learner", STREAMS, ids=repr)

@@ -13,6 +13,7 @@ from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import out_of_passes
 from linsep.learners.perceptrons.one_pass import fit_stream
+from linsep.learners.perceptrons.whole_folds import WholeFolds
 from linsep.learners.sklearn_compat import check_perceptron
 from linsep.rows.radius import largest_square
 from linsep.status import Status
@@ -213,6 +214,7 @@ class Perceptron(LinearClassifier):
         passes = self.max_iter if online else 0
         kesler = self.multiclass == "kesler"
         self._solver = OnlineSolver(problem, self.keep, bias, kesler, online, passes)
+        self._folds = WholeFolds()
         d = problem.n_features
         if earlier is not None and earlier[0].shape == (self._solver.n_planes, d):
             self._solver.start_at(*earlier)
@@ -308,9 +310,10 @@ class Perceptron(LinearClassifier):
     ) -> Self:
         """Go on learning from these rows, once, in the order given.
 
-        Ends where one pass over all rows so far, in the order they came, would have ended; with
-        rule='minibatch', if each part holds whole minibatches; with bias_step='radius', R grows
-        with the longest row so far, however the rows are cut into parts. Pass all labels in
+        Ends where one pass over all rows so far, in the order they came, would have ended, however
+        they are cut into parts. (With rule='minibatch' the step of a minibatch that is short of
+        rows is taken again when they have come; with keep='pocket' each part is judged by its own
+        rows. With bias_step='radius', R grows with the longest row so far.) Pass all labels in
         `classes` on the first call if these rows do not hold them all.
         """
         if self._grows and self.rule == "minibatch":
@@ -330,7 +333,11 @@ class Perceptron(LinearClassifier):
         if self._grows and not self.mistakes_per_epoch_:
             self._solver.set_bias(0.0)
         method = self._method(in_parts=True)
-        done = self._solver.part_pass(problem, method, self._recorder)
+        if self.rule == "minibatch" and self.keep != "pocket":
+            pair = self._folds.part_pass(self._solver, problem, method, self._recorder)
+            self._solver, done = pair
+        else:
+            done = self._solver.part_pass(problem, method, self._recorder)
         self._count(done)
         self._publish()
         return done

@@ -114,6 +114,7 @@ class OnlineSolver(Stateful):
         self.done = [False] * len(self.trainers)
         for trainer in self.trainers:
             trainer.fit_layout(problem)
+            trainer.total = problem.total
         problem.widen(self.trainers[0].planes.W.dtype)
 
     def one_pass(self, problem: Problem, method: Method, trace: Trace | None, epoch: int) -> Pass:

@@ -134,7 +134,8 @@ class Trainer(Stateful):
     def close_pass(self, epoch: int, eta: float) -> Pass:
         """What the pass did."""
         t = self.tally
-        return Pass(epoch, int(t[MISTAKES]), int(t[UPDATES]), float(t[LOSS]) / self.total, eta)
+        loss = float(t[LOSS]) / (self.total or 1.0)  # a part of a stream may weigh nothing
+        return Pass(epoch, int(t[MISTAKES]), int(t[UPDATES]), loss, eta)
 
     def record(self, trace: Trace, before: float, epoch: int, start: int) -> None:
         """Tell a trace of the corrections since there were `before`, in a block from row `start`"""
