@@ -19,7 +19,7 @@ from commands import LINSEP, process, run
 import linsep
 from linsep.views.cli import Commands
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_a_fit_tells_error_baseline_confusion_proof_and_what_to_do_next(people, tmp_path):

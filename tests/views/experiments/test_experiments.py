@@ -108,7 +108,7 @@ def test_the_command_speaks_json(tmp_path):
     assert record["experiment"] == "gates"
     assert all(claim["holds"] for claim in record["claims"])
     assert record["tables"][0]["rows"][0]["gate"] == "AND"
-    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "json.md").read_text(encoding="utf-8")
     listed = page.split("## `experiment`")[1].split("\n## ")[0]
     assert {field for field in record if f"| `{field}` |" in listed} == set(record)
 

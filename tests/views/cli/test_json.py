@@ -13,7 +13,7 @@ from commands import LINSEP, run
 
 from linsep.views.cli import Commands
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def documented(name):

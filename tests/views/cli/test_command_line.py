@@ -282,7 +282,7 @@ def test_the_documented_exit_codes_are_those_of_the_program():
     from linsep.views import cli
     from linsep.views.cli.fit import NOT_CONVERGED
 
-    text = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text()
     rows = dict(re.findall(r"^\| (\d+) \| ([^|]+) \|", text, re.MULTILINE))
     codes = {cli.FAILURE, cli.USAGE, cli.BAD_DATA, cli.BAD_MODEL, cli.INTERRUPTED, NOT_CONVERGED}
     assert {int(code) for code in rows} == {0} | codes
