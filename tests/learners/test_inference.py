@@ -114,7 +114,7 @@ def test_penalised_and_separated_fits_are_refused_with_the_way_out(spector):
         parted = linsep.LogisticRegression(C=np.inf).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     with pytest.raises(ParameterError, match=r"no maximum exists.*penalty='firth'"):
         parted.summary()
-    with pytest.raises(DataError, match="'x3' is a sum of others"):
+    with pytest.raises(DataError, match="'x2' is a sum of others"):
         both = np.column_stack([X[:, :2], X[:, 0] + X[:, 1]])
         linsep.LinearRegression().fit(both, y).summary()
     found = linsep.LogisticRegression().fit(X, y).summary(bootstrap=5)

@@ -150,7 +150,22 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
 
     def _form(self) -> Any:
         """What training has made: all that prediction needs, and all that a file holds."""
-        return Linear(self.coef_, self.intercept_)
+        coef: Any = self.coef_
+        return Linear(coef.toarray() if hasattr(coef, "toarray") else coef, self.intercept_)
+
+    def sparsify(self) -> Self:
+        """Keep `coef_` as a sparse matrix, for weights most of which are zero."""
+        from linsep._scipy import sp
+
+        check_is_fitted(self, "coef_")
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Keep `coef_` as an array again."""
+        coef: Any = self.coef_
+        self.coef_ = coef.toarray() if hasattr(coef, "toarray") else coef
+        return self
 
     def _restore(self, form: Any) -> None:
         """Take over what a file holds; learners that keep more than weights override."""

@@ -54,6 +54,8 @@ def check_types(learner: Any) -> None:
         elif isinstance(default, bool) and parameter.annotation is not Any:  # a switch, no more
             if not _is_switch(value) and not (name == "verbose" and isinstance(value, Integral)):
                 raise ParameterError(f"{name} is {value!r}; give True or False.")
+        elif name == "tol" and value is None and type(learner).__name__ == "Perceptron":
+            continue  # scikit-learn's word for no end before max_iter
         elif type(default) in (int, float) and not _is_number(value):
             wanted = "a whole number" if isinstance(default, int) else "a finite number"
             raise ParameterError(f"{name} is {value!r}; give {wanted}.")

@@ -18,6 +18,7 @@ from linsep.errors import DataError
 from linsep.learners.base import one_of, positive
 from linsep.learners.fitting import Fitting
 from linsep.learners.inference.summary import Inference
+from linsep.learners.nonnegative import nonnegative_line
 from linsep.learners.parameters import NamedParameters
 from linsep.learners.sklearn_compat import check_regression
 from linsep.model.centred import CentredModel, in_range
@@ -95,7 +96,8 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
     trace, callback, verbose
         Record every pass and its weights in `trace_`; be told of every pass; show progress.
     copy_X, positive
-        Of scikit-learn: X is never changed, so that either `copy_X` will do; `positive` is False.
+        Of scikit-learn: X is never changed, so that either `copy_X` will do; `positive`
+        holds the weights at zero or above, by the solver "exact".
 
     Attributes
     ----------
@@ -220,8 +222,8 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
             problem.settle()
             return self._descend(problem, Y, listeners, single)
         self.loss_curve_ = []
-        line = None
-        if suits(problem.X):
+        line = nonnegative_line(problem, Y, self.fit_intercept) if self.positive else None
+        if line is None and suits(problem.X):
             problem.settle()
             line = self._thin(problem, Y)
         if line is None and suits(problem.X):

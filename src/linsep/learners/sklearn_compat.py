@@ -95,10 +95,10 @@ def check_perceptron(learner: Any) -> None:
 
 def check_regression(learner: Any) -> None:
     """Refuse what `LinearRegression` of scikit-learn means otherwise."""
-    if learner.positive:
+    if learner.positive and learner.solver != "exact":
         raise ParameterError(
-            "positive is True; weights may have either sign here. Use scipy.optimize.nnls, or "
-            "sklearn.linear_model.LinearRegression(positive=True)."
+            f"positive is True and solver {learner.solver!r}; weights that are not negative are "
+            "found by solver='exact'."
         )
 
 

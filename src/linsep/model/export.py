@@ -25,7 +25,7 @@ class Exported(NamedTuple):
     Attributes
     ----------
     path : the file
-    format : 'onnx' or 'sql'
+    format : 'onnx', 'sql' or 'py'
     size : of the file, in bytes
     rows : sample rows on which the file and the model were compared
     difference : the largest between their scores
@@ -54,6 +54,8 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
             needs the package onnx
     .sql    a SELECT over the columns of a table that adds `linsep_score` and `linsep_label`; works
             in SQLite, DuckDB, PostgreSQL and others. Texts are encoded as in the fit.
+    .py     one file with `predict(rows)` and `predict_proba(rows)` that needs Python alone; rows
+            are dicts by column, or lists of numbers, or an array of NumPy
     ======  ====================================================================================
 
     The file is run on sample rows first, and kept only if its scores are those of the model.
@@ -61,7 +63,7 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
     Parameters
     ----------
     model : a fitted learner, or what `linsep.load` returned
-    path : where to write, ending in .onnx or .sql
+    path : where to write, ending in .onnx, .sql or .py
     table : for .sql, the name of the table
 
     Examples
@@ -88,9 +90,16 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
         content = query_of(known, table).encode()
         columns, wanted = sample(known, SAMPLES)
         scores, labels = answers_of(content.decode(), table, columns)
+    elif suffix == ".py":
+        from linsep.model import python_source
+
+        content = python_source.source_of(known).encode()
+        rows, wanted = python_source.sample(known, SAMPLES)
+        scores, labels = python_source.answers_of(content.decode(), rows)
     else:
         raise ParameterError(
-            f"path ends in {suffix or 'nothing'!r}; end it in .onnx or .sql to say what is wanted."
+            f"path ends in {suffix or 'nothing'!r}; end it in .onnx, .sql or .py to say what is "
+            "wanted."
         )
     difference = _require_same(known, wanted, scores, labels, suffix)
     replace(path, [content])

@@ -64,6 +64,11 @@ columns = click.option(
     help="Read a column as number, text (one feature per text), hash or hash:BINS, or drop it.",
 )
 
+strict_drift = click.option(
+    "--strict", is_flag=True,
+    help="Exit with 3 where DATA holds texts that were not in the fit.",
+)  # fmt: skip
+
 base = click.option(
     "--base",
     type=click.Choice(["0", "1"]),

@@ -39,6 +39,17 @@ def require_place(option: str, path: str | os.PathLike[str] | None, suffix: str 
         )
 
 
+def require_other(data: str, writes: dict[str, str | None]) -> None:
+    """Refuse to write over what is to be read."""
+    for option, path in writes.items():
+        if path in (None, "-", "fail", "skip") or not Path(data).exists():
+            continue
+        if Path(path).exists() and Path(path).samefile(data):
+            raise click.UsageError(
+                f"{option} is {path!r}, which is the file to be read; name another file."
+            )
+
+
 def is_stdout(path: str | os.PathLike[str] | None) -> bool:
     """Whether a path stands for standard output.
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import click
+
 from linsep.errors import DataError
 from linsep.views.metrics import tally_for
 from linsep.views.sources import Rate
@@ -36,6 +38,30 @@ def add_rows(seen: Any, model: Any, X: Any, y: Any) -> None:
         seen.add(y, predicted)
         return
     seen.add(y, predicted, scores, model.chances_of(scores) if model.probabilistic else None)
+
+
+class AtThreshold:
+    """A model of two classes that says the second where its probability is at least `share`."""
+
+    def __init__(self, model: Any, share: float) -> None:
+        self._model, self._share = model, share
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def places(self, scores: Any) -> Any:
+        """The place of each row's class among the two."""
+        return (self._model.chances_of(scores)[:, 1] >= self._share).astype(int)
+
+
+def tell_drift(source: Any, strict: bool) -> None:
+    """Say how rows differ from those of the fit, and refuse them where that is asked for."""
+    for sentence in getattr(source, "drift", []):
+        click.echo(sentence, err=True)
+    known = getattr(getattr(source, "source", None), "drift", None)
+    if strict and known is not None and known.unknown:
+        names = ", ".join(map(repr, known.unknown))
+        raise DataError(f"--strict: the columns {names} hold texts that were not in the fit.")
 
 
 def proof_of(learner: Any) -> str | None:

@@ -150,7 +150,7 @@ def test_a_pipeline_is_reported_by_its_last_step_on_prepared_rows(page):
     assert "StandardScaler(), PolynomialFeatures(include_bias=False)" in text
     assert set(rows_of(text)) == {"size", "age", "size^2", "size age", "age^2"}
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    assert set(rows_of(page(plain, X, y))) == {"x1", "x2"}
+    assert set(rows_of(page(plain, X, y))) == {"x0", "x1"}
     search = GridSearchCV(plain, {"logisticregression__C": [1e-3, 1.0]}).fit(X, y)
     assert f"C={search.best_params_['logisticregression__C']}" in page(search, X, y)
     assert "rows wrong" in page(make_pipeline(LogisticRegression()).fit(X, y), X, y)

@@ -2,6 +2,7 @@
 
 import csv
 import os
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from linsep.data.files.system_errors import explain
 from linsep.errors import DataError, ParameterError, StorageError
 
 KEPT = 20  # bad rows remembered for telling; all are counted
+MOST_GROUPS = 200  # reasons that are told apart
 
 
 class BadRow(NamedTuple):
@@ -44,6 +46,13 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
+class Group(NamedTuple):
+    """Bad rows of one reason: the first lines, and how often each cell was met."""
+
+    rows: list[int]
+    cells: Counter[str]
+
+
 class BadRows:
     """What to do with rows that cannot be read, and how many there were.
 
@@ -59,6 +68,7 @@ class BadRows:
             raise ParameterError(f"bad_rows is {str(how)!r}, which is {kind}; name a file.")
         self.count = 0
         self.first: list[str] = []
+        self.groups: dict[tuple[str, str], Group] = {}
         self._file: Any = None
 
     @property
@@ -70,6 +80,7 @@ class BadRows:
         """Start counting anew: the rows are about to be read from the first on."""
         self.close()
         self.count, self.first = 0, []
+        self.groups.clear()
 
     def take(self, path: Any, rows: Iterable[BadRow], unit: str = "line") -> None:
         """Raise, or count and note, some bad rows of a file."""
@@ -80,10 +91,21 @@ class BadRows:
                     f"{sentence} Mend it, or pass bad_rows='skip' to leave such rows out."
                 )
             self.count += 1
+            self._count_in_group(row)
             if len(self.first) < KEPT:
                 self.first.append(sentence)
             if self.how != "skip":
                 self._note(path, row)
+
+    def _count_in_group(self, row: BadRow) -> None:
+        """Rows with the same reason in the same column belong together."""
+        key = ("" if row.column is None else str(row.column), row.reason)
+        if key not in self.groups and len(self.groups) >= MOST_GROUPS:
+            return
+        group = self.groups.setdefault(key, Group([], Counter()))
+        group.rows.append(row.line) if len(group.rows) < KEPT else None
+        if len(group.cells) < MOST_GROUPS or row.found in group.cells:
+            group.cells[row.found] += 1
 
     def _note(self, path: Any, row: BadRow) -> None:
         try:

@@ -204,6 +204,23 @@ class Chunks:
             yield X if keep is None else X[keep], y
         self._statistics = statistics
 
+    def with_columns(self, names: list[str]) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """(X, columns as they were read, by name), piece by piece; for rows of a table."""
+        source: Any = self.source
+        if not hasattr(source, "pass_on"):
+            raise ParameterError("keep names columns, but the rows are no table and have none.")
+        source.pass_on(names)
+        encoding = self.encoding
+        source.encode(encoding)
+        for piece, _ in source.raw(self.bad_rows):
+            yield source.rows(piece, encoding), piece.passed
+
+    @property
+    def drift(self) -> list[str]:
+        """How the rows differ from those of the fit they are read for, in sentences."""
+        known = getattr(self.source, "drift", None)
+        return [] if known is None or not self._given else known.sentences()
+
     def load(self) -> tuple[Any, Any]:
         """All rows and labels in memory, as `X` and `y`; y is None without labels."""
         gathered = self._gather(Store(memory=1 << 62))

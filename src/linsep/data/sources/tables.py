@@ -23,6 +23,7 @@ from linsep.data.table.cells import number
 from linsep.data.table.column import Column, reading, settle_kinds, wanted
 from linsep.data.table.column_statistics import ColumnStatistics
 from linsep.data.table.dialect import Layout, missing_words, sniff
+from linsep.data.table.drift import Drift
 from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import MISSING
 from linsep.data.table.table_part import Columns, TablePart
@@ -117,6 +118,8 @@ class TableSource(Source):
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(paths, n_jobs)
+        self.drift = Drift()
+        self.passed: list[str] = []
         self.given = encoding  # how a model knows columns to become features
         self.known = encoding  # how they do in this pass; None while that is studied
         self.csv = options["format"] == "csv"
@@ -188,8 +191,10 @@ class TableSource(Source):
                 f"{self.paths[0]} has no column {absent[0]!r}{first}; there are "
                 f"{', '.join(names[:20])}. The model was fitted on it."
             )
-        self.layout.names = names
+        self.layout.names, self.layout.settled = names, True
         target = encoding.target if target_wanted is None else find_target(target_wanted, names)
+        own_target = None if encoding.target is None else encoding.target.column
+        self.drift.extra = [name for name in names if name not in own and name != own_target]
         self.target = target if target is not None and target.column in names else None
         self.kinds = {name: own.get(name, "drop") for name in names}
         if self.target is not None:
@@ -205,6 +210,20 @@ class TableSource(Source):
             self.kinds[self.target.column] = self.features.get(self.target.column, "drop")
             self.target = None
             self._read_as(frozenset())
+
+    def pass_on(self, names: list[str]) -> None:
+        """Read these columns too, and hand them on with the rows."""
+        absent = [name for name in names if name not in self.kinds]
+        if absent:
+            raise ParameterError(
+                f"keep names {absent[0]!r}, which is no column; there are "
+                f"{', '.join(self.layout.names[:20])}."
+            )
+        self.passed = names
+        self.drift.extra = [name for name in self.drift.extra if name not in names]
+        for name in names:
+            self.kinds[name] = "text" if self.kinds[name] == "drop" else self.kinds[name]
+        self._read_as(self.layout.required)
 
     def _positions(self, encoding: Encoding) -> list[str]:
         width = len(self.layout.names)
@@ -274,6 +293,7 @@ class TableSource(Source):
 
     def encode(self, encoding: Encoding) -> None:
         self.known = encoding
+        self.drift.unknown.clear()
 
     def note(self, piece: Any) -> None:
         self.statistics.add(piece, None if self.known else piece.rows)
@@ -308,6 +328,8 @@ class TableSource(Source):
         """Rows by an encoding, made there too."""
         assert self.known is not None
         rows, odd = self.known.looked_at(columns)
+        self.drift.note(self.known, columns)
+        columns.passed = {name: columns[name] for name in self.passed}
         columns.made(rows, [one.table_name for one in self.known.columns], odd, self.known)
 
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:

@@ -239,7 +239,7 @@ class _Reader:
                 if layout.names[j] in layout.required:
                     return j, "is a missing value; fill it in, or drop the row or the column"
             elif kind not in ("text", "drop") and self.parsers[j](cell) is None:
-                return j, _unlike(kind, layout.names[j])
+                return j, _unlike(kind, layout.names[j], layout.settled)
         return None
 
     def _rows(self, piece: bytes, bad: list[BadRow]) -> Iterator[tuple[int, list[str]]]:
@@ -265,10 +265,12 @@ class _Reader:
                 yield begun, [cell.strip() for cell in cells]
 
 
-def _unlike(kind: str, name: str) -> str:
+def _unlike(kind: str, name: str, settled: bool) -> str:
     word = kind.partition(":")[0]
     of = {"truth": "true or false, in a column of these", "date": "a date, in a column of dates"}
     told = of.get(word, "a finite number, in a column of numbers")
+    if settled:
+        return f"is not {told}, as the model knows it"
     return f"is not {told} (pass columns={{{name!r}: 'text'}} if texts are meant)"
 
 

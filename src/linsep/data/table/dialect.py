@@ -42,6 +42,7 @@ class Layout:
     required : columns in which a missing cell makes a bad row
     rounded : columns with whole numbers that no float64 is equal to
     loose : columns of numbers some of which have signs or separators
+    settled : whether a model settles what columns hold
     """
 
     delimiter: str
@@ -56,6 +57,7 @@ class Layout:
     required: frozenset[str] = frozenset()
     rounded: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
+    settled: bool = False
 
     @property
     def words(self) -> Words:

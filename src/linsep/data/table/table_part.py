@@ -28,6 +28,7 @@ class Columns(dict[str, Any]):
     names : the columns of the table that the rows were made of
     finite : those of numbers that were found to have no gap and no infinity
     rounded : columns of whole numbers, some of which no float64 is equal to
+    passed : columns to be handed on as they were read, or None
     """
 
     rows: Any = None
@@ -35,6 +36,7 @@ class Columns(dict[str, Any]):
     names: frozenset[str] = frozenset()
     finite: frozenset[str] = frozenset()
     rounded: frozenset[str] = frozenset()
+    passed: Any = None
 
     def made(self, rows: Any, names: Iterable[str], odd: Array, by: Any = None) -> None:
         """Take in the rows made of the columns `names`, and which of these have odd numbers."""

@@ -122,4 +122,4 @@ class Inference:
         if encoding is not None:
             return list(encoding.feature_names)
         names = getattr(self, "feature_names_in_", None)
-        return [f"x{j + 1}" for j in range(width)] if names is None else [str(n) for n in names]
+        return [f"x{j}" for j in range(width)] if names is None else [str(n) for n in names]

@@ -128,7 +128,7 @@ class Perceptron(LinearClassifier):
         batch_size: int = 32,
         init: Any = None,
         max_iter: int = 1000,
-        tol: float = 0.0,
+        tol: float | None = 0.0,
         fit_intercept: bool = True,
         shuffle: bool = True,
         class_weight: Any = None,
@@ -188,7 +188,8 @@ class Perceptron(LinearClassifier):
         one_of("multiclass", self.multiclass, ("kesler", "ovr"))
         positive("eta0", self.eta0)
         positive("margin", self.margin, zero=True)
-        positive("tol", self.tol, zero=True)
+        if self.tol is not None:
+            positive("tol", self.tol, zero=True)
         positive("max_iter", self.max_iter, whole=True)
         positive("batch_size", self.batch_size, whole=True)
         if self.schedule == "line-search" and self.rule != "batch":
@@ -295,8 +296,9 @@ class Perceptron(LinearClassifier):
             moved = self._solver.moved
             if moved == 0:
                 return Status.stalled
-            return Status.converged if moved < self.tol else None
-        few = self.tol > 0 and done.mistakes <= self.tol * problem.n_rows
+            return Status.converged if moved < (self.tol or 0.0) else None
+        tol = self.tol or 0.0
+        few = tol > 0 and done.mistakes <= tol * problem.n_rows
         return Status.converged if few else None
 
     def _publish(self) -> None:

@@ -6,6 +6,7 @@ inside them, so that `linsep --help` brings in neither the compiler nor scikit-l
 
 import atexit
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -62,6 +63,7 @@ def _where(problem: OSError) -> str:
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     _face.own_process = True
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it saves as Ctrl-C does
     _leave(_run())
 
 

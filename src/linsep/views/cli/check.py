@@ -45,11 +45,18 @@ def command(
     """
     import json
 
+    from linsep.views.output_paths import require_other
     from linsep.views.sources import Rate, open_source
 
+    require_other(data, {"--bad-rows": bad_rows})
     wanted = arguments.split_classes(classes)
     how = arguments.how_to_read(columns, base, reading)
     source = open_source(data, target, wanted, bad_rows or "skip", **how)
+    found, named = _findings(source)
+    hopeless = [one.column for one in found if one.column in named]
+    if hopeless:  # the others can be told of
+        how["columns"] = dict(how.get("columns") or {}) | dict.fromkeys(hopeless, "drop")
+        source = open_source(data, target, wanted, bad_rows or "skip", **how)
     counts: dict[Any, int] = {}
     rate = Rate("checking")
     encoding = source.encoding
@@ -57,22 +64,87 @@ def command(
         _count(counts, y)
         rate.add(X.shape[0])
     rate.end()
-    record = _record(data, source, encoding, counts)
+    record = _record(data, source, encoding, counts) | {
+        "findings": [one._asdict() for one in found]
+    }
     if as_json:
         click.echo(json.dumps(record))
     else:
         click.echo(_text(record))
     if source.skipped:
-        click.echo(f"{source.skipped:,} rows cannot be read, by their first reasons:", err=True)
-        for told in source.bad_rows.first:
-            click.echo(f"  {arguments.in_options(told)}", err=True)
-        if bad_rows:
-            click.echo(f"All of them are in {bad_rows}.", err=True)
-        sys.exit(BAD_DATA)
+        _tell_bad_rows(source, bad_rows)
+    options = [one.option for one in found if one.what in SETTLED and one.option]
     again = arguments.spelled(
         "fit", data, target=target, classes=classes, column=columns, base=base, read=reading
     )
+    again = " ".join([again, *dict.fromkeys(options), *_words_for_missing(source)])
+    if source.skipped:
+        click.echo(f"Then: {again}", err=True)
+        sys.exit(BAD_DATA)
     click.echo(f"Every row can be read. Next: {again}", err=True)
+
+
+SETTLED = ("id", "constant", "empty", "leak", "duplicate", "near-duplicate", "case", "many texts",
+           "imbalance")  # fmt: skip
+
+
+def _findings(source: Any) -> tuple[list[Any], set[str]]:
+    """What may be wrong with a table, and columns with too many texts to go on with."""
+    from linsep.data.table.column import Texts
+    from linsep.data.table.column_statistics import MOST_TEXTS
+    from linsep.views.table_findings import findings, gathered
+
+    inner = getattr(source, "source", None)
+    if not hasattr(inner, "statistics"):
+        return [], set()
+    table = gathered(source)
+    target = "" if inner.target is None else inner.target.column
+    found = findings(table, inner.kinds, target)
+    many = {
+        name
+        for name, cells in table.columns.items()
+        if isinstance(cells, Texts)
+        and len(cells.texts) > MOST_TEXTS
+        and inner.features[name].startswith("text")
+        and ":" not in inner.features[name]
+    }
+    return found, many
+
+
+def _words_for_missing(source: Any) -> list[str]:
+    """Options that take words met again and again in columns of numbers for missing cells."""
+    import shlex
+
+    groups = source.bad_rows.groups if hasattr(source, "bad_rows") else {}
+    words: dict[str, None] = {}
+    for (column, _), group in groups.items():
+        word, times = group.cells.most_common(1)[0]
+        if column and times >= 3 and word:
+            words[word] = None
+    return [f"--read {shlex.quote('missing=' + ','.join(words))}"] if words else []
+
+
+def _tell_bad_rows(source: Any, listed: str | None) -> None:
+    """Rows that cannot be read, grouped by column and reason, with what would help."""
+    import shlex
+
+    click.echo(f"{source.skipped:,} rows cannot be read:", err=True)
+    for (column, reason), group in source.bad_rows.groups.items():
+        rows = sum(group.cells.values())
+        lines = ", ".join(map(str, group.rows[:5])) + (", …" if rows > 5 else "")
+        where = f"column {column!r}: " if column else ""
+        word, times = group.cells.most_common(1)[0]
+        shown = f"{word!r} " if column else ""
+        told = arguments.in_options(f"{where}{shown}{reason}")
+        click.echo(f"  {rows:,} rows (lines {lines}): {told}", err=True)
+        if column and times >= 3 and word:
+            option = shlex.quote(f"missing={word}")
+            click.echo(f"      {times:,} of them are {word!r}; if that means missing: "
+                       f"--read {option}", err=True)  # fmt: skip
+    if listed:
+        click.echo(f"All of them are in {listed}.", err=True)
+    else:
+        click.echo("  Leave them out: --bad-rows skip", err=True)
 
 
 def _count(counts: dict[Any, int], y: Any) -> None:
@@ -97,8 +169,8 @@ def _record(data: str, source: Any, encoding: Any, counts: dict[Any, int]) -> di
                 "name": column.name,
                 "kind": column.kind,
                 "features": column.width,
-                "missing": missing.get(column.name, 0),
-                "mean": column.mean if column.kind == "number" else None,
+                "missing": missing.get(column.table_name, 0),
+                "mean": column.mean if column.numeric else None,
                 "categories": list(column.categories[:20]) if column.kind == "text" else None,
             }
         )
@@ -132,13 +204,14 @@ def _text(record: dict[str, Any]) -> str:
     if record["columns"]:
         wide = max(8, *(len(column["name"][:30]) + 2 for column in record["columns"]))
         lines += ["", f"{'column':<{wide}}{'kind':<8}{'features':>9}{'missing':>9}  values"]
+    marked = {one["column"] for one in record["findings"]}
     for column in record["columns"][:60]:
-        told = f"mean {column['mean']:.6g}" if column["kind"] == "number" else ""
+        told = "" if column["mean"] is None else f"mean {column['mean']:.6g}"
         if column["categories"]:
             told = _short(", ".join(column["categories"]), 50)
         lines.append(
             f"{column['name'][:30]:<{wide}}{column['kind']:<8}{column['features']:>9,}"
-            f"{column['missing']:>9,}  {told}"
+            f"{column['missing']:>9,}  {told}{'  !' if column['name'] in marked else ''}"
         )
     if len(record["columns"]) > 60:
         lines.append(f"… and {len(record['columns']) - 60} columns more")
@@ -154,4 +227,10 @@ def _text(record: dict[str, Any]) -> str:
         lines.append(f"{named}: {count}: {', '.join(shown)}{more}")
         if len(classes) > max(10, OFTEN * record["rows"]):
             lines.append("Most labels are met once: is another column meant? Pass it as --target.")
+    if record["findings"]:
+        lines += ["", "Look at:"]
+        for one in record["findings"]:
+            which = "rows" if one["column"] is None else repr(one["column"])
+            option = f"   {one['option']}" if one["option"] else ""
+            lines.append(f"  {one['what']:<15}{which} {one['sentence']}.{option}")
     return "\n".join(lines)

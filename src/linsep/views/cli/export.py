@@ -7,13 +7,15 @@ import click
 from linsep.views import arguments
 
 
-@click.command("export", short_help="Write a model as an ONNX graph or an SQL query.")
+@click.command(
+    "export", short_help="Write a model as an ONNX graph, an SQL query or a Python file."
+)
 @click.argument("model", type=arguments.FILE)
 @click.argument("out", type=arguments.FILE)
 @click.option("--table", default="data", show_default=True, help="For .sql, name of the table.")
 @arguments.as_json
 def command(model: str, out: str, table: str, as_json: bool) -> None:
-    """Write MODEL to OUT, as an ONNX graph (.onnx) or an SQL query (.sql).
+    """Write MODEL to OUT: an ONNX graph (.onnx), an SQL query (.sql), a Python file (.py).
 
     The file is run on sample rows first, and kept only if it answers as the model does.
 
@@ -21,6 +23,7 @@ def command(model: str, out: str, table: str, as_json: bool) -> None:
     Examples:
       linsep export people.linsep people.onnx
       linsep export people.linsep people.sql --table people
+      linsep export people.linsep people.py
     """
     import json
 

@@ -124,7 +124,7 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
 def _foresee(data: str, as_json: bool, asked: dict[str, Any]) -> None:
     """Refuse before the fit what would otherwise be refused after it."""
     from linsep.data.files.special_files import kind_of
-    from linsep.views.output_paths import is_stdout, require_one, require_place
+    from linsep.views.output_paths import is_stdout, require_one, require_other, require_place
     from linsep.views.sources import require_there
 
     for name in ("out", "trace"):
@@ -136,6 +136,9 @@ def _foresee(data: str, as_json: bool, asked: dict[str, Any]) -> None:
     require_one("input", {"DATA": data == "-", "--test": asked["test"] == "-"})
     if asked["report"] == "-":
         raise click.BadParameter("'-'; a report is a page: name a file.", param_hint="--report")
+    for read in (data, asked["test"] or data):
+        require_other(read, {f"--{n}": asked[n] for n in ("out", "trace", "report")})
+        require_other(read, {"--bad-rows": asked["bad_rows"]})
     require_place("--out", asked["out"])
     require_place("--trace", asked["trace"])
     require_place("--report", asked["report"], ".html")

@@ -21,6 +21,15 @@ from linsep.views import arguments
     help="Write 'no decision' where no class has at least this probability.",
 )
 @click.option(
+    "--threshold", metavar="P", type=click.FloatRange(0, 1),
+    help="Say the second of two classes where its probability is at least this; 0.5 by default.",
+)  # fmt: skip
+@click.option(
+    "--keep", metavar="A,B,…",
+    help="Write these columns of DATA before the label, as CSV with a header.",
+)  # fmt: skip
+@arguments.strict_drift
+@click.option(
     "--out",
     metavar="FILE",
     type=arguments.FILE,
@@ -39,6 +48,9 @@ def command(
     scores: bool,
     proba: bool,
     reject: float | None,
+    threshold: float | None,
+    keep: str | None,
+    strict: bool,
     out: str,
     bad_rows: str,
     base: str | None,
@@ -55,24 +67,36 @@ def command(
     Examples:
       linsep predict people.linsep new-people.csv > labels.txt
       cat new.csv | linsep predict people.linsep - --proba
+      linsep predict churn.linsep today.csv --keep customer --proba --threshold 0.2
     """
     import os
 
     # Threads of BLAS cost a tenth of a second to start, and wait for the reader anyway.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-    from linsep.views.output_paths import require_place
+    from linsep.views.output_paths import require_other, require_place
+    from linsep.views.scoring import AtThreshold, tell_drift
     from linsep.views.sources import Rate, open_source
     from linsep.views.stored import open_model
 
     require_place("--out", out)
+    require_other(data, {"--out": out, "--bad-rows": bad_rows})
     known = open_model(model)
-    if proba or reject is not None:
+    if proba or reject is not None or threshold is not None:
         known._want_chances()
+    if threshold is not None:
+        if len(known.classes_) != 2 or reject is not None:
+            raise click.UsageError("--threshold is for two classes, and without --reject.")
+        known = AtThreshold(known, threshold)
     how = arguments.how_to_read((), base, reading)
     source = open_source(data, None, None, bad_rows, like=known, labelled=False, **how)
     rate = Rate("predicting", quiet or (out == "-" and sys.stdout.isatty()))
     write = _json_lines if as_json else _csv_lines
+    if keep is not None:
+        names = [name.strip() for name in keep.split(",") if name.strip()]
+        if as_json or not hasattr(source, "with_columns"):
+            raise click.UsageError("--keep writes CSV, of a file with columns; leave out --json.")
+        write = _keeping(names)
     if out == "-":
         for text in write(known, source, scores, proba, reject, rate):
             click.echo(text, nl=False)
@@ -85,6 +109,7 @@ def command(
         )
         replace(out, pieces)
     rate.end()
+    tell_drift(source, strict)
     if source.skipped:
         click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
 
@@ -158,6 +183,38 @@ def _csv_lines(
             text = lines_of(found)
         rate.add(len(found))
         yield text
+
+
+def _keeping(names: list[str]) -> Any:
+    """Writes columns of the input before the label, and what else is asked for after it."""
+
+    def write(
+        model: Any, source: Any, scores: bool, proba: bool, reject: float | None, rate: Any
+    ) -> Iterator[str]:
+        from linsep.views.metrics import plain
+
+        heading = [*names, "label", *(f"score[{name}]" for name in _names(model) if scores)]
+        heading += [f"p[{plain(label)}]" for label in (model.classes_ if proba else ())]
+        yield ",".join(_quoted(name) for name in heading) + "\n"
+        beside = _written(model, _cell)
+        for X, columns in source.with_columns(names):
+            found, *tables = _values(model, X, scores, proba, reject)
+            more = [column for table in tables if table is not None for column in table.T.tolist()]
+            kept = [_texts_of(columns[name]) for name in names]
+            cells = [*kept, beside(found), *(map(_cell, column) for column in more)]
+            rate.add(len(found))
+            yield "".join(",".join(row) + "\n" for row in zip(*cells, strict=True))
+
+    return write
+
+
+def _texts_of(cells: Any) -> list[str]:
+    """A column as it is to be written again: nothing for what was missing."""
+    if hasattr(cells, "texts"):
+        texts = [_quoted(text) for text in cells.texts]
+        return [texts[code] if code >= 0 else "" for code in cells.codes.tolist()]
+    values = cells.tolist()
+    return ["" if v != v else str(int(v)) if float(v).is_integer() else repr(v) for v in values]
 
 
 def _cell(value: Any) -> str:

@@ -16,6 +16,7 @@ from linsep.views import arguments
 @arguments.bad_rows
 @arguments.base
 @arguments.reading
+@arguments.strict_drift
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 @arguments.as_json
 def command(
@@ -26,6 +27,7 @@ def command(
     bad_rows: str,
     base: str | None,
     reading: tuple[str, ...],
+    strict: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -41,15 +43,18 @@ def command(
     import json
 
     from linsep import __version__
-    from linsep.views.scoring import score_rows
+    from linsep.views.output_paths import require_other
+    from linsep.views.scoring import score_rows, tell_drift
     from linsep.views.sources import open_source
     from linsep.views.stored import open_model
 
+    require_other(data, {"--bad-rows": bad_rows})
     known = open_model(model)
     kept = arguments.split_classes(classes)
     how = arguments.how_to_read((), base, reading)
     source = open_source(data, target, kept, bad_rows, like=known, **how)
     found = score_rows(known, source, "scoring", quiet)
+    tell_drift(source, strict)
     if source.skipped:
         click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
     if as_json:

@@ -112,7 +112,7 @@ def _weights(model: Any, names: list[str] | None) -> list[Plane]:
     except AttributeError:
         return []
     d = planes.shape[1]
-    names = names or [f"x{k + 1}" for k in range(d)]
+    names = names or [f"x{k}" for k in range(d)]
     classes = [] if model.classes_ is None else [str(one) for one in model.classes_.tolist()]
     if len(classes) == 2:
         called = [f"towards {classes[1]}, away from {classes[0]}"]

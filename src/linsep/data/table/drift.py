@@ -1,0 +1,59 @@
+"""How new rows differ from those of the fit: texts that were not there, columns too many."""
+
+import threading
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from linsep.data.table.encoding import Encoding
+
+SHOWN = 5
+
+
+class Drift:
+    """What was met that the model does not know.
+
+    Attributes
+    ----------
+    extra : columns that no feature is made of
+    unknown : by column, how often each text was met that has no feature
+    """
+
+    def __init__(self) -> None:
+        self.extra: list[str] = []
+        self.unknown: dict[str, Counter[str]] = {}
+        self._lock = threading.Lock()
+
+    def note(self, encoding: Encoding, columns: Any) -> None:
+        """Count texts of some rows that have no feature of their own."""
+        for column in encoding.columns:
+            if column.kind != "text":
+                continue
+            cells = columns[column.table_name]
+            known = len(column.categories)
+            places = [column.place(text) for text in cells.texts]
+            strange = [k for k, place in enumerate(places) if not 0 <= place < known]
+            if not strange or column.other:  # rare texts are grouped: new ones belong to them
+                continue
+            counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(places))
+            met = {cells.texts[k]: int(counts[k]) for k in strange if counts[k]}
+            if met:
+                with self._lock:
+                    self.unknown.setdefault(column.table_name, Counter()).update(met)
+
+    def sentences(self) -> list[str]:
+        """In words, the commonest first."""
+        told = []
+        for name, met in self.unknown.items():
+            some = ", ".join(f"{text!r} ({n:,})" for text, n in met.most_common(SHOWN))
+            more = ", …" if len(met) > SHOWN else ""
+            told.append(
+                f"Column {name!r} holds texts that were not in the fit, in {met.total():,} rows, "
+                f"which count as missing there: {some}{more}."
+            )
+        if self.extra:
+            names = ", ".join(map(repr, self.extra[:SHOWN]))
+            more = ", …" if len(self.extra) > SHOWN else ""
+            told.append(f"Columns that the model does not use: {names}{more}.")
+        return told

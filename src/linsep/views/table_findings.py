@@ -1,0 +1,273 @@
+"""What may be wrong with a table, column by column, and the option that deals with it.
+
+Looked for in the first rows, up to MOST_ROWS of them: ids, dates, constant, duplicate and nearly
+duplicate columns, columns that alone tell the label, texts that differ in case alone, many texts,
+many gaps; labels out of balance, numbers as labels, rows that come again.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.table.column import Texts, wanted
+from linsep.data.table.column_statistics import MOST_TEXTS
+
+Array = npt.NDArray[Any]
+
+MOST_ROWS = 200_000
+FEWEST = 20  # rows below which most of this would be chance
+MANY_TEXTS = 50
+MOST_COMPARED = 300  # columns of numbers compared with each other
+
+
+class Finding(NamedTuple):
+    """A problem: the column (None for the table), its name, a sentence, and options that help."""
+
+    column: str | None
+    what: str
+    sentence: str
+    option: str | None = None
+
+
+class Table(NamedTuple):
+    """Columns of the first rows, and labels as class numbers, or None where they are numbers."""
+
+    columns: dict[str, Any]
+    labels: Array | None
+    label_texts: list[str]
+    n: int
+
+
+def gathered(source: Any) -> Table:
+    """The first rows of a source of tables, in memory; reads all of them."""
+    inner = source.source
+    inner.begin()
+    plan = [column.table_name for column in inner.statistics.numbers]
+    numbers: list[Array] = []
+    texts: dict[str, list[Any]] = {}
+    labels: list[Any] = []
+    n = 0
+    for piece, cells in inner.raw(source.bad_rows):
+        if n >= MOST_ROWS:
+            continue
+        rows = piece.rows if plan else None
+        if rows is not None:
+            numbers.append(np.array(rows))
+        for name, column in piece.items():
+            if isinstance(column, Texts) and name in inner.features:
+                texts.setdefault(name, []).append(column)
+        labels.append(cells)
+        n += len(rows) if rows is not None else len(next(iter(piece.values())).codes)
+    columns: dict[str, Any] = {}
+    whole = np.concatenate(numbers) if numbers else np.empty((0, len(plan)))
+    for name in inner.features:
+        if name in plan:
+            columns[name] = whole[:, plan.index(name)]
+        else:
+            columns[name] = _joined(texts.get(name, []))
+    codes, names = _label_codes([one for one in labels if one is not None])
+    return Table(columns, codes, names, n)
+
+
+def _joined(parts: list[Any]) -> Texts:
+    places: dict[str, int] = {}
+    codes = []
+    for part in parts:
+        own = np.array([*(places.setdefault(t, len(places)) for t in part.texts), -1], np.int64)
+        codes.append(own[part.codes])
+    return Texts(np.concatenate(codes) if codes else np.empty(0, np.int64), list(places))
+
+
+def _label_codes(parts: list[Any]) -> tuple[Array | None, list[str]]:
+    if not parts:
+        return None, []
+    if isinstance(parts[0], Texts):
+        joined = _joined(parts)
+        return joined.codes, joined.texts
+    values = np.concatenate(parts)
+    known, codes = np.unique(values, return_inverse=True)
+    if len(known) > 50 or (known != np.floor(known)).any():
+        return None, []
+    return codes, [f"{value:g}" for value in known]
+
+
+def findings(table: Table, kinds: dict[str, str], target: str) -> list[Finding]:
+    """All that was found, in the order of the columns; what concerns the table comes last."""
+    found: list[Finding] = []
+    for name, cells in table.columns.items():
+        if isinstance(cells, Texts):
+            found += _of_texts(name, cells, table)
+        else:
+            found += _of_numbers(name, cells, table, kinds[name])
+    found += _alike(table)
+    if table.n >= FEWEST:
+        found += _of_labels(table, target)
+        again = _repeated(table)
+        if again:
+            found.append(
+                Finding(None, "repeated rows", f"{again:,} rows come again, label and all")
+            )
+    return found
+
+
+def _drop(name: str) -> str:
+    return f"--column {_quoted(f'{name}=drop')}"
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def _of_texts(name: str, cells: Texts, table: Table) -> list[Finding]:
+    there = cells.codes >= 0
+    met, distinct = int(there.sum()), len(cells.texts)
+    if table.n < FEWEST or not met:
+        return []
+    leak = _leak(name, cells.codes, ~there, table)
+    if met >= FEWEST and distinct >= 0.9 * met:
+        text = f"has a different text in nearly every row ({distinct:,} in {met:,}): an id or words"
+        return [Finding(name, "id", text, _drop(name))]
+    if leak:
+        return leak
+    found = []
+    folded = len({text.casefold() for text in cells.texts})
+    if folded < distinct:
+        text = f"has texts that differ in case alone ({distinct - folded})"
+        option = f"--column {_quoted(f'{name}=text+fold')}"
+        found.append(Finding(name, "case", text, option))
+    if distinct > MANY_TEXTS:
+        over = ", more than can have a feature each" if distinct > MOST_TEXTS else ""
+        text = f"has {distinct:,} different texts{over}"
+        option = f"--column {_quoted(f'{name}=text:{MANY_TEXTS}')}"
+        found.append(Finding(name, "many texts", text, option))
+    elif distinct == 1 and met == table.n:
+        found.append(Finding(name, "constant", "is the same in every row", _drop(name)))
+    return found
+
+
+def _of_numbers(name: str, cells: Array, table: Table, kind: str) -> list[Finding]:
+    gaps = np.isnan(cells)
+    there = cells[~gaps]
+    if table.n < FEWEST:
+        return []
+    if not len(there):
+        return [Finding(name, "empty", "has no value in any row", _drop(name))]
+    leak = _leak(name, cells, gaps, table)
+    if (there == there[0]).all() and not gaps.any():
+        return [Finding(name, "constant", "is the same in every row", _drop(name))]
+    if not gaps.any() and _counts(there):
+        return [Finding(name, "id", "counts the rows: an id", _drop(name))]
+    if leak:
+        return leak
+    found = []
+    if wanted(kind).word == "date":
+        text = "is a date, taken as days since 1970; its parts may say more"
+        option = f"--column {_quoted(f'{name}=parts:{wanted(kind).detail}')}"
+        found.append(Finding(name, "date", text, option))
+    if gaps.mean() > 0.05:
+        text = f"is missing in {gaps.mean():.0%} of the rows, which may itself tell something"
+        option = f"--column {_quoted(f'{name}={kind}+gap')}"
+        found.append(Finding(name, "gaps", text, option))
+    return found
+
+
+def _leak(name: str, values: Array, gaps: Array, table: Table) -> list[Finding]:
+    """Whether a column, or that it is missing, tells the label of every row by itself."""
+    y = table.labels
+    if y is None or len(np.unique(y)) < 2:
+        return []
+    told = None
+    if 0 < gaps.sum() < len(gaps) and _tells(gaps.astype(int), y):
+        told = "is missing exactly where the label says so"
+    elif values.dtype.kind == "f" and not gaps.any():
+        if len(np.unique(y)) == 2 and _parts(values, y):
+            told = "tells the label of every row by itself"
+    elif values.dtype.kind != "f" and values.max() + 1 <= len(values) // 5 and _tells(values, y):
+        told = "tells the label of every row by itself"
+    if told is None:
+        return []
+    return [Finding(name, "leak", f"{told}, so it may be known only afterwards", _drop(name))]
+
+
+def _counts(values: Array) -> bool:
+    """Whether whole numbers go up or down row by row, with few left out."""
+    steps = np.diff(values)
+    whole = bool((values == np.floor(values)).all())
+    one_way = bool((steps > 0).all() or (steps < 0).all())
+    return whole and one_way and values.max() - values.min() < 1.5 * len(values)
+
+
+def _tells(codes: Array, y: Array) -> bool:
+    """Whether each code goes with one label."""
+    pairs = np.unique(np.stack([codes, y]), axis=1)
+    return len(np.unique(codes)) == pairs.shape[1]
+
+
+def _parts(values: Array, y: Array) -> bool:
+    """Whether a threshold parts the two classes."""
+    first, second = values[y == y.min()], values[y != y.min()]
+    return bool(first.max() < second.min() or second.max() < first.min())
+
+
+def _alike(table: Table) -> list[Finding]:
+    """Columns that are others again, or nearly."""
+    if table.n < FEWEST:
+        return []
+    found = []
+    seen: dict[bytes, str] = {}
+    plain = {}
+    for name, cells in table.columns.items():
+        values = cells.codes if isinstance(cells, Texts) else cells
+        if isinstance(cells, Texts):
+            key = repr(cells.texts).encode() + values.tobytes()
+        else:
+            key = values.tobytes()
+            if not np.isnan(values).any() and values.std() > 0:
+                plain[name] = values
+        if key in seen:
+            text = f"is {seen[key]!r} again"
+            found.append(Finding(name, "duplicate", text, _drop(name)))
+            plain.pop(name, None)
+        else:
+            seen[key] = name
+    names = list(plain)[:MOST_COMPARED]
+    if len(names) > 1:
+        near = np.abs(np.corrcoef(np.stack([plain[name][:20_000] for name in names])))
+        for j, k in np.argwhere(np.triu(near > 0.999, 1)).tolist():
+            text = f"is nearly {names[j]!r} in other units (correlation {near[j, k]:.4f})"
+            found.append(Finding(names[k], "near-duplicate", text, _drop(names[k])))
+    return found
+
+
+def _of_labels(table: Table, target: str) -> list[Finding]:
+    if table.labels is None:
+        text = "is a number with many values: predict it as one, or ask a question about it"
+        option = f"--learner LinearRegression, or --target {_quoted(f'{target} > VALUE')}"
+        return [Finding(target, "number", text, option)]
+    counts = Counter(table.labels.tolist())
+    least, rows = min(counts.items(), key=lambda pair: pair[1])
+    if len(counts) < 2 or rows / table.n >= 0.1 or rows / table.n * len(counts) >= 0.5:
+        return []
+    label = table.label_texts[least]
+    text = (
+        f"is {label!r} in {rows / table.n:.1%} of the rows: look at balanced accuracy, recall and "
+        "average precision, not at accuracy"
+    )
+    return [Finding(target, "imbalance", text, "-p class_weight=balanced")]
+
+
+def _repeated(table: Table) -> int:
+    """Rows that come again."""
+    columns = [c.codes if isinstance(c, Texts) else c for c in table.columns.values()]
+    columns = [np.nan_to_num(np.asarray(c, np.float64), nan=1e300) for c in columns]
+    if table.labels is not None:
+        columns.append(table.labels.astype(np.float64))
+    if not columns:
+        return 0
+    rows = np.ascontiguousarray(np.stack(columns, axis=1))
+    whole = rows.view([("", np.void, rows.shape[1] * 8)]).ravel()
+    return int(len(whole) - len(np.unique(whole)))
