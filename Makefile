@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check compat bench docs pictures lab release clean
+.PHONY: help demo test peers-suite check compat bench docs pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
 	@echo "make lab     place points, run learners on them, watch every step"
 	@echo "make test    run all tests"
+	@echo "make peers-suite  scikit-learn's own tests of the five shared classes, against linsep"
 	@echo "make check   lint, format, types, import contracts"
 	@echo "make compat  smoke tests on the oldest and the newest versions supported"
 	@echo "make docs    build the pages, every warning an error"
@@ -37,6 +38,9 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	@$(BIN)/pytest -n auto --dist loadfile
+
+peers-suite: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m peers_suite
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

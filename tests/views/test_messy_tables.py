@@ -8,7 +8,7 @@ import pytest
 from commands import run
 
 import linsep
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.views.arguments import in_options
 
 
@@ -82,7 +82,7 @@ def test_predict_keeps_columns_takes_a_threshold_and_tells_of_drift(model, tmp_p
     assert "does not use" not in done.stderr
     refused = run("predict", model, new, "--strict", "-q").exception
     assert isinstance(refused, DataError) and "'plan' hold texts" in str(refused)
-    assert run("predict", model, new, "--keep", "nope").exit_code == 2
+    assert isinstance(run("predict", model, new, "--keep", "nope").exception, ParameterError)
 
 
 def test_a_headerless_row_and_no_row_at_all_can_be_predicted(model, tmp_path):

@@ -27,7 +27,9 @@ def nonnegative_line(problem: Problem, Y: Array, fit_intercept: bool) -> Line:
     centre = share @ X if fit_intercept else np.zeros(X.shape[1])
     means = share @ Y if fit_intercept else np.zeros(Y.shape[1])
     root = np.sqrt(c)[:, None]
-    triangle = np.linalg.qr(np.column_stack([root * (X - centre), root * (Y - means)]), mode="r")
+    triangle: Any = np.linalg.qr(
+        np.column_stack([root * (X - centre), root * (Y - means)]), mode="r"
+    )
     d = X.shape[1]
     weights = np.stack([nnls(triangle[:, :d], triangle[:, d + k])[0] for k in range(Y.shape[1])])
     left = Y - (X - centre) @ weights.T - means

@@ -94,7 +94,7 @@ def _findings(source: Any) -> tuple[list[Any], set[str]]:
     from linsep.data.table.column_statistics import MOST_TEXTS
     from linsep.views.table_findings import findings, gathered
 
-    inner = getattr(source, "source", None)
+    inner: Any = getattr(source, "source", None)
     if not hasattr(inner, "statistics"):
         return [], set()
     table = gathered(source)
