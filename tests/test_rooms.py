@@ -36,6 +36,16 @@ def test_every_path_and_name_on_the_page_of_the_insides_exists():
         assert not name or name in top_names(there[0]), f"{path}::{name}"
 
 
+def test_every_path_of_the_guide_to_contributors_exists():
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    places = set(re.findall(r"`((?:\w+/)*\w+\.py|tests/\w+|src/[\w/]+)`", guide))
+    own = {"examples/plot_NAME.py", "src/linsep/learners/perceptrons/normalized.py"}
+    own |= {"tests/learners/test_normalized.py"}  # the reader's own
+    for place in places - own:
+        rooms = (ROOT, SOURCES, SOURCES / "data", SOURCES / "train", SOURCES / "learners")
+        assert any((room / place).exists() for room in rooms), place
+
+
 def test_every_room_says_what_happens_there():
     for folder in sorted({path.parent for path in SOURCES.rglob("*.py")}):
         text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
