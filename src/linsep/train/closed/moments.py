@@ -23,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 LARGEST = 20_000 * 20_000
 """Entries of the largest square matrix made: 3.2 GB."""
 
+FEW = 16  # classes whose rows are added up by a matrix product
 EMPTY = -5000  # the exponent of a column in which nothing but zero has been seen
 
 
@@ -41,6 +42,8 @@ class Part(NamedTuple):
     X: Any
     codes: Array
     weights: Floats
+    even: bool = False
+    """Whether every weight is one."""
 
     @property
     def by_class(self) -> Any:
@@ -55,6 +58,13 @@ class Part(NamedTuple):
         part = self.by_class @ Z
         total[: part.shape[0]] = part.toarray() if sp.issparse(part) else part
         return total
+
+    def remainders(self, Z: Floats, n_classes: int) -> Floats:
+        """`sums` of numbers about zero, whose order does not matter: by a matrix product."""
+        if n_classes > FEW:
+            return self.sums(Z, n_classes)
+        own = np.equal.outer(np.arange(n_classes), self.codes).astype(np.float64)
+        return np.asarray((own if self.even else own * self.weights) @ Z)
 
 
 class Frame(NamedTuple):
@@ -184,7 +194,7 @@ def part_of(block: Block, d: int, weight_exponent: int = 0) -> Part:
     else:
         X = rows.X
     if not block.weights.size:
-        return Part(X, block.codes, np.ones(len(block.codes)))
+        return Part(X, block.codes, np.ones(len(block.codes)), True)
     weights = np.ldexp(block.weights, -weight_exponent)
     if weights.all():
         return Part(X, block.codes, weights)
@@ -216,7 +226,7 @@ def frame_of(problem: Problem) -> Frame:
 
     def of(block: Block) -> Any:
         part = part_of(block, d, weight_exponent)
-        top = np.maximum(_column_max(part.X), _column_max(-part.X)) if len(part.codes) else 0.0
+        top = _column_size(part.X) if len(part.codes) else 0.0
         top = np.broadcast_to(np.asarray(top, np.float64), d)
         exponents = np.where(top > 0, np.clip(np.frexp(top)[1], -1022, 1023), EMPTY)
         Z = _scaled(part.X, power(-np.where(top > 0, exponents, 0)))
@@ -264,14 +274,16 @@ def _outweighed(
     return min(1.0, float(np.sqrt(2.0 * rest.sum() / counts.sum())))
 
 
-def _column_max(X: Any) -> Any:
+def _column_size(X: Any) -> Any:
+    """max |x| of each column"""
     if sp.issparse(X):
-        return X.max(axis=0).toarray().ravel()
+        return abs(X).max(axis=0).toarray().ravel()
     d, at_once = X.shape[1], len(X) // 64
     if d >= 64 or at_once < 2:
-        return X.max(axis=0)
-    most = X[: at_once * 64].reshape(at_once, 64 * d).max(axis=0)  # numpy is slow on short rows
-    return np.vstack([most.reshape(64, d), X[at_once * 64 :]]).max(axis=0)
+        return np.maximum(X.max(axis=0), -X.min(axis=0))
+    many = X[: at_once * 64].reshape(at_once, 64 * d)  # numpy is slow on short rows
+    most = np.maximum(many.max(axis=0), -many.min(axis=0)).reshape(64, d)
+    return np.vstack([most, np.abs(X[at_once * 64 :])]).max(axis=0)
 
 
 def _scaled(X: Any, scale: Floats) -> Any:
@@ -324,7 +336,7 @@ def moments(problem: Problem, scatter: bool = True) -> Moments:
 
 def _lost(frame: Frame, block: Block) -> Floats:
     part = frame.part(block)
-    return part.sums(frame.dense(part), len(frame.shares))
+    return part.remainders(frame.dense(part), len(frame.shares))
 
 
 def _add_both(a: Any, b: Any) -> Any:
@@ -337,8 +349,9 @@ def _add_both(a: Any, b: Any) -> Any:
 def _dense(frame: Frame, part: Part) -> tuple[Floats, Floats]:
     """Σ wᵢ zᵢ by class, and Σ wᵢ zᵢ zᵢᵀ, for z = x − mean."""
     Z = frame.dense(part)
-    lost = part.sums(Z, len(frame.shares))
-    Z *= np.sqrt(part.weights)[:, None]
+    lost = part.remainders(Z, len(frame.shares))
+    if not part.even:
+        Z *= np.sqrt(part.weights)[:, None]
     return lost, Z.T @ Z
 
 

@@ -204,7 +204,7 @@ class ProxNewton:
         fell = primal < self.primal * (1 - 1e-12) or best > self.dual + 1e-12 * abs(self.dual)
         self.primal = primal
         if best > self.dual or not hasattr(self, "alpha"):
-            hair = min(1e-10, 1e-2 * self.tol)  # so that rounding does not lift a slope above l1
+            hair = 1e-3 * min(1e-3, self.tol)  # so that rounding does not lift a slope above l1
             self.dual, self.alpha = best, (share * (1 - hair)) * np.abs(pull)
         self.gap = max(0.0, primal - self.dual)
         return v, bool(fell)
