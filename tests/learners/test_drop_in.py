@@ -106,7 +106,7 @@ def test_old_words_for_penalties_agree_with_new_ones():
         (Perceptron(penalty="l2"), "LinearSVC"),
         (Perceptron(early_stopping=True), "pocket"),
         (Perceptron(n_iter_no_change=0), "Leave it out"),
-        (LinearRegression(positive=True), "nnls"),
+        (LinearRegression("sgd", positive=True), "exact"),
         (LinearDiscriminantAnalysis(solver="qr"), "leave it out"),
         (LinearDiscriminantAnalysis(tol=0.1), "Leave it out"),
         (LinearDiscriminantAnalysis(covariance_estimator="OAS"), "shrinkage"),
