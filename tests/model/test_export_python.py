@@ -19,7 +19,7 @@ KINDS = {"since": "parts", "age": "number+gap", "city": "text:2+fold"}
 
 def alone(path, code):
     """What a bare interpreter prints: no site-packages, no environment."""
-    script = f"import json, sys; sys.path.insert(0, {str(path.parent)!r}); import {path.stem} as m; {code}"
+    script = f"import json, sys; sys.path.insert(0, {str(path.parent)!r}); import m; {code}"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True
     )
