@@ -62,14 +62,14 @@ def examples() -> tuple[tuple[Any, tuple[Any, ...]], ...]:
 
 def answers(functions: list[Any]) -> list[Any]:
     """What the functions answer, write and raise."""
-    found: list[Any] = []
+    results: list[Any] = []
     for function, (_, given) in zip(functions, examples(), strict=True):
-        found += [function(*given), given[0].tolist() if hasattr(given[0], "tolist") else None]
+        results += [function(*given), given[0].tolist() if hasattr(given[0], "tolist") else None]
     try:
         functions[-1](1, 0)
     except ZeroDivisionError as problem:
-        found.append(str(problem) != "")
-    return found
+        results.append(str(problem) != "")
+    return results
 
 
 def holds(codes: list[Code]) -> bool:

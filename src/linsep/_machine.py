@@ -61,8 +61,8 @@ def kinds(given: tuple[Any, ...]) -> str:
     >>> kinds((np.zeros((2, 3)), 1, (True, 0.5), None))
     'float64[2C],int64,(bool,float64),nothing'
     """
-    found = [_kind(one) for one in given]
-    return ",".join(found) if all(found) else ""
+    names = [_kind(one) for one in given]
+    return ",".join(names) if all(names) else ""
 
 
 def _kind(value: Any) -> str:
@@ -219,11 +219,11 @@ def linked(made: Code, example: tuple[Any, ...]) -> Callable[..., Any]:
             raise _problem(status, problem.value)
         if not fields:
             return None
-        found = [
+        outcome = [
             bool(getattr(result, field)) if name == "bool" else getattr(result, field)
             for (field, _), name in zip(fields, names, strict=True)
         ]
-        return tuple(found) if several else found[0]
+        return tuple(outcome) if several else outcome[0]
 
     return run
 

@@ -56,7 +56,9 @@ def test_columns_that_are_zero_in_some_rows_are_left_out_and_come_back():
 def test_columns_of_any_size_meet_as_equals_and_whole_weights_keep_their_proportions():
     X = np.array([[1e300, 1e-300], [-1e300, 1e-300], [1e300, -1e-300]])
     problem = Halfspaces.of(X, np.array([0, 1, 1]))
-    assert problem.wild and np.abs(problem.features(problem.all(), np.arange(2))).max() <= 1
+    assert (
+        problem.extreme_scale and np.abs(problem.features(problem.all(), np.arange(2))).max() <= 1
+    )
     tame = Halfspaces.of(np.eye(2), np.array([0, 1]))
     f, top = tame.as_floats([3, -6, 12])
     assert np.ldexp(f, top).tolist() == [3.0, -6.0, 12.0]

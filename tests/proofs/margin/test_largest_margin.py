@@ -10,8 +10,8 @@ from linsep.proofs.halfspaces.halfspaces import Halfspaces
 from linsep.proofs.margin.exact_margin import closest, polish
 from linsep.proofs.margin.hildreth import ascend
 from linsep.proofs.margin.max_margin_qp import hulls
-from linsep.proofs.margin.no_bias_margin import widest
-from linsep.proofs.margin.refinement import widen
+from linsep.proofs.margin.no_bias_margin import max_margin_without_bias
+from linsep.proofs.margin.refinement import refine
 from linsep.proofs.margin.upper_bound import balanced, bound, exact_bound
 from proofs.margin.hull_distance import apart, hull_distance
 
@@ -50,7 +50,7 @@ def test_a_working_set_widens_any_separator(seed):
     v = np.array([4.0, 3.0, -12.5])
     if problem.values(v).min() <= 0:
         v = ascend(problem, 0.5, 1e7).separator
-    width = widen(problem, v, 1e-7)
+    width = refine(problem, v, 1e-7)
     assert margin_of(problem, width.v) == pytest.approx(largest, rel=2e-7)
 
 
@@ -86,7 +86,7 @@ def test_no_combination_bounds_below_the_margin_and_balance_is_exact(seed):
 def test_without_a_free_bias_the_margin_is_the_distance_from_the_origin(constant):
     X, codes, _ = apart(1)
     X = X + np.array([3.0, -9.0]) if constant else X - np.outer(codes == 0, [4.0, 3.0])
-    W, v, lower, upper = widest(X, codes, 2, constant)
+    W, v, lower, upper = max_margin_without_bias(X, codes, 2, constant)
     Z = np.column_stack([X, np.full(len(X), constant)]) * np.where(codes == 1, 1, -1)[:, None]
     S = X @ W.T + v * constant
     own = np.arange(len(X)), codes

@@ -8,7 +8,7 @@ from linsep.proofs.halfspaces.column_ranges import ranges
 from linsep.proofs.halfspaces.halfspaces import Halfspaces
 from linsep.proofs.halfspaces.witness import Witness
 from linsep.proofs.separability.quotient import float_step
-from linsep.proofs.separability.weak_separation import axis, face
+from linsep.proofs.separability.weak_separation import axis, weak_separator
 from proofs.rational_lp import kind
 
 # the rows at 1 are of both classes: whatever separates passes through them
@@ -37,7 +37,7 @@ def test_a_face_is_a_leaning_plane_or_rows_that_span_all(data):
     if data is CROSSED:
         pair = Witness(np.array([0, 2, 4]), [2, 1, 1])
         assert not np.any(np.array(pair.multipliers) @ Z[pair.ids])
-    proposed = face(problem, columns, pair)
+    proposed = weak_separator(problem, columns, pair)
     if kind(Z.astype(int).tolist()) == "quasi-separable":
         z = Z.astype(int) @ np.array(proposed.leaning)
         assert z.min() == 0 and z.max() > 0

@@ -127,12 +127,12 @@ def decimal(text, words, i, bits, floats):  # type: ignore[no-untyped-def]
         run, count = digits(words, i)
         m = m * SHIFTS[count] + run
         i += count
-    found, seen = i - start, i - first
+    length, seen = i - start, i - first
     e = 0
     if text[i] == 46:
         i += _ONE
         point = i
-        if found == _NONE:
+        if length == _NONE:
             while text[i] == 48:
                 i += _ONE
         start = i
@@ -141,7 +141,7 @@ def decimal(text, words, i, bits, floats):  # type: ignore[no-untyped-def]
             run, count = digits(words, i)
             m = m * SHIFTS[count] + run
             i += count
-        found += i - start
+        length += i - start
         seen += i - point
         e = -np.int64(i - point)  # type: ignore[assignment]
     if seen == _NONE:
@@ -158,7 +158,7 @@ def decimal(text, words, i, bits, floats):  # type: ignore[no-untyped-def]
             power = min(power * 10 + (text[i] - 48), 100000)
             i += _ONE
         e += -power if down else power
-    if found > _19:
+    if length > _19:
         return HARD, i
     if m == _NONE:
         floats[0] = 0.0

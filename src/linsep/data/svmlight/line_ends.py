@@ -12,17 +12,17 @@ _ONE, _EIGHT = np.uint64(1), np.uint64(8)
 
 
 @strict
-def look(text, words, first, end, begins, labels, starts, found, bits, floats):  # type: ignore[no-untyped-def]
+def look(text, words, first, end, begins, labels, starts, summary, bits, floats):  # type: ignore[no-untyped-def]
     """Labels and places of the lines that begin in text[first:end], and the indices at their ends.
 
     Indices rise along a line, so the first and the last tell the least and the largest. Lines that
     end there count for the last one. `begins` tells whether a line begins at `first`. A newline is
     at text[end - 1] of a file's last bytes, and 24 follow whatever the text holds. `words`, `bits`
-    and `floats` are as in `parse`. found[ROWS] is −1 where a line is not plainly label and pairs.
+    and `floats` are as in `parse`. summary[ROWS] is −1 where a line is not plainly label and pairs.
     """
     i, row = np.uint64(first), 0
     stop = np.uint64(end)
-    least, most = found[LEAST], found[MOST]
+    least, most = summary[LEAST], summary[MOST]
     start = begins
     while i < stop:
         if start:
@@ -32,7 +32,7 @@ def look(text, words, first, end, begins, labels, starts, found, bits, floats): 
             if text[p] != 10:
                 kind, p = decimal(text, words, p, bits, floats)
                 if kind != OK or text[p] > 32:
-                    found[ROWS] = -1
+                    summary[ROWS] = -1
                     return
                 labels[row], starts[row] = floats[0], i
                 row += 1
@@ -42,7 +42,7 @@ def look(text, words, first, end, begins, labels, starts, found, bits, floats): 
                     run, count = digits(words, p)
                     p += count
                     if count == 0 or count == _EIGHT or text[p] != 58:
-                        found[ROWS] = -1
+                        summary[ROWS] = -1
                         return
                     least = min(least, np.int64(run))
         while i + np.uint64(64) <= stop:
@@ -58,12 +58,12 @@ def look(text, words, first, end, begins, labels, starts, found, bits, floats): 
             break
         index = last_index(text, words, np.int64(i) - 1)
         if index < -1:
-            found[ROWS] = -1
+            summary[ROWS] = -1
             return
         most = max(most, index)
         i += _ONE
         start = True
-    found[ROWS], found[LEAST], found[MOST] = row, least, most
+    summary[ROWS], summary[LEAST], summary[MOST] = row, least, most
 
 
 @strict

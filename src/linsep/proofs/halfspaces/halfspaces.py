@@ -42,8 +42,8 @@ class Halfspaces:
         self.dimension = self.blocks * (self.n_features + 1)
         self.largest = ranges.largest()
         exponents = np.frexp(self.largest)[1].astype(np.int64)
-        self.wild = bool(np.any(np.abs(exponents) > _MODERATE))
-        self.exponents = exponents if self.wild else np.zeros(self.n_features, np.int64)
+        self.extreme_scale = bool(np.any(np.abs(exponents) > _MODERATE))
+        self.exponents = exponents if self.extreme_scale else np.zeros(self.n_features, np.int64)
 
     @classmethod
     def of(cls, X: Any, codes: Array, fit_intercept: bool = True) -> "Halfspaces":
@@ -98,13 +98,13 @@ class Halfspaces:
         return lead.reshape(-1)
 
     def _spans(self) -> list[tuple[int, int]]:
-        if not self.wild and (sp.issparse(self.X) or self.X.dtype == np.float64):
+        if not self.extreme_scale and (sp.issparse(self.X) or self.X.dtype == np.float64):
             return [(0, self.n_rows)]
         return spans(self.n_rows, max(64, _BLOCK_NUMBERS // max(1, self.n_features)))
 
     def _scaled(self, rows: Any) -> Any:
         part = self.X[rows]
-        if not self.wild:
+        if not self.extreme_scale:
             return part if sp.issparse(part) else part.astype(np.float64, copy=False)
         if sp.issparse(part):
             part = part.astype(np.float64)
@@ -153,7 +153,7 @@ class Halfspaces:
         if len(columns) < self.n_features:
             part = part[:, columns]
         F = np.asarray(part.toarray() if sp.issparse(part) else part, np.float64)
-        return np.ldexp(F, -self.exponents[columns]) if self.wild else F
+        return np.ldexp(F, -self.exponents[columns]) if self.extreme_scale else F
 
     def expand(self, ids: Array, F: Floats) -> Floats:
         """The rows z of constraints `ids`, given features F of the rows behind them."""

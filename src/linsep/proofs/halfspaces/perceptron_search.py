@@ -89,7 +89,7 @@ def passes(
     [1.0, -0.5]
     """
     touched = np.zeros(problem.n_rows * problem.blocks, np.int64)
-    if problem.wild:
+    if problem.extreme_scale:
         return Passes(None, touched[:0])
     rows, signs = as_rows(problem.X), problem.signs
     constant = problem.constant * typical_square(problem.X)

@@ -61,7 +61,7 @@ def certify(problem: Halfspaces, v: Floats) -> Separator | None:
     V = v.reshape(problem.blocks, -1)
     if not problem.fit_intercept:
         V[:, -1] = 0.0
-    if problem.wild:
+    if problem.extreme_scale:
         return certify_whole(problem, _numbers(v, problem.exponents))
     W, b = V[:, :-1].copy(), V[:, -1].copy()
     lead = _lead(problem, v)
@@ -157,7 +157,7 @@ def _as_floats(parts: list[list[int]]) -> tuple[Floats, Floats] | None:
 def certify_rounded(problem: Halfspaces, v: list[int]) -> Separator | None:
     """A whole separator, in floats if those near to it have the same margin, else in fractions."""
     exact = certify_whole(problem, v)
-    if exact is None or exact.plane is None or problem.wild:
+    if exact is None or exact.plane is None or problem.extreme_scale:
         return exact
     near, _ = problem.as_floats(v)
     for candidate in (near, centred(problem, near)):

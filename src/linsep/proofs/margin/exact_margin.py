@@ -49,7 +49,7 @@ def polish(problem: Halfspaces, ids: Array) -> Polished | None:
     ([1, 1], 1.5)
     """
     fewest_rows = 2 if problem.fit_intercept else 1
-    if problem.wild or not fewest_rows <= len(ids) <= _MOST:
+    if problem.extreme_scale or not fewest_rows <= len(ids) <= _MOST:
         return None
     columns = problem.columns_of(ids)
     rows = _common(problem.take(ids, columns))

@@ -54,7 +54,7 @@ def _squares(rows, out):  # type: ignore[no-untyped-def]
         out[i] = square(rows, i)
 
 
-def widest(
+def max_margin_without_bias(
     X: Any, codes: Array, n_classes: int, constant: float, tolerance: float = 1e-3
 ) -> tuple[Array, Array, float, float]:
     """Search for the widest margin; weights (K, d), weights on the constant feature, two bounds.

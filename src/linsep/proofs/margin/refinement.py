@@ -18,7 +18,7 @@ _NUMBERS = 2e7  # entries of the working set
 _UNKNOWNS = 4000
 
 
-class Width(NamedTuple):
+class RefinedMargin(NamedTuple):
     """The widest separator found, and multipliers that bound every margin.
 
     `multipliers` are whole and exact, for the constraints `ids`, where they are known.
@@ -30,13 +30,13 @@ class Width(NamedTuple):
     multipliers: list[int] | None = None
 
 
-def widen(
+def refine(
     problem: Halfspaces,
     v: Floats,
     gap: float,
     rounds: int = 30,
     out_of_time: Callable[[], bool] = bool,
-) -> Width | None:
+) -> RefinedMargin | None:
     """Widen the separator `v` until it is within `gap` (relative) of the best possible.
 
     A working set of the rows nearest to the plane; rows that the result overlooks join it.
@@ -44,13 +44,13 @@ def widen(
     Examples
     --------
     >>> X, codes = np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1])
-    >>> solved = widen(Halfspaces.of(X, codes), np.array([1.0, -1.5]), 1e-9)
+    >>> solved = refine(Halfspaces.of(X, codes), np.array([1.0, -1.5]), 1e-9)
     >>> w, b = solved.v
     >>> round(float(-b / w), 6), solved.alpha.round(6).tolist()
     (2.0, [0.0, 0.5, 0.5])
     """
-    best_v, lowest = v, _width(problem, v)[0]
-    best: Width | None = None
+    best_v, lowest = v, _margin(problem, v)[0]
+    best: RefinedMargin | None = None
     narrowest = np.inf
     ids = _nearest(problem, v)
     active = ids[:0]
@@ -59,11 +59,11 @@ def widen(
         if solved is None:
             break
         v = centred(problem, solved.v)
-        lower, z = _width(problem, v)
+        lower, z = _margin(problem, v)
         if lower > lowest:
             best_v, lowest = v, lower
         if solved.reach < narrowest:
-            narrowest, best = solved.reach, Width(best_v, ids, solved.alpha)
+            narrowest, best = solved.reach, RefinedMargin(best_v, ids, solved.alpha)
             active = ids[solved.active]
         if lowest >= (1 - gap) * narrowest or out_of_time():
             break
@@ -83,18 +83,20 @@ def widen(
     return best if lowest >= (1 - gap) * narrowest else _polished(problem, best, lowest, active)
 
 
-def _polished(problem: Halfspaces, best: Width, lowest: float, active: Array) -> Width:
+def _polished(
+    problem: Halfspaces, best: RefinedMargin, lowest: float, active: Array
+) -> RefinedMargin:
     """The exact optimum on the rows that seem to determine it, as far as it is an improvement."""
     polished = polish(problem, active)
     if polished is None:
         return best
     v = centred(problem, polished.v)
-    if not _width(problem, v)[0] > lowest:
+    if not _margin(problem, v)[0] > lowest:
         v = best.v
-    return Width(v, polished.ids, np.array([]), polished.multipliers)
+    return RefinedMargin(v, polished.ids, np.array([]), polished.multipliers)
 
 
-def _width(problem: Halfspaces, v: Floats) -> tuple[float, Floats]:
+def _margin(problem: Halfspaces, v: Floats) -> tuple[float, Floats]:
     """The margin of v in floats, in original units, and the distances of all constraints."""
     V = v.reshape(problem.blocks, -1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -134,7 +136,7 @@ def _solve(
     """The widest v on the constraints `ids`, its multipliers, and the margin they bound."""
     columns = problem.columns_of(ids)
     exponents = problem.exponents[columns]
-    top = int(exponents.max(initial=0)) if problem.wild else 0
+    top = int(exponents.max(initial=0)) if problem.extreme_scale else 0
     F = np.ldexp(problem.features(ids, columns), exponents - top)  # true proportions again
     centre = F.mean(axis=0) * problem.constant
     F -= centre

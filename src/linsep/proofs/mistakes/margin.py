@@ -14,7 +14,7 @@ from linsep.data.check.arrays import check_rows
 from linsep.data.check.labels import encode
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.exact.scores import Plane, least, least_difference, root_above, root_below
-from linsep.proofs.margin.no_bias_margin import widest
+from linsep.proofs.margin.no_bias_margin import max_margin_without_bias
 
 Array = npt.NDArray[Any]
 
@@ -263,7 +263,9 @@ def _best(
         separability = prove(X, codes, fit_intercept=bool(constant[1]))
     if separability.separable is False:
         return None
-    measured = [_measure(X, codes, *_widest(X, codes, n_classes, float(constant[0])), constant)]
+    measured = [
+        _measure(X, codes, *_no_bias_separator(X, codes, n_classes, float(constant[0])), constant)
+    ]
     if separability.weights is not None:
         measured.append(_measure(X, codes, separability.weights, separability.bias, constant))
     if not any(measured) and separability.plane is not None:
@@ -271,7 +273,9 @@ def _best(
     return max((f for f in measured if f is not None), key=lambda f: f[0], default=None)
 
 
-def _widest(X: Any, codes: Array, n_classes: int, constant: float) -> tuple[Array, Array]:
+def _no_bias_separator(
+    X: Any, codes: Array, n_classes: int, constant: float
+) -> tuple[Array, Array]:
     """Weights and biases of a wide margin, from rows brought to moderate size first."""
     values = X.data if sp.issparse(X) else X
     exponent = math.frexp(float(np.max(np.abs(values), initial=0)))[1]
@@ -283,7 +287,9 @@ def _widest(X: Any, codes: Array, n_classes: int, constant: float) -> tuple[Arra
             X = np.ldexp(X, -exponent)
     else:
         exponent = 0
-    W, v, _, _ = widest(X, codes, n_classes, constant * 2.0 ** max(-1000, min(-exponent, 500)))
+    W, v, _, _ = max_margin_without_bias(
+        X, codes, n_classes, constant * 2.0 ** max(-1000, min(-exponent, 500))
+    )
     return W, v * constant
 
 

@@ -25,11 +25,11 @@ from linsep.proofs.halfspaces.separator import Separator, centred, certify, cert
 from linsep.proofs.halfspaces.witness import Witness, prove, whole_separator
 from linsep.proofs.margin.exact_margin import closest
 from linsep.proofs.margin.hildreth import ascend
-from linsep.proofs.margin.refinement import Width, widen
+from linsep.proofs.margin.refinement import RefinedMargin, refine
 from linsep.proofs.margin.upper_bound import Bound, bound, exact_bound
 from linsep.proofs.separability.certificate import Separability, Span
 from linsep.proofs.separability.search import search
-from linsep.proofs.separability.weak_separation import axis, face
+from linsep.proofs.separability.weak_separation import axis, weak_separator
 from linsep.proofs.verify.separability import check_codes
 
 Array = npt.NDArray[Any]
@@ -107,7 +107,7 @@ class Prover:
     def _separated(self, v: Array) -> Separability | None:
         """The certificate of v or of a wider one; None if v separates in floats only."""
         problem = self.problem
-        width = self._nearest(v) if self.gap == np.inf else self._width(v)
+        width = self._nearest(v) if self.gap == np.inf else self._refined(v)
         candidates = [lambda: centred(problem, v), lambda: v]
         if width is not None:
             candidates.insert(0, lambda: width.v)
@@ -130,7 +130,7 @@ class Prover:
             upper = exact_bound(self.problem, hulls.ids, hulls.multipliers)
         return self._certificate(separator, upper)
 
-    def _nearest(self, v: Array) -> Width | None:
+    def _nearest(self, v: Array) -> RefinedMargin | None:
         """The plane half-way between the classes; its two nearest rows bound every margin.
 
         Through the origin: the row nearest to the plane, which no margin exceeds in length.
@@ -141,21 +141,21 @@ class Prover:
         z = self.problem.values(v)
         ids = [int(np.where(self.codes == k, z, np.inf).argmin()) for k in (0, 1)]
         ids = ids if self.problem.fit_intercept else [int(z.argmin())]
-        return Width(v, np.array(ids), np.ones(len(ids)))
+        return RefinedMargin(v, np.array(ids), np.ones(len(ids)))
 
-    def _width(self, v: Array) -> Width | None:
+    def _refined(self, v: Array) -> RefinedMargin | None:
         problem = self.problem
         small = problem.count * problem.dimension <= _SMALL_PROBLEM
         gap = self.gap or (_TIGHT if small else _ROUGH)
-        if problem.dimension > _WIDE and problem.n_classes == 2 and not problem.wild:
+        if problem.dimension > _WIDE and problem.n_classes == 2 and not problem.extreme_scale:
             ascent = ascend(problem, gap, _LONG if self.gap else _QUICK, self.late)
             ids = np.flatnonzero(ascent.alpha)
-            return Width(
+            return RefinedMargin(
                 v if ascent.separator is None else ascent.separator, ids, ascent.alpha[ids]
             )
-        return widen(problem, v, gap, 30 if self.gap or small else 8, self.late)
+        return refine(problem, v, gap, 30 if self.gap or small else 8, self.late)
 
-    def _upper(self, width: Width | None) -> Bound | None:
+    def _upper(self, width: RefinedMargin | None) -> Bound | None:
         if width is None:
             return None
         if width.multipliers is None:
@@ -245,7 +245,7 @@ class Prover:
         return leaning if self._holds(leaning) else None
 
     def _spanning(self, certificate: Separability, witness: Witness) -> Separability | None:
-        proposed = face(self.problem, self.ranges, witness, self.late)
+        proposed = weak_separator(self.problem, self.ranges, witness, self.late)
         if proposed is None:
             return None
         if proposed.leaning is not None:
@@ -302,7 +302,7 @@ class Prover:
         separator = certify_rounded(problem, settled)
         if separator is None:
             return None
-        width = self._width(problem.as_floats(settled)[0])
+        width = self._refined(problem.as_floats(settled)[0])
         wider = None if width is None else certify(problem, width.v)
         if wider is not None and wider.square > separator.square:
             separator = wider

@@ -51,7 +51,7 @@ def float_step(
         Constraints on the plane, in the order of `numbers`: their rows on these columns, whole.
     """
     ids = problem.all()
-    if problem.wild or len(ids) * problem.dimension > _NUMBERS:
+    if problem.extreme_scale or len(ids) * problem.dimension > _NUMBERS:
         return None
     F = problem.features(ids, np.arange(problem.n_features))
     frame = Frame.of(F, problem.fit_intercept)

@@ -34,7 +34,7 @@ _EXACT = 5000  # numbers of a problem that is treated in whole numbers throughou
 _NUMBERS = 5e6  # entries of the rows whose span is looked at
 
 
-class Face(NamedTuple):
+class WeakSeparation(NamedTuple):
     """`leaning`: (w, b) of every block, in whole numbers; or the rows of a `Span`."""
 
     leaning: Numbers | None
@@ -70,9 +70,9 @@ def axis(problem: Halfspaces, ranges: Ranges) -> tuple[Floats, Floats] | None:
     return None
 
 
-def face(
+def weak_separator(
     problem: Halfspaces, ranges: Ranges, witness: Witness, out_of_time: Callable[[], bool] = bool
-) -> Face | None:
+) -> WeakSeparation | None:
     """Propose a plane with no row on the wrong side, or rows that exclude one; None if neither."""
     columns = _columns(problem, ranges)
     everything = np.arange(problem.n_features)
@@ -97,12 +97,12 @@ def face(
             return None
         if step.leaning is not None:
             plane = step.leaning if small else _widened(step.leaning, columns, problem.dimension)
-            return Face(plane, None, [])
+            return WeakSeparation(plane, None, [])
         if not len(step.joining):
             if len(columns) - rank > _FEW:
                 return None
             normals = _normals(problem, numbers, columns)
-            return Face(None, witness, normals + _idle(problem, columns))
+            return WeakSeparation(None, witness, normals + _idle(problem, columns))
         joined = _join(problem, witness, numbers.values, step.joining)
         if joined is None:
             return None
