@@ -19,11 +19,14 @@ SWAPPED = {
     "LinearSVC": sklearn.svm,
     "LinearDiscriminantAnalysis": sklearn.discriminant_analysis,
 }
-for name, module in SWAPPED.items():
-    setattr(module, name, getattr(linsep, name))
-
 USED = re.compile(rf"\b({'|'.join(SWAPPED)})\b")
 outcomes = {}
+
+
+def pytest_configure(config):
+    """Swap the classes, in the process of `peers_suite` alone."""
+    for name, module in SWAPPED.items():
+        setattr(module, name, getattr(linsep, name))
 
 
 def pytest_collection_modifyitems(config, items):
