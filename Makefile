@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test peers-suite check compat bench docs pictures lab release clean
+.PHONY: cluster-demo cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
@@ -17,6 +17,7 @@ help:
 	@echo "make docs    build the pages, every warning an error"
 	@echo "make pictures  draw the pictures of the pages anew"
 	@echo "make release   build wheel and sources, try the wheel in an environment of its own"
+	@echo "make cluster-demo  a fit on a local cluster, a worker killed in the middle, the same bytes"
 	@echo "make bench   speed and memory, side by side with peers"
 
 $(BIN)/python:
@@ -60,6 +61,13 @@ $(VENV)/peers/.made: benchmarks/peers.txt
 		|| echo "$$peer cannot be installed here: left out"; \
 	done < benchmarks/peers.txt
 	@touch $@
+
+cluster-demo: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks.cluster_demo
+
+# Sixty workers killed by SIGKILL over all solvers that run on sums; some minutes.
+cluster-kills: $(VENV)/.dev
+	@$(BIN)/python tests/data/cluster/killing.py 60
 
 bench: $(VENV)/.dev $(VENV)/peers/.made
 	@$(PIP) --group bench

@@ -1,0 +1,67 @@
+"""TLS, and a scheduler that dies: a clear error, and the same bytes from the checkpoint."""
+
+import os
+import signal
+import sys
+
+import dask
+import dask.array as da
+import pytest
+from cluster_models import content
+
+import linsep
+from linsep.errors import ClusterError
+from linsep.train.run.checkpoint import Checkpoint
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs schedulers in processes of their own")
+def test_a_fit_whose_scheduler_died_goes_on_from_its_checkpoint(table, tmp_path, cluster):
+    from distributed import Client
+    from distributed.deploy.subprocess import SubprocessCluster
+
+    X, y = table
+    dX, dy = da.from_array(X, chunks=(20_000, 31)), da.from_array(y, chunks=20_000)
+    expected = content(linsep.LogisticRegression(tol=1e-10).fit(X, y))
+    seen = []
+
+    def kill(done):
+        seen.append(done.epoch)
+        if done.epoch == 2:
+            os.kill(doomed.scheduler.process.pid, signal.SIGKILL)
+
+    fast = {"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint", every=0)
+    with dask.config.set(fast):
+        doomed = SubprocessCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0")
+        client = Client(doomed)
+        try:
+            with pytest.raises(ClusterError, match=r"the scheduler at .* is gone"):
+                linsep.LogisticRegression(tol=1e-10).fit(
+                    dX, dy, callback=kill, checkpoint=checkpoint
+                )
+        finally:
+            client.close(timeout=1)
+            doomed.close(timeout=5)
+    assert seen == [1, 2]
+    with Client(cluster):
+        again = linsep.LogisticRegression(tol=1e-10)
+        again.fit(dX, dy, callback=lambda done: seen.append(done.epoch), checkpoint=checkpoint)
+    assert seen[2] == 3  # passes 1 and 2 were not made again
+    assert content(again) == expected
+
+
+def test_a_cluster_with_tls_gives_the_same_bytes(table):
+    pytest.importorskip("cryptography")
+    from distributed import Client, LocalCluster
+
+    X, y = table
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, security=True, dashboard_address=":0",
+            silence_logs=50,
+        ) as cluster,
+        Client(cluster),
+    ):  # fmt: skip
+        assert cluster.scheduler_address.startswith("tls://")
+        learner = linsep.LinearDiscriminantAnalysis().fit(da.from_array(X, chunks=(40_000, 31)), y)
+    assert content(learner) == content(linsep.LinearDiscriminantAnalysis().fit(X, y))
