@@ -9,7 +9,7 @@ from pathlib import Path
 NAMES = [
     "starting", "perceptrons", "proofs", "reading", "memory",
     "file_to_model", "predicting", "paths", "growth",
-    "convex.race",
+    "convex.race", "cluster",
 ]  # fmt: skip
 
 
