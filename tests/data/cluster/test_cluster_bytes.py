@@ -1,10 +1,12 @@
 """The cluster, its workers, its partitions and their deaths do not change a byte."""
 
 import dask.array as da
+import numpy as np
 import pytest
 from cluster_models import content
 
 import linsep
+from linsep.errors import ClusterNote
 
 BATCH = {
     "lda": linsep.LinearDiscriminantAnalysis(),
@@ -41,3 +43,40 @@ def as_dask(X, y, chunk):
 def test_partitions_do_not_change_a_byte(client, table, in_memory, name, chunk):
     learner = learner_of(name).fit(*as_dask(*table, chunk))
     assert content(learner) == in_memory(name)
+
+
+def test_one_two_and_three_workers_give_the_same_bytes(table, in_memory):
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(
+        n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+    ) as cluster:
+        for workers in (3, 1):
+            cluster.scale(workers)
+            with Client(cluster) as client:
+                client.wait_for_workers(workers)
+                for name in BATCH:
+                    learner = learner_of(name).fit(*as_dask(*table, 20_000))
+                    assert content(learner) == in_memory(name), (name, workers)
+
+
+def test_more_classes_and_numbers_to_predict_give_the_same_bytes(client, table):
+    X, _ = table
+    codes = np.digitize(X[:, 0] + X[:, 1], [-1.0, 1.0])
+    dX = da.from_array(X, chunks=(20_000, 31))
+    for learner in (linsep.LinearDiscriminantAnalysis, linsep.LinearSVC):
+        there = content(learner(tol=1e-3).fit(dX, da.from_array(codes, chunks=9_000)))
+        assert there == content(learner(tol=1e-3).fit(X, codes))
+    target = (X @ np.arange(31.0)).astype(np.float64)
+    there = linsep.LinearRegression().fit(dX, da.from_array(target, chunks=9_000))
+    assert content(there) == content(linsep.LinearRegression().fit(X, target))
+
+
+def test_a_solver_that_needs_all_rows_says_so_and_gives_the_same_bytes(client, table):
+    X, _ = table
+    codes = np.digitize(X[:, 0], [-1.0, 1.0])
+    here = linsep.LogisticRegression(tol=1e-2).fit(X, codes)
+    dX = da.from_array(X, chunks=(20_000, 31))
+    with pytest.warns(ClusterNote, match="needs all rows in one place"):
+        there = linsep.LogisticRegression(tol=1e-2).fit(dX, codes)
+    assert content(there) == content(here)

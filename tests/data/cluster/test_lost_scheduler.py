@@ -1,8 +1,10 @@
 """TLS, and a scheduler that dies: a clear error, and the same bytes from the checkpoint."""
 
-import os
-import signal
+import contextlib
+import json
+import subprocess
 import sys
+import time
 
 import dask
 import dask.array as da
@@ -14,34 +16,44 @@ from linsep.errors import ClusterError
 from linsep.train.run.checkpoint import Checkpoint
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs schedulers in processes of their own")
-def test_a_fit_whose_scheduler_died_goes_on_from_its_checkpoint(table, tmp_path, cluster):
+@pytest.fixture
+def doomed(tmp_path):
+    """A scheduler and a worker in processes of their own: address and process of the first."""
+    about = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "dask"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    where = ["--scheduler-file", str(about), "--no-dashboard"]
+    scheduler = subprocess.Popen([*command, "scheduler", "--port", "0", *where], **quiet)
+    worker = subprocess.Popen([*command, "worker", "--nthreads", "1", *where], **quiet)
+    while not about.exists() or not about.read_text().strip().endswith("}"):
+        time.sleep(0.1)
+    yield json.loads(about.read_text())["address"], scheduler
+    for process in (worker, scheduler):
+        process.kill()
+        process.wait()
+
+
+def test_a_fit_whose_scheduler_died_goes_on_from_its_checkpoint(table, tmp_path, cluster, doomed):
     from distributed import Client
-    from distributed.deploy.subprocess import SubprocessCluster
 
     X, y = table
     dX, dy = da.from_array(X, chunks=(20_000, 31)), da.from_array(y, chunks=20_000)
     expected = content(linsep.LogisticRegression(tol=1e-10).fit(X, y))
+    address, scheduler = doomed
     seen = []
 
     def kill(done):
         seen.append(done.epoch)
         if done.epoch == 2:
-            os.kill(doomed.scheduler.process.pid, signal.SIGKILL)
+            scheduler.kill()
 
     fast = {"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}
     checkpoint = Checkpoint(tmp_path / "run.checkpoint", every=0)
-    with dask.config.set(fast):
-        doomed = SubprocessCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0")
-        client = Client(doomed)
-        try:
-            with pytest.raises(ClusterError, match=r"the scheduler at .* is gone"):
-                linsep.LogisticRegression(tol=1e-10).fit(
-                    dX, dy, callback=kill, checkpoint=checkpoint
-                )
-        finally:
-            client.close(timeout=1)
-            doomed.close(timeout=5)
+    client = Client(address)
+    with dask.config.set(fast), pytest.raises(ClusterError, match=r"the scheduler at .* is gone"):
+        linsep.LogisticRegression(tol=1e-10).fit(dX, dy, callback=kill, checkpoint=checkpoint)
+    with contextlib.suppress(OSError, TimeoutError):
+        client.close(timeout=1)
     assert seen == [1, 2]
     with Client(cluster):
         again = linsep.LogisticRegression(tol=1e-10)
