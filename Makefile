@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: cluster-demo cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
+.PHONY: cluster-demo cluster-tests cluster-kills cluster-demo cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
@@ -64,6 +64,10 @@ $(VENV)/peers/.made: benchmarks/peers.txt
 
 cluster-demo: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks.cluster_demo
+
+# All tests on clusters, with those that start clusters of their own.
+cluster-tests: $(VENV)/.dev
+	@LINSEP_CLUSTER=1 $(BIN)/pytest tests/data/cluster -q
 
 # Sixty workers killed by SIGKILL over all solvers that run on sums; some minutes.
 cluster-kills: $(VENV)/.dev

@@ -1,5 +1,7 @@
 """The cluster, its workers, its partitions and their deaths do not change a byte."""
 
+import os
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -45,6 +47,9 @@ def test_partitions_do_not_change_a_byte(client, table, in_memory, name, chunk):
     assert content(learner) == in_memory(name)
 
 
+@pytest.mark.skipif(
+    not os.environ.get("LINSEP_CLUSTER"), reason="starts a cluster of its own: make cluster-tests"
+)
 def test_one_two_and_three_workers_give_the_same_bytes(table, in_memory):
     from distributed import Client, LocalCluster
 

@@ -1,5 +1,6 @@
 """Workers die, wait or run out of memory, and no byte changes."""
 
+import os
 import time
 
 import dask
@@ -10,6 +11,10 @@ from cluster_models import content
 from killing import Killer, learners, rows
 
 import linsep
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("LINSEP_CLUSTER"), reason="starts clusters of its own: make cluster-tests"
+)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,10 @@ from cluster_models import content
 import linsep
 from linsep.errors import ClusterError
 from linsep.train.run.checkpoint import Checkpoint
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("LINSEP_CLUSTER"), reason="starts clusters of its own: make cluster-tests"
+)
 
 
 @pytest.fixture
