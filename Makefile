@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: cluster-demo cluster-tests cluster-kills cluster-demo cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
+.PHONY: cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
