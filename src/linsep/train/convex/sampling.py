@@ -76,6 +76,17 @@ def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
     return np.flatnonzero(_drawn(chance, seed * len(chance)))
 
 
+def scattered(n: int, count: int) -> npt.NDArray[np.int64]:
+    """About `count` rows of n at random, the same ones each time (SplitMix64).
+
+    Even steps would meet the same few rows again and again where rows repeat themselves.
+    """
+    h = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.unique((h ^ (h >> np.uint64(31))) % np.uint64(n)).astype(np.int64)
+
+
 @kernel
 def _distances(X, mean, inverse, q):  # type: ignore[no-untyped-def]
     n, d = X.shape

@@ -34,14 +34,14 @@ from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.newton.near_kink import band_of
 from linsep.train.convex.newton.smoothed_hinge import SQUARED, SparseTallRows, TallRows, TallSums
 from linsep.train.convex.newton.sparse_sums import SparseRows, columns_of
-from linsep.train.convex.sampling import pick
+from linsep.train.convex.sampling import pick, scattered
 from linsep.train.convex.solution import Solution
 from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-WIDEST = 512  # features up to which a matrix of their products is cheap beside a pass
+WIDEST = 2048  # features up to which a matrix of their products is cheap beside a pass
 LONGEST = 128  # entries of a sparse row, on average, up to which their products are cheap
 FEWEST = 2048  # rows from which passes over all of them are few enough to pay
 PER_FEATURE = 10  # and rows for each feature: with fewer, most lie near the kink
@@ -51,6 +51,7 @@ WIDENING = 16.0  # times as wide as in the sample, where that leads astray
 LEAST = 1e-7  # width below which the rows in the corner are too few to steer by
 _PER_FEATURE = 256  # sampled rows for each feature
 _COARSE = 1e-4  # the finest gap worth having in a sample: it errs by more
+_ERROR = 0.25  # of d/n, about which the solution of n sampled rows errs: finer is not worth having
 _FIRST = 8  # looks at all rows before the rows about the corner are taken apart
 _STEPS = 400  # most looks at those
 _FAILURES = 20  # bands in a row that may fail to halve the gap
@@ -348,17 +349,6 @@ def solve(
     return drive(PrimalNewton(X, signs, weights, C, **settings), Goal(tol, max_iter, listener))
 
 
-def _scattered(n: int, count: int) -> Array:
-    """About `count` rows of n at random, the same ones each time (SplitMix64).
-
-    Even steps would meet the same few rows again and again where rows repeat themselves.
-    """
-    h = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.unique((h ^ (h >> np.uint64(31))) % np.uint64(n)).astype(np.int64)
-
-
 class _Given:
     """The problem in safe coordinates, and the way back."""
 
@@ -404,7 +394,7 @@ class _Given:
         (n, d), given = self.X.shape, self.rows
         wanted = min(max(8192, _PER_FEATURE * d), n // 4)
         if sp.issparse(self.X):
-            chosen = _scattered(n, wanted)
+            chosen = scattered(n, wanted)
             chance = np.full(len(chosen), len(chosen) / n)
         else:
             chosen, chance = pick(given.blocks, self.about, given.c, wanted, self.pool)
@@ -418,7 +408,8 @@ class _Given:
             some = given.blocks.rows(chosen)
             plain = Columns(np.empty(0, some.dtype), np.empty(0, some.dtype))
             sample = TallRows(Blocks(some, plain), signs, c, self.pool)
-        descent = _Descent(_Objective(sample, self.ridge, self.free), max(tol, _COARSE), 60)
+        blur = max(tol, _COARSE, _ERROR * d / len(chosen))
+        descent = _Descent(_Objective(sample, self.ridge, self.free), blur, 60)
         p = _finish(descent.run(descent.look(u, h)))
         return p.u, p.h
 
