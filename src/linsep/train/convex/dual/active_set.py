@@ -21,6 +21,8 @@ Floats = npt.NDArray[np.float64]
 
 ROUNDS = 500
 SNAP = 1e-5  # a multiplier this near to its bound, relative to it, counts as there
+FINE = 1e-6  # relative gap from which on last digits are asked for
+TINY = 64  # rows up to which they cost next to nothing
 FREE = 300  # most rows on the margin: beyond, the equations cost more than they give
 
 
@@ -218,7 +220,7 @@ class Polished:
         self._solver.tol = tol
 
     def candidates(self) -> Iterator[Candidate]:
-        if self._start is not None:
+        if self._start is not None and self._worth:
             better = self._polished(self._start, np.inf)
             if better is not None:
                 self._settled = Solution(*better, max(0.0, better.primal - better.dual), 1)
@@ -238,10 +240,17 @@ class Polished:
         if self._first:
             return self._settled
         found: Solution = self._solver.solution()
+        if not self._worth:
+            return found
         better = self._polished(found.alpha, found.primal)
         if better is None:
             return found
         return Solution(*better, max(0.0, better.primal - better.dual), found.n_iter)
+
+    @property
+    def _worth(self) -> bool:
+        """Whether last digits are asked for, or cost next to nothing."""
+        return self.tol <= FINE or self._given[0].shape[0] <= TINY
 
     def _polished(self, alpha: Floats, most: float) -> Refined | None:
         """The optimum near these multipliers, if its objective is no higher than `most`."""

@@ -41,7 +41,7 @@ from linsep.train.run.replay_log import ReplayLog
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-WIDEST = 2048  # features up to which a matrix of their products is cheap beside a pass
+WIDEST = 512  # features up to which a matrix of their products is cheap beside a pass
 LONGEST = 128  # entries of a sparse row, on average, up to which their products are cheap
 FEWEST = 2048  # rows from which passes over all of them are few enough to pay
 PER_FEATURE = 10  # and rows for each feature: with fewer, most lie near the kink

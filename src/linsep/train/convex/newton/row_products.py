@@ -15,6 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._compile import by_type, kernel
+from linsep.data.blocks.page_release import Behind
 from linsep.parallel import Pool
 
 Array = npt.NDArray[Any]
@@ -22,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 
 LANES = 4
 """Parts that rows are cut into where they are many."""
+STRETCH = 1 << 16
+"""Rows after which mapped pages are given back."""
 ALONE = 1 << 15
 """Entries up to which all rows are one part: handing parts over costs more."""
 
@@ -88,40 +91,48 @@ class RowProducts:
         self.n, self.d = X.shape
         self.entries = int(X.nnz) if sp.issparse(X) else self.n * self.d
         count = 1 if self.entries <= ALONE else LANES
-        ends = np.arange(count + 1) * self.n // count
-        self._lanes = [(int(a), int(b)) for a, b in pairwise(ends)]
-        self._rows: Any = Dense(X)
+        self._lanes = list(pairwise(int(k * self.n // count) for k in range(count + 1)))
+        self._behind = Behind(X)
         if sp.issparse(X):
             places = X.indices.astype(np.int32, copy=False).view(np.uint32)
-            self._rows = Sparse(X.data, places, X.indptr.astype(np.uint64))
+            self._rows: Any = Sparse(X.data, places, X.indptr.astype(np.uint64))
+        else:
+            self._rows = Dense(np.asarray(X))
 
     def scores(self, u: Floats) -> Floats:
         """⟨w, xᵢ⟩ + b of all rows, b last in `u`."""
         out = np.empty(self.n)
-        calls = [(self._rows, first, last, u, out) for first, last in self._lanes]
-        self.pool.run(_scores, calls)
+        self._walk(_scores, [(u, out)] * len(self._lanes))
         return out
 
     def pull(self, a: Floats, signs: Floats) -> Floats:
         """Σ aᵢyᵢx̃ᵢ over the rows of either class, +1 first."""
         parts = np.zeros((len(self._lanes), 2, self.d + 1))
-        calls = [(self._rows, *lane, a, signs, parts[k]) for k, lane in enumerate(self._lanes)]
-        self.pool.run(_pull, calls)
+        self._walk(_pull, [(a, signs, part) for part in parts])
         return np.asarray(parts.sum(axis=0))
 
     def curve(self, D: Floats, p: Floats) -> Floats:
         """Σ Dᵢ⟨p, x̃ᵢ⟩x̃ᵢ: the Hessian of the losses times p."""
         parts = np.zeros((len(self._lanes), self.d + 1))
-        calls = [(self._rows, *lane, D, p, parts[k]) for k, lane in enumerate(self._lanes)]
-        self.pool.run(_curve, calls)
+        self._walk(_curve, [(D, p, part) for part in parts])
         return np.asarray(parts.sum(axis=0))
 
     def squares(self, D: Floats) -> Floats:
         """Σ Dᵢx̃ᵢ², column by column: the diagonal of the Hessian of the losses."""
         parts = np.zeros((len(self._lanes), self.d + 1))
-        calls = [(self._rows, *lane, D, parts[k]) for k, lane in enumerate(self._lanes)]
-        self.pool.run(_squares, calls)
+        self._walk(_squares, [(D, part) for part in parts])
         return np.asarray(parts.sum(axis=0))
+
+    def _walk(self, sums: Any, given: list[tuple[Any, ...]]) -> None:
+        """Run a kernel over each lane, stretch by stretch; mapped pages are given back."""
+
+        def one(first: int, last: int, *arguments: Any) -> None:
+            for start in range(first, last, STRETCH):
+                stop = min(last, start + STRETCH)
+                sums(self._rows, start, stop, *arguments)
+                self._behind.took(stop - start)
+
+        self.pool.run(one, [(*lane, *g) for lane, g in zip(self._lanes, given, strict=True)])
 
     def products(self, some: Array, D: Floats, real: Any = np.float64) -> Floats:
         """Σ Dᵢx̃ᵢx̃ᵢᵀ over some rows, in the type `real`; D has a number for each of them."""
@@ -169,8 +180,8 @@ def _pull(rows, first, last, a, signs, out):  # type: ignore[no-untyped-def]
         else:
             add(rows, i, -a[i], out[1])
             minus -= a[i]
-    out[0, out.shape[1] - 1] = plus
-    out[1, out.shape[1] - 1] = minus
+    out[0, out.shape[1] - 1] += plus
+    out[1, out.shape[1] - 1] += minus
 
 
 @kernel
@@ -181,7 +192,7 @@ def _curve(rows, first, last, D, p, out):  # type: ignore[no-untyped-def]
             a = D[i] * (dot(rows, i, p) + b)
             add(rows, i, a, out)
             total += a
-    out[out.shape[0] - 1] = total
+    out[out.shape[0] - 1] += total
 
 
 @kernel
@@ -191,7 +202,7 @@ def _squares(rows, first, last, D, out):  # type: ignore[no-untyped-def]
         if D[i] != 0.0:
             add_squares(rows, i, D[i], out)
             total += D[i]
-    out[out.shape[0] - 1] = total
+    out[out.shape[0] - 1] += total
 
 
 @kernel
