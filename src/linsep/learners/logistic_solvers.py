@@ -31,6 +31,7 @@ Array = npt.NDArray[Any]
 STEPPING = ("gradient", "minibatch", "sgd")
 DENSE = 2_000_000  # numbers up to which sparse rows may be written out for an exact method
 LARGEST = 1 << 24  # and up to which they are where nothing else ends, or gives all digits
+TALL = 2.0  # rows for each feature from which Newton-CG wins over descent
 NARROW = 256  # features up to which a Hessian costs next to nothing
 
 
@@ -47,6 +48,9 @@ def choose(learner: Any, problem: Problem) -> str:
     if solver == "auto":
         if not sparse or _sums(learner, problem) or _written_out(learner, problem):
             return "newton"
+        n, d = problem.X.shape
+        if dual and n >= TALL * d:
+            return "newton-cg"
         return "dual" if dual else "quasi-newton"
     if solver == "dual" and not dual:
         raise ParameterError(
@@ -105,18 +109,19 @@ def solve(
         if found.status is not Status.budget or found.n_iter >= max_iter:
             return found
         made, start = found.n_iter, (found.w[None], np.array([found.b]))
-        small = problem.n_rows * problem.n_features <= LARGEST
-        learner.solver_ = "newton" if small else "quasi-newton"
+        learner.solver_ = "newton-cg"
         more = solve(learner, problem, listeners, tol, max_iter - made, start)
         return replace(more, n_iter=made + more.n_iter)
-    if learner.solver_ == "newton":
-        if sp.issparse(X) and not _sums(learner, problem):
+    if learner.solver_ in ("newton", "newton-cg"):
+        if sp.issparse(X) and learner.solver_ == "newton" and not _sums(learner, problem):
             X = X.toarray()
         settings |= {"n_jobs": learner.n_jobs, "listener": learner._replay_log.telling(listeners)}
         if problem.binary:
             plane = None if start is None else (start[0][0], float(start[1][0]))
             settings |= {"replay_log": learner._replay_log, "start": plane}
-            return fit_logistic(X, problem.signs, weights, C, **settings)
+            found = fit_logistic(X, problem.signs, weights, C, **settings)
+            learner.solver_ = found.solver or learner.solver_
+            return found
         settings |= {"n_classes": problem.n_classes, "start": start}
         return fit_softmax(X, problem.codes, weights, C, **settings)
     K, several = problem.n_classes, not problem.binary and np.isfinite(C)

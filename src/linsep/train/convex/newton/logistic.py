@@ -30,13 +30,15 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, decrease_left
+from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.newton.logistic_problem import Point, Problem, Sample
+from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.softmax import fit_softmax
-from linsep.train.convex.newton.sparse_problem import SparseProblem
+from linsep.train.convex.newton.sparse_problem import SparseProblem, suits
 from linsep.train.convex.sampling import pick
 from linsep.train.convex.solution import Solution
-from linsep.train.run.loop import Listener, Pass
+from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
@@ -45,7 +47,7 @@ Floats = npt.NDArray[np.float64]
 _MANY = 32768  # rows from which a sample pays
 _WIDE = 256  # features from which Hessians cost more than the passes they save
 _WIDEST = 4096  # and up to which they are made where nothing else ends, or gives all digits
-_FIRST = 300  # passes of L-BFGS before they are
+_DIGITS = 1e-8  # relative gap below which weights are asked for as many digits, by Hessians
 _PER_FEATURE = 768  # sampled rows for each feature
 
 
@@ -67,8 +69,7 @@ def fit_logistic(
 
     Parameters
     ----------
-    X : checked C-contiguous float32 or float64 array, or a CSR matrix of many short rows (see
-        `linsep.train.convex.newton.sparse_problem.suits`)
+    X : checked C-contiguous float32 or float64 array, or a CSR matrix
     signs : array of −1 and +1
     weights : cᵢ ≥ 0, or None where each row counts once
     C : weight of the losses; infinity stands for no penalty (maximum likelihood)
@@ -118,21 +119,44 @@ def _solve(
     start: tuple[Array, float] | None,
     options: dict[str, Any],
 ) -> Solution:
-    d, dense = X.shape[1], not sp.issparse(X)
-    if not dense or d <= (_WIDE if math.isfinite(C) else _WIDEST):
+    d, dense, free = X.shape[1], not sp.issparse(X), math.isinf(C)
+    if (d <= (_WIDEST if free else _WIDE)) if dense else (free or suits(X)):
         return _by_hessians(X, signs, weights, C, start, options)
-    if d > _WIDEST:
+    if free:
         return _as_two_classes(X, signs, weights, C, start, options)
-    first = {**options, "max_iter": min(_FIRST, max(1, options["max_iter"] // 2))}
-    found = _as_two_classes(X, signs, weights, C, start, first)
+    found = _by_products(X, signs, weights, C, start, options)
     made, listener = found.n_iter, options["listener"]
-    if found.status is not Status.budget or made >= options["max_iter"]:
+    ended = found.status not in (Status.budget, Status.converged)
+    digits = found.status is Status.converged and options["tol"] >= _DIGITS
+    if ended or digits or not dense or d > _WIDEST or made >= options["max_iter"]:
         return found
     later = {**options, "max_iter": options["max_iter"] - made, "replay_log": None}
     if listener is not None:
         later["listener"] = lambda done: listener(replace(done, epoch=made + done.epoch))
     more = _by_hessians(X, signs, weights, C, (found.w, found.b), later)
     return replace(more if more.primal <= found.primal else found, n_iter=made + more.n_iter)
+
+
+def _by_products(
+    X: Any,
+    signs: Array,
+    weights: Floats | None,
+    C: float,
+    start: tuple[Array, float] | None,
+    options: dict[str, Any],
+) -> Solution:
+    """Many features, where a Hessian costs too much."""
+    listener, tell = options["listener"], None
+    if listener is not None:
+
+        def tell(seen: Candidate) -> Any:
+            return listener(Pass(seen.n_iter, UNCOUNTED, seen.active, seen.primal))
+
+    solver = NewtonCG(
+        X, signs, weights, C, fit_intercept=options["fit_intercept"], n_jobs=options["n_jobs"],
+        start=start,
+    )  # fmt: skip
+    return drive(solver, Goal(max(options["tol"], _DIGITS), options["max_iter"], tell))
 
 
 def _by_hessians(

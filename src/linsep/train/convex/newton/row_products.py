@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._compile import by_type, kernel
-from linsep.data.blocks.page_release import Behind
+from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool
 
 Array = npt.NDArray[Any]
@@ -92,7 +92,7 @@ class RowProducts:
         self.entries = int(X.nnz) if sp.issparse(X) else self.n * self.d
         count = 1 if self.entries <= ALONE else LANES
         self._lanes = list(pairwise(int(k * self.n // count) for k in range(count + 1)))
-        self._behind = Behind(X)
+        self._pages = PageRelease(X)
         if sp.issparse(X):
             places = X.indices.astype(np.int32, copy=False).view(np.uint32)
             self._rows: Any = Sparse(X.data, places, X.indptr.astype(np.uint64))
@@ -130,7 +130,7 @@ class RowProducts:
             for start in range(first, last, STRETCH):
                 stop = min(last, start + STRETCH)
                 sums(self._rows, start, stop, *arguments)
-                self._behind.took(stop - start)
+                self._pages.advance(stop - start)
 
         self.pool.run(one, [(*lane, *g) for lane, g in zip(self._lanes, given, strict=True)])
 
