@@ -43,6 +43,7 @@ PATIENCE = 30  # passes of descent, at least, before steps take over
 AT_ONCE = 12.0  # passes of descent that are not worth waiting for, where steps cost no more
 TALL = {"hinge": 8.0, "squared_hinge": 2.0}  # rows for each feature from which Newton-CG wins
 SMALL = 5000  # rows up to which the last digits are worth a linear system
+ANYWAY = 2e9  # what steps may cost where they take over: they mind neither scale nor correlation
 AT_ALL = 3e11  # products n·k² of a step up to which steps are taken at all: some ten seconds
 IN_MEMORY = 1 << 24  # entries up to which second-order steps, which copy them, may be taken
 
@@ -195,14 +196,15 @@ class Machine(NamedTuple):
             )  # fmt: skip
             able = shape.steps < np.inf and shape.n * shape.d <= IN_MEMORY
             return Handover(primal, lambda at: self.steps((at.w, at.b))) if able else primal
+        small = shape.steps <= max(shape.products, ANYWAY)
         if line == "newton-cg":
-            return self.newton_cg(start)
+            by_products = self.newton_cg(start)
+            return Handover(by_products, lambda at: self.steps()) if small else by_products
         if line in ("newton", "steps"):
             return self.steps(start)
         first = self.dual(alpha)
         if line == "dual":
             return first
-        small = shape.steps <= shape.products
         then = self.steps if small else self.newton_cg
         return Handover(first, lambda at: then((at.w, at.b)), shape)
 

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 ROUNDS = 500
 SNAP = 1e-5  # a multiplier this near to its bound, relative to it, counts as there
 FINE = 1e-6  # relative gap from which on last digits are asked for
-TINY = 64  # rows up to which they cost next to nothing
+TINY = 1000  # rows up to which they cost next to nothing
 FREE = 300  # most rows on the margin: beyond, the equations cost more than they give
 
 
@@ -240,7 +240,7 @@ class Polished:
         if self._first:
             return self._settled
         found: Solution = self._solver.solution()
-        if not self._worth:
+        if not self._worth and found.gap <= self.tol * found.primal:
             return found
         better = self._polished(found.alpha, found.primal)
         if better is None:

@@ -50,6 +50,8 @@ NARROWING = 0.5  # the least part of a width that the next one is
 LEAST = 1e-7  # width below which the rows near the kink are too few to steer by
 PER_FEATURE = 6  # rows of a sample for each feature: fewer make a poor preconditioner
 WIDEST = 4096  # features up to which a matrix of their products is factored
+WIDEST_SPARSE = 1024  # the same where rows are sparse, and products of features costly beside them
+PATIENCE = 40  # steps that may fail to halve the gap
 WORTH = 2.0  # times its price in products that a step takes before a new preconditioner is due
 ENTRY, PRODUCT, SYSTEM = 0.5, 0.035, 0.012  # ns of an entry, of n·d² and d³ of the preconditioner
 SHORTEST = 1e-10  # part of a step
@@ -140,7 +142,10 @@ class NewtonCG:
         """A step, and a look at all rows after it."""
         self._begin()
         p, self.n_iter = self._lowest, 1
-        while True:
+        halved, since = math.inf, 0
+        while since <= PATIENCE:
+            gap = self._lowest.primal - self._highest.dual
+            halved, since = (gap, 0) if gap <= 0.5 * halved else (halved, since + 1)
             active = int(np.count_nonzero(p.D))
             yield Candidate(self.n_iter, self._lowest.primal, self._highest.dual, active)
             step = self._step(p)
@@ -225,7 +230,8 @@ class NewtonCG:
         m = max(1024, PER_FEATURE * d)
         price = (PRODUCT * min(m, len(curved)) * d + SYSTEM * d * d) * d
         price /= ENTRY * self._rows.entries
-        factored = not sp.issparse(self._rows.X) and d <= WIDEST and price <= MOST
+        widest = WIDEST_SPARSE if sp.issparse(self._rows.X) else WIDEST
+        factored = d <= widest and price <= MOST
         if len(curved) <= 2 * m and factored:
             self._inverse, self._price = self._factored(curved, p.D[curved], 0.0), price
             return
@@ -241,7 +247,7 @@ class NewtonCG:
 
     def _factored(self, some: Array, D: Floats, squares: Any) -> Callable[[Floats], Floats]:
         """H of some rows factored, its diagonal raised to that of all."""
-        for real in sorted({self._rows.X.dtype, np.dtype(np.float64)}, key=lambda t: t.itemsize):
+        for real in sorted({self._rows.X.dtype, np.dtype(np.float64)}, key=_itemsize):
             H = self._rows.products(some, D, real)
             H[np.diag_indices(len(H))] += self._ridge + np.maximum(0.0, squares - H.diagonal())
             if not self._free:
@@ -306,6 +312,10 @@ def solve(
     (array([0.452875]), -0.679313, 'converged')
     """
     return drive(NewtonCG(X, signs, weights, C, **settings), Goal(tol, max_iter, listener))
+
+
+def _itemsize(dtype: Any) -> int:
+    return int(dtype.itemsize)
 
 
 def _moderate(X: Any, free: bool) -> tuple[Any, Columns]:

@@ -1,0 +1,82 @@
+"""The table of solvers: every line is reached, and what `solver_` says is what ran."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from linsep import LinearSVC, LogisticRegression
+from linsep.train.convex.choose import TABLE, line_for, shape_of
+
+
+def dense(n, d):
+    rng = np.random.default_rng(n + d)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    return X, np.where(X[:, 0] + rng.normal(size=n) > 0, 1, -1)
+
+
+def sparse(n, d, k=4):
+    rng = np.random.default_rng(n + d)
+    places = rng.integers(0, d, (n, k)).ravel()
+    X = sp.csr_array((np.ones(n * k), places, np.arange(0, n * k + 1, k)), shape=(n, d))
+    X.sum_duplicates()
+    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1, -1)
+
+
+GRID = [
+    (make, loss)
+    for make in (
+        lambda: dense(60, 4),
+        lambda: dense(3000, 20),
+        lambda: dense(6000, 600),
+        lambda: dense(40, 3000),
+        lambda: sparse(500, 2000),
+        lambda: sparse(3000, 40),
+        lambda: sparse(20_000, 900),
+        lambda: sparse(3000, 6000),
+    )
+    for loss in ("hinge", "squared_hinge")
+]
+
+
+def test_every_line_is_reached():
+    reached = {line_for(shape_of(make()[0], loss)).solver for make, loss in GRID}
+    assert reached == {line.solver for line in TABLE}
+
+
+@pytest.mark.parametrize(("make", "loss"), GRID, ids=map(str, range(len(GRID))))
+def test_what_is_said_is_what_ran(make, loss):
+    X, y = make()
+    line = line_for(shape_of(X, loss)).solver
+    learner = LinearSVC(loss=loss).fit(X, y)
+    allowed = {
+        "newton": {"newton"},
+        "steps": {"newton", "interior"},
+        "newton-cg": {"newton-cg"},
+        "dual, then steps": {"dual", "newton", "interior", "newton-cg"},
+    }[line]
+    assert learner.solver_ in allowed
+    assert learner.status_.good and learner.gap_ <= learner.tol
+
+
+@pytest.mark.parametrize(
+    ("make", "solver"),
+    [
+        (lambda: dense(3000, 20), "newton"),
+        (lambda: dense(2000, 300), "newton-cg"),
+        (lambda: sparse(3000, 40), "newton"),
+        (lambda: sparse(20_000, 900), "newton-cg"),
+        (lambda: sparse(3000, 6000), "dual"),
+    ],
+    ids=map(str, range(5)),
+)
+def test_logistic_regression_says_what_ran(make, solver):
+    X, y = make()
+    learner = LogisticRegression().fit(X, y)
+    assert learner.solver_ == solver
+    assert learner.status_.good and learner.gap_ <= learner.tol
+
+
+def test_tighter_tolerances_never_cost_fewer_passes():
+    X, y = sparse(20_000, 900)
+    counts = [LinearSVC(tol=tol).fit(X, y).n_iter_ for tol in (1e-2, 1e-3, 1e-4, 1e-6)]
+    assert counts == sorted(counts)
