@@ -150,7 +150,7 @@ def _ready(X: Any) -> bool:
     if type(X) in (np.ndarray, np.memmap):
         fine = X.ndim == 2 and X.flags.c_contiguous
     else:
-        fine = type(X) is sp.csr_array and X.ndim == 2
+        fine = type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2
     return bool(fine and X.dtype in (np.float32, np.float64) and min(X.shape) > 0)
 
 
