@@ -123,31 +123,32 @@ def films() -> None:
         photograph(browser, f"{page.as_uri()}#t=6", "film.png", "1340,720")
 
 
+VIEWS = {
+    "lab.png": ("v=2&data=two-groups&learner=online+svm&t=5", "1280,760", False),
+    "lab-lift.png": ("v=2&data=xor&learner=online&lift=product", "1280,760", True),
+    "lab-proof.png": ("v=2&data=xor&learner=online", "1280,760", False),
+}
+
+
 def lab() -> None:
     browser = shutil.which("chromium")
     if browser is None:
-        print("no chromium: the picture of the lab stays as it is")
+        print("no chromium: the pictures of the lab stay as they are")
         return
-    serve = [
-        sys.executable,
-        "-c",
-        "from linsep.views.cli import main; main()",
-        "lab",
-        "--port",
-        "0",
-        "--no-browser",
-    ]
+    serve = [sys.executable, "-c", "from linsep.views.cli import main; main()", "lab",
+             "--no-browser"]  # fmt: skip
     with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as server:
         address = server.stderr.readline().split()[4] if server.stderr else ""
-        end = "#v=1&data=two-groups&learner=online+passive-aggressive&t=5"
-        photograph(browser, address + end, "lab.png", "1340,1530")
+        for name, (end, size, dark) in VIEWS.items():
+            photograph(browser, f"{address}&{end}", name, size, dark)
         server.terminate()
 
 
-def photograph(browser: str, address: str, name: str, size: str) -> None:
+def photograph(browser: str, address: str, name: str, size: str, dark: bool = False) -> None:
     flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--window-size={size}",
              "--disable-background-networking", "--no-first-run",
-             "--virtual-time-budget=20000")  # fmt: skip
+             "--virtual-time-budget=20000",
+             *(["--blink-settings=preferredColorScheme=0"] if dark else []))  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([browser, *flags, f"--user-data-dir={folder}/profile",
                         f"--screenshot={HERE / name}", address], check=True,

@@ -11,7 +11,7 @@ from matplotlib.markers import MarkerStyle
 
 from linsep import LinearSVC, plot
 from linsep.views.film.page import PARTS, bundle, part
-from linsep.views.scene.colours import COLOURS, MARKS, colour_of, mark_of, pale
+from linsep.views.scene.colours import COLOURS, MARKS, colour_of, mark_of
 
 # What is left of linear red, green and blue for full, and for no, red, green or blue sight
 # (Machado, Oliveira and Fernandes, 2009).
@@ -71,8 +71,8 @@ def test_every_mark_is_one_that_is_filled(mark):
 def test_pages_use_the_list_of_the_pictures():
     script = bundle(PARTS)
     lists = {name: json.loads(found) for name, found in
-             re.findall(r"^const (COLOURS|PALE) = (\[.*\]);$", script, re.MULTILINE)}  # fmt: skip
-    assert lists == {"COLOURS": list(COLOURS), "PALE": [pale(one) for one in COLOURS]}
+             re.findall(r"^const (COLOURS) = (\[.*\]);$", script, re.MULTILINE)}  # fmt: skip
+    assert lists == {"COLOURS": list(COLOURS)}
     own = "".join(part(name) for name in PARTS if name != "colours.js")
     for colour in COLOURS[:2] + COLOURS[4:]:  # green and pink also mean solutions and mistakes
         assert colour not in own

@@ -6,8 +6,6 @@ import click
 
 from linsep.views import arguments
 
-PORT = 8808
-
 
 @click.command("lab", short_help="Open a page: place points, run learners, watch, share.")
 @click.argument("opened", metavar="[DATA|TRACE]", required=False, type=arguments.DATA)
@@ -16,9 +14,8 @@ PORT = 8808
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=PORT,
-    show_default=True,
-    help="Where the page is on this machine; 0 is any free place.",
+    default=0,
+    help="Where the page is on this machine; any free place unless given.",
 )
 @click.option("--no-browser", is_flag=True, help="Open no browser; the address is on stderr.")
 @arguments.as_json
@@ -32,6 +29,7 @@ def command(
 ) -> None:
     """Open a page where points are placed and learners run on them, step by step.
 
+    With the address that somebody shared from their lab, in quotes, it opens what they had.
     With a TRACE (.jsonl, from `linsep fit --trace FILE`) the page plays it. With DATA, a file or an
     embedded set of at most 500 rows and 20 classes, the learners run on its rows; more than two
     features are seen along two axes. All fits are done by the library; the page only draws. It is
@@ -41,7 +39,7 @@ def command(
     Examples:
       linsep lab
       linsep lab run.jsonl
-      linsep lab people.csv --target income --port 0
+      linsep lab people.csv --target income
     """
     from linsep.errors import LinsepError
 
@@ -54,11 +52,15 @@ def command(
         raise LinsepError(
             f"The lab needs {problem.name}, which is not installed: pip install linsep[lab]"
         ) from None
+    from linsep.views.lab.guard import Keys
     from linsep.views.lab.server import lab, serve
 
-    app = lab(_open(opened, target, classes))
+    shared = _shared(opened)
+    held = None if shared else _open(opened, target, classes)
     listener = _listen(port)
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    keys = Keys(listener.getsockname()[1])
+    app = lab(held, keys)
+    address = f"http://127.0.0.1:{keys.port}/#token={keys.token}{shared}"
     try:
         click.echo(f"The lab is at {address} (Ctrl-C ends it).", err=True)
         if as_json:
@@ -82,7 +84,8 @@ def command(
 def _listen(port: int) -> Any:
     import socket
 
-    listener = socket.socket()
+    # With the protocol named, asyncio sets TCP_NODELAY: without it answers wait 40 ms.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
@@ -92,8 +95,15 @@ def _listen(port: int) -> Any:
             f"{port} cannot be had ({problem.strerror}); give another, or 0 for any free one.",
             param_hint="--port",
         ) from None
-    listener.listen()
+    listener.listen(1024)
     return listener
+
+
+def _shared(opened: str | None) -> str:
+    """What follows the token in the address, where a shared address was given in place of data."""
+    if opened is None or "#v=" not in opened:
+        return ""
+    return "&" + opened.partition("#")[2]
 
 
 def _open(name: str | None, target: str | None, classes: str | None) -> Any:

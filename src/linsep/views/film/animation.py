@@ -10,8 +10,8 @@ from linsep.data.files.atomic import replace
 from linsep.errors import LinsepError
 from linsep.views.scene.axes import Flat, WeightView, flatten, weight_view
 from linsep.views.scene.geometry import Box, around, cut
+from linsep.views.scene.moments import when
 from linsep.views.scene.run import Run
-from linsep.views.scene.words import when
 
 FRAMES = 80
 SECONDS = 12.0  # at most, but for the last frame

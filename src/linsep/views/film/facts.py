@@ -1,6 +1,6 @@
 """What is certain about a run: separable or not with its proof, and how many mistakes at most."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class Facts(NamedTuple):
     balanced : whether those of each class have the same sum, so that two means meet
     bound : how many mistakes there can be at most, or None
     bound_text : the same in a sentence, or why there is none
+    margin : the certified margin, or None
+    radius : of the ball around the origin that holds all rows, where the bound used it
+    weights : of the widest separator known, or None
     """
 
     verdict: str
@@ -31,6 +34,9 @@ class Facts(NamedTuple):
     balanced: bool
     bound: int | None
     bound_text: str
+    margin: float | None = None
+    radius: float | None = None
+    weights: Any = None
 
 
 def facts_of(run: Run) -> Facts:
@@ -55,18 +61,21 @@ def facts_of(run: Run) -> Facts:
     found = separability(rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS)
     places = [] if found.rows is None else [int(i) for i in found.rows]
     alphas = [] if found.multipliers is None else [str(one) for one in found.multipliers]
-    bound, text = None, _why_no_bound(run)
+    bound, text, radius = None, _why_no_bound(run), None
     if found.separable and not text:
         step = run.trace.parameters.get("bias_step", "unit")
         known = mistake_bound(
             rows.X, rows.codes, found, bias_step=step, fit_intercept=fit_intercept
         )
-        text = known.verdict
+        text, radius = known.verdict, float(known.radius)
         bound = int(known.bound) if np.isfinite(known.bound) else None
     elif not text:
         text = "Nothing bounds the mistakes: Novikoff's theorem needs a separator."
     balanced = fit_intercept and len(found.classes) == 2
-    return Facts(found.verdict, found.separable, places, alphas, balanced, bound, text)
+    margin = float(found.margin) if found.separable and np.isfinite(found.margin) else None
+    weights = found.weights if found.separable else None
+    return Facts(found.verdict, found.separable, places, alphas, balanced, bound, text, margin,
+                 radius, weights)  # fmt: skip
 
 
 def _why_no_bound(run: Run) -> str:

@@ -1,6 +1,5 @@
-"""A film as plain values: all that the player needs to draw it, computed beforehand."""
+"""A film as values: all that the player needs to draw it, and nothing that it can tell itself."""
 
-import base64
 from typing import Any
 
 import numpy as np
@@ -9,61 +8,94 @@ import numpy.typing as npt
 from linsep.data.blocks.sampling import sample_by_class
 from linsep.status import Status
 from linsep.views.film.facts import Facts, facts_of
-from linsep.views.scene.axes import Flat, WeightView, flatten, weight_view
-from linsep.views.scene.geometry import around, region
+from linsep.views.scene.axes import Flat, WeightView, flatten, raised, weight_view
+from linsep.views.scene.moments import mistakes
 from linsep.views.scene.run import Run
-from linsep.views.scene.words import captions
+from linsep.views.scene.series import LOSSES, Series, series_of
 
 Array = npt.NDArray[Any]
 
 POINTS = 1000  # rows drawn at most
 LINES = 150  # of them with a line in the space of weights
-SHAPE = 4 / 3  # of both pictures
+PIXELS = 400_000  # of rows or weights shown as images
 MARGIN_ONE = ("LinearSVC", "PassiveAggressive")  # whose margin is at scores of ±1
 
 
-def story_of(run: Run, title: str | None = None) -> dict[str, Any]:
-    """Everything to be drawn and said, ready to be written as JSON."""
-    flat = flatten(run)
+def story_of(run: Run, title: str | None = None, lift: str = "") -> dict[str, Any]:
+    """Everything to be drawn and said, arrays as arrays; the page makes words of a frame it shows.
+
+    `lift` names the third feature where two were raised to three: 'product' or 'squares'.
+    """
+    flat = flatten(run) if not lift else raised(run)
     facts = facts_of(run)
-    leads = np.stack([run.lead(t) for t in range(len(run.W))])
-    wrong = (leads <= 0).sum(axis=1)
     drawn = _drawn(run, facts)
-    told = captions(run, wrong.tolist())
-    places = {int(number): k for k, number in enumerate(run.rows.numbers[drawn])}
-    rows = [None, *(event["row"] for event in run.events)]
-    frames = {
-        "n": [0, *(event["n"] for event in run.events)],
-        "epoch": [0, *(event["epoch"] for event in run.events)],
-        "at": [-1 if row is None else places.get(row, -1) for row in rows],
-        "planes": _exactly(flat.planes.reshape(len(run.W), -1)),
-        "wrong": [_bits(lead[drawn] <= 0) for lead in leads],
-        "count": wrong.tolist(),
-        "level": [_level(run, lead) for lead in leads],
-        "mistake": [int(one.mistake) for one in told],
-        "said": [one.said for one in told],
-        "sum": [one.sum for one in told],
-    }
+    numbers = series_of(run, facts.weights)
     return {
-        "version": 1,
+        "version": 2,
         "title": title or f"{run.trace.learner} at work",
         "learner": run.trace.learner,
         "parameters": _parameters(run),
         "classes": run.labels,
         "status": _ending(run, facts),
         "notes": _notes(run, flat, drawn),
-        "points": _exactly(flat.points[drawn]),
-        "codes": run.rows.codes[drawn].tolist(),
-        "numbers": run.rows.numbers[drawn].tolist(),
+        "points": np.ascontiguousarray(flat.points[drawn], float),
+        "codes": run.rows.codes[drawn].astype(np.uint16),
+        "numbers": run.rows.numbers[drawn].astype(np.uint32),
         "rows": len(run.rows.X),
+        "features": run.rows.X.shape[1],
+        "lift": lift,
+        "intercept": bool(run.trace.parameters.get("fit_intercept", True)),
+        "every": run.every,
+        "corrections": run.trace.count,
         "returned": run.returned,
         "axes": list(flat.names),
-        "box": _exactly(np.array(around(flat.points, 0.12, SHAPE))),
-        "frames": frames,
+        "level": 1.0 if run.trace.learner in MARGIN_ONE else None,
+        "lossName": LOSSES.get(run.trace.learner, "perceptron loss"),
+        "towards": "the widest separator" if facts.weights is not None else "the last weights",
+        "frames": _frames(run, flat, numbers, drawn),
         "passes": [[one["after"], one["epoch"], _finite(one["loss"])] for one in run.trace.passes],
-        "weights": _weights(run, weight_view(run, flat), drawn),
+        "weights": _weights(run, weight_view(run, flat), drawn, lift),
         "facts": _facts(run, facts, flat, drawn),
+        "images": _images(run, drawn),
     }
+
+
+def _frames(run: Run, flat: Flat, numbers: Series, drawn: Array) -> dict[str, Any]:
+    """What is so at each moment."""
+    places = {int(number): k for k, number in enumerate(run.rows.numbers[drawn])}
+    rows = [None, *(event["row"] for event in run.events)]
+    exact = flat.planes.shape[2] == run.rows.X.shape[1] + 1 or run.rows.X.shape[1] == 1
+    frames = {
+        "n": np.array([0, *(event["n"] for event in run.events)], np.uint32),
+        "epoch": np.array([0, *(event["epoch"] for event in run.events)], np.uint32),
+        "row": np.array([-1 if row is None else row for row in rows], np.int32),
+        "at": np.array([-1 if row is None else places.get(row, -1) for row in rows], np.int32),
+        "planes": np.ascontiguousarray(flat.planes, float),
+        "mistake": mistakes(run, numbers.misplaced),
+        "plane": np.array(
+            [-1, *(-1 if one["plane"] is None else one["plane"] for one in run.events)], np.int32
+        ),
+        "score": _ragged([event["scores"] for event in run.events]),
+        "step": _ragged([event["step"] for event in run.events]),
+        "count": numbers.misplaced.astype(np.uint32),
+        "loss": numbers.loss.astype(np.float32),
+        "norm": numbers.norm.astype(np.float32),
+        "margin": numbers.margin.astype(np.float32),
+        "angle": numbers.angle.astype(np.float32),
+    }
+    if not exact:  # the page cannot tell from the picture alone
+        frames["wrong"] = np.packbits(numbers.wrong[:, drawn], axis=1, bitorder="little")
+        frames["least"] = numbers.least.astype(np.float32)
+    return frames
+
+
+def _ragged(lists: list[list[float]]) -> Array:
+    """(frames, most): a row of numbers for each correction, filled up with NaN; none at first."""
+    most = max((len(one) for one in lists), default=0)
+    table = np.full((len(lists) + 1, most), np.nan)
+    for t, one in enumerate(lists, 1):
+        table[t, : len(one)] = one
+    return table
 
 
 def _ending(run: Run, facts: Facts) -> str:
@@ -93,47 +125,44 @@ def _drawn(run: Run, facts: Facts) -> Array:
     return np.array(sorted(chosen))
 
 
-def _weights(run: Run, view: WeightView, drawn: Array) -> dict[str, Any]:
-    """The other picture: path, lines, and what the half-planes of all rows leave of the box."""
-    path = view.path.reshape(-1, 2)
-    box = around(np.vstack([path, np.zeros(2)]), 0.25, SHAPE, np.inf)
-    found: dict[str, Any] = {
-        "names": list(view.names),
-        "note": view.note,
-        "box": _exactly(np.array(box)),
-        "path": _exactly(view.path.reshape(len(view.path), -1)),
-        "lines": [],
-        "regions": None,
-    }
+def _weights(run: Run, view: WeightView, drawn: Array, lift: str) -> dict[str, Any]:
+    """The other picture: which rows have a line, and where it is if the page cannot tell."""
+    found: dict[str, Any] = {"names": list(view.names), "note": view.note, "exact": view.exact}
     if not run.binary:
-        return found
-    signs = run.signs
+        return {**found, "lines": np.zeros(0, np.uint32)}
     places = sample_by_class(run.rows.codes[drawn], LINES)
-    lines = drawn[places]
-    moving = bool(np.ptp(view.C, axis=0).any())
-    found["lines"] = places.tolist()
-    found["A"], found["B"] = _exactly(view.A[lines]), _exactly(view.B[lines])
-    found["C"] = [_shortly(C[lines]) for C in view.C] if moving else _exactly(view.C[0, lines])
-    if moving and not np.ptp(view.C, axis=1).any():
-        found["C"] = _exactly(view.C[:, 0])  # one number for all lines of a frame
-    found["moving"] = "no" if not moving else "together" if np.ndim(found["C"]) == 1 else "apart"
-    found["signs"] = signs[lines].astype(int).tolist()
-    some = range(len(view.C)) if moving else range(1)
-    found["regions"] = [
-        _shortly(region(signs * view.A, signs * view.B, signs * view.C[t], box)) for t in some
-    ]
+    found["lines"] = np.asarray(places, np.uint32)
+    if run.rows.X.shape[1] > 2 and not lift:
+        found["offsets"] = view.C[:, drawn[places]].astype(np.float32)
     return found
+
+
+def _images(run: Run, drawn: Array) -> dict[str, Any] | None:
+    """Rows and weights as pictures, where features are the pixels of a square."""
+    d = run.rows.X.shape[1]
+    side = round(d**0.5)
+    if side < 8 or side * side != d or len(drawn) * d > PIXELS:
+        return None
+    some = np.unique(np.linspace(0, len(run.W) - 1, max(1, PIXELS // run.W[0].size)).astype(int))
+    return {
+        "side": side,
+        "rows": run.rows.X[drawn].astype(np.float32),
+        "frames": some.astype(np.uint32),
+        "weights": run.W[some].astype(np.float32),
+    }
 
 
 def _facts(run: Run, facts: Facts, flat: Flat, drawn: Array) -> dict[str, Any]:
     position = {int(place): k for k, place in enumerate(drawn)}
-    found = {
+    found: dict[str, Any] = {
         "verdict": facts.verdict,
         "separable": facts.separable,
         "rows": [position[place] for place in facts.rows],
         "multipliers": facts.multipliers,
         "bound": facts.bound,
         "boundText": facts.bound_text,
+        "margin": facts.margin,
+        "radius": facts.radius,
         "meet": None,
     }
     if facts.rows and run.binary and facts.balanced:
@@ -141,7 +170,7 @@ def _facts(run: Run, facts: Facts, flat: Flat, drawn: Array) -> dict[str, Any]:
         alpha = np.array([_fraction(one) for one in facts.multipliers])
         some = run.rows.codes[facts.rows] == 1
         mean = alpha[some] @ flat.points[np.array(facts.rows)[some]] / alpha[some].sum()
-        found["meet"] = _exactly(mean)
+        found["meet"] = [float(one) for one in mean]
     return found
 
 
@@ -149,16 +178,6 @@ def _fraction(text: str) -> float:
     from fractions import Fraction
 
     return float(Fraction(text))
-
-
-def _level(run: Run, lead: Array) -> float | None:
-    """The score at the edge of the margin: ±1, or of the nearest row where all are right."""
-    if not run.binary:
-        return None
-    if run.trace.learner in MARGIN_ONE:
-        return 1.0
-    least = float(lead.min())
-    return least if least > 0 else None
 
 
 def _notes(run: Run, flat: Flat, drawn: Array) -> list[str]:
@@ -197,21 +216,6 @@ def _parameters(run: Run) -> str:
         if name != "trace" and not (name in usual and usual[name].default == value)
     ]
     return ", ".join(said)
-
-
-def _bits(flags: Array) -> str:
-    return base64.b64encode(np.packbits(flags, bitorder="little").tobytes()).decode()
-
-
-def _exactly(values: Array) -> Any:
-    return np.asarray(values, float).tolist()
-
-
-def _shortly(values: Array) -> Any:
-    """Six digits: enough to draw."""
-    return [
-        _shortly(one) if np.ndim(one) else float(f"{one:.6g}") for one in np.asarray(values, float)
-    ]
 
 
 def _finite(value: float) -> float | None:

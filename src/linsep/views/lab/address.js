@@ -1,11 +1,13 @@
 // The state of the lab as the end of an address, and back; anything unexpected is refused whole.
 
-const VERSION = "1";
+const VERSION = "2";
 
 export function writeAddress(state) {
   const parts = [`v=${VERSION}`, `data=${state.data}`];
   if (state.data === "points") parts.push(`points=${state.points.map((one) => one.join(",")).join(";")}`);
   parts.push(`learner=${state.learners.join("+")}`);
+  if (state.lift) parts.push(`lift=${state.lift}`);
+  if (state.scale) parts.push("scale=true");
   for (const [name, value] of Object.entries(state.parameters)) parts.push(`${name}=${value}`);
   if (state.t !== null) parts.push(`t=${state.t}`);
   return `#${parts.join("&")}`;
@@ -27,6 +29,8 @@ export function readAddress(hash, menu) {
     found.delete(name);
     return value;
   };
+  take("token"); // it was for the door
+  if (!found.size) return null;
   if (take("v") !== VERSION) throw new Error("The address is of another version of the lab.");
   const data = take("data");
   const known = data === "points" || (data === "opened" && menu.opened) || Object.hasOwn(menu.toys, data);
@@ -36,17 +40,23 @@ export function readAddress(hash, menu) {
   if (learners.length > 2 || !learners.every((name) => Object.hasOwn(menu.learners, name))) {
     throw new Error("The address names a learner that the lab does not have.");
   }
-  const t = take("t");
+  const lift = take("lift") || "", scale = take("scale") || "false", t = take("t");
+  if (!Object.hasOwn(menu.lifts, lift)) throw new Error("The address names a lift that the lab does not have.");
+  if (scale !== "true" && scale !== "false") throw new Error("The address has a scale that is neither true nor false.");
   if (t !== undefined && !/^\d{1,6}$/.test(t)) throw new Error("The address has a frame that is not a number.");
   const parameters = {};
   for (const [name, text] of found) {
     if (!Object.hasOwn(menu.parameters, name)) throw new Error(`The address has ${name}, which the lab does not know.`);
     parameters[name] = readParameter(name, text, menu.parameters[name]);
   }
-  return { data, points, learners, parameters, t: t === undefined ? null : Number(t) };
+  return { data, points, learners, lift, scale: scale === "true", parameters, t: t === undefined ? null : Number(t) };
 }
 
 function readParameter(name, text, kind) {
+  if (kind.options) {
+    if (!kind.options.includes(text)) throw new Error(`The address has ${name}=${text}; ${kind.options.join(" or ")} was wanted.`);
+    return text;
+  }
   if (typeof kind.usual === "boolean") {
     if (text !== "true" && text !== "false") throw new Error(`The address has ${name}=${text}; true or false was wanted.`);
     return text === "true";
@@ -61,12 +71,10 @@ function readParameter(name, text, kind) {
 function readPoints(text, menu) {
   if (!text) return [];
   const points = text.split(";").map((one) => {
-    const parts = one.split(",");
-    const [x, y] = parts.map(readNumber);
-    if (parts.length !== 3 || !(Math.abs(x) <= menu.reach) || !(Math.abs(y) <= menu.reach) || !/^-?1$/.test(parts[2])) {
-      throw new Error("The address has a point that is not x1,x2,label.");
-    }
-    return [x, y, Number(parts[2])];
+    const parts = one.split(","), [x, y] = parts.map(readNumber), code = Number(parts[2]);
+    const fine = parts.length === 3 && Math.abs(x) <= menu.reach && Math.abs(y) <= menu.reach;
+    if (!fine || !/^\d$/.test(parts[2]) || code >= menu.classes) throw new Error("The address has a point that is not x1,x2,class.");
+    return [x, y, code];
   });
   if (points.length > menu.most) throw new Error(`The address has more than ${menu.most} points.`);
   return points;

@@ -1,153 +1,181 @@
-import { HEIGHT, WIDTH, canvas, colourOf, markPath, shape, tag } from "./drawing.js";
+import { colourOf, markPath, put, shape, steps, tag } from "./drawing.js";
 
-const NAMES = { "-1": "A (label −1)", 1: "B (label 1)" };
-const TOOLS = [["-1", "add-A", "add A (−1)"], ["1", "add-B", "add B (1)"], ["move", "move", "move"], ["delete", "delete", "delete"]];
+const LETTERS = "ABCDEF";
 
-// Points that can be placed, moved and deleted, by pointer and by keyboard.
-export function pointBoard(root, most, onChange, say) {
-  let points = [], picture = null, dragged = -1;
-  const tools = tag("fieldset", { class: "tools" }, root);
-  tag("legend", {}, tools, "Click to");
-  TOOLS.forEach(([value, id, name], k) => {
-    const label = tag("label", {}, tools);
-    const input = tag("input", { type: "radio", name: "tool", value, id: `tool-${id}` }, label);
-    input.checked = k === 0;
-    label.append(` ${name}`);
-  });
-  const place = tag("div", {}, root);
-  const typed = tag("form", { class: "tools" }, root);
-  const field = (name) => {
-    const label = tag("label", {}, typed, `${name} `);
-    return tag("input", { type: "number", step: "any", value: 0 }, label);
+// Points on the picture of the input space: placed, moved, painted and deleted, by pointer, touch and keys.
+export function board(stage, head, actions, most, classes) {
+  const { picture } = stage.rows, { svg } = picture;
+  const tools = tag("div", { class: "tools", role: "toolbar", "aria-label": "Points" }, head);
+  let code = 0, brush = false, snap = false, dragged = -1, painted = null, editable = true, cursor = null;
+  const swatches = [];
+  const press = (sign, name, action) => {
+    const made = tag("button", { type: "button", title: name, "aria-label": name }, tools, sign);
+    made.addEventListener("click", action);
+    return made;
   };
-  const across = field("x₁"), up = field("x₂");
-  [["-1", "Add A here"], ["1", "Add B here"]].forEach(([label, name]) => {
-    const button = tag("button", { type: "button" }, typed, name);
-    button.addEventListener("click", () => add(Number(across.value), Number(up.value), Number(label)));
-  });
-  const clear = tag("button", { type: "button" }, typed, "Delete all");
-  clear.addEventListener("click", () => { show([]); onChange(); });
-  typed.addEventListener("submit", (event) => event.preventDefault());
-  tag("p", { class: "small" }, root, "Drag moves a point. By keyboard: Tab to a point, arrows move it (Shift: far), Delete deletes it, A and B change its class.");
+  for (let k = 0; k < classes; k++) {
+    const button = press("", `Add points of class ${LETTERS[k]} (${LETTERS[k]})`, () => choose(k));
+    button.classList.add("swatch");
+    button.dataset.code = String(k);
+    shape("path", { d: markPath(k, 9, 9, 6), fill: colourOf(k) }, shape("svg", { viewBox: "0 0 18 18", "aria-hidden": "true" }, button));
+    swatches.push(button);
+  }
+  const brushing = press("brush", "Brush: paint many points", () => { brush = !brush; mark(); });
+  const snapping = press("snap", "Snap to the grid", () => { snap = !snap; mark(); });
+  const undo = press("↶", "Undo (Z)", actions.undo), redo = press("↷", "Redo (Y)", actions.redo);
+  press("clear", "Delete all points", () => actions.change([], true));
+  const cross = shape("path", { class: "crosshair", visibility: "hidden" }, svg);
 
-  const tool = () => tools.querySelector("input:checked").value;
+  function choose(k) {
+    code = k;
+    mark();
+  }
 
-  function show(given, box = boxOf(given)) {
-    points = given.map((one) => [...one]);
-    place.replaceChildren();
-    picture = canvas(place, box, ["x₁", "x₂"], "The points");
-    picture.svg.setAttribute("role", "group");
-    picture.svg.addEventListener("pointerdown", (event) => {
-      if (event.button === 0 && !event.target.closest(".mark")) pressed(event);
+  function mark() {
+    swatches.forEach((one, k) => one.setAttribute("aria-pressed", String(k === code)));
+    brushing.setAttribute("aria-pressed", String(brush));
+    snapping.setAttribute("aria-pressed", String(snap));
+  }
+
+  function ways([back, on]) {
+    undo.disabled = !back;
+    redo.disabled = !on;
+  }
+
+  // Names and places in the order of the keyboard; called whenever points were drawn anew.
+  function dress(points, names) {
+    svg.setAttribute("role", editable ? "group" : "img");
+    svg.parentElement.classList.toggle("editable", editable);
+    tools.hidden = !editable;
+    if (editable) svg.setAttribute("tabindex", "0");
+    else svg.removeAttribute("tabindex");
+    stage.rows.marks().forEach((one, k) => {
+      if (!editable || !points[k]) { one.removeAttribute("tabindex"); one.removeAttribute("role"); return; }
+      const [x, y, kind] = points[k];
+      put(one, { tabindex: 0, role: "button", "aria-label": `Point ${k} at ${x}, ${y}, class ${names[kind] ?? LETTERS[kind]}` });
     });
-    picture.svg.addEventListener("pointermove", (event) => { if (dragged >= 0) move(dragged, ...under(event)); });
-    for (const name of ["pointerup", "pointercancel"]) {
-      picture.svg.addEventListener(name, () => { if (dragged >= 0) { dragged = -1; onChange(); } });
+  }
+
+  function under(event) {
+    const box = svg.getBoundingClientRect();
+    return [picture.scale.fromX(event.clientX - box.left), picture.scale.fromY(event.clientY - box.top)];
+  }
+
+  // As many digits as can be seen, so that addresses stay short; or a point of the grid.
+  function tidy(value, low, high) {
+    const inside = Math.min(high, Math.max(low, value));
+    if (snap) {
+      const ticks = steps(low, high), each = ticks.length > 1 ? (ticks[1] - ticks[0]) / 2 : 1;
+      return Number((Math.round(inside / each) * each).toPrecision(12)) + 0;
     }
-    points.forEach((_, k) => drawPoint(k));
+    const digits = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(high - low))));
+    return Number(inside.toFixed(digits)) + 0;
   }
 
-  function redraw(focus = -1) {
-    show(points, picture.scale.box);
-    const marks = picture.body.querySelectorAll(".mark");
-    if (focus >= 0 && marks.length) marks[Math.min(focus, marks.length - 1)].focus();
+  function place(x, y) {
+    const [left, right, low, high] = picture.scale.box;
+    return [tidy(x, left, right), tidy(y, low, high)];
   }
 
-  function drawPoint(k) {
-    const mark = shape("path", { class: "mark", tabindex: 0, role: "button" }, picture.body);
-    paint(mark, k);
-    mark.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      if (tool() === "delete") { remove(k); return; }
-      dragged = k;
-      picture.svg.setPointerCapture(event.pointerId);
-      mark.focus();
-      event.preventDefault();
+  const inside = ([x, y]) => { const [left, right, low, high] = picture.scale.box; return x >= left && x <= right && y >= low && y <= high; };
+
+  function add(where, keep = true) {
+    const points = actions.points();
+    if (points.length >= most) { actions.say(`There are ${most} points already; delete some first.`); return; }
+    actions.change([...points, [...place(...where), code]], keep);
+  }
+
+  function remove(k) {
+    actions.change(actions.points().filter((_, j) => j !== k), true);
+  }
+
+  svg.addEventListener("pointerdown", (event) => {
+    if (!editable || event.button !== 0) return;
+    const found = event.target.closest(".mark");
+    if (found) {
+      dragged = Number(found.dataset.row);
+      actions.begin();
+      found.focus();
+    } else {
+      const where = under(event);
+      if (!inside(where)) return;
+      add(where);
+      if (brush) painted = [event.clientX, event.clientY];
+      else dragged = actions.points().length - 1;
+    }
+    svg.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  svg.addEventListener("pointermove", (event) => {
+    if (dragged >= 0) {
+      const points = actions.points().map((one) => [...one]);
+      if (!points[dragged]) return;
+      points[dragged].splice(0, 2, ...place(...under(event)));
+      actions.drag(points, dragged);
+    } else if (painted && Math.hypot(event.clientX - painted[0], event.clientY - painted[1]) > 16 && inside(under(event))) {
+      painted = [event.clientX, event.clientY];
+      add(under(event), false);
+    }
+  });
+  for (const name of ["pointerup", "pointercancel"]) {
+    svg.addEventListener(name, () => {
+      if (dragged >= 0 || painted) actions.rest();
+      dragged = -1;
+      painted = null;
     });
-    mark.addEventListener("keydown", (event) => { if (keyed(k, event)) { event.preventDefault(); event.stopPropagation(); } });
   }
+  svg.addEventListener("contextmenu", (event) => {
+    const found = event.target.closest(".mark");
+    if (!editable || !found) return;
+    event.preventDefault();
+    remove(Number(found.dataset.row));
+  });
+  svg.addEventListener("keydown", (event) => {
+    if (!editable || event.ctrlKey || event.metaKey || event.altKey) return;
+    const found = event.target.closest(".mark");
+    const done = found ? keyed(Number(found.dataset.row), event) : aimed(event);
+    if (!done) return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  svg.addEventListener("blur", () => { cross.setAttribute("visibility", "hidden"); });
 
-  function paint(mark, k) {
-    const [x, y, label] = points[k], code = label > 0 ? 1 : 0, { scale } = picture;
-    mark.setAttribute("d", markPath(code, scale.x(x), scale.y(y), 6));
-    mark.setAttribute("fill", colourOf(code));
-    mark.setAttribute("aria-label", `Point ${k} at ${x}, ${y}, class ${NAMES[label]}`);
+  const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+  function stepped(x, y, event) {
+    const [left, right, low, high] = picture.scale.box, share = event.shiftKey ? 0.1 : 0.01, [u, v] = WAYS[event.key];
+    return place(x + u * share * (right - left), y + v * share * (high - low));
   }
 
   function keyed(k, event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return false;
-    const [left, right, low, high] = picture.scale.box, share = event.shiftKey ? 0.1 : 0.01;
-    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const [x, y] = points[k];
-    if (event.key in ways) {
-      const [u, v] = ways[event.key];
-      move(k, x + u * share * (right - left), y + v * share * (high - low));
-      onChange();
-    } else if (event.key === "Delete" || event.key === "Backspace") remove(k, true);
-    else if (/^[abAB]$/.test(event.key)) {
-      points[k][2] = event.key.toLowerCase() === "a" ? -1 : 1;
-      redraw(k);
-      onChange();
+    const points = actions.points().map((one) => [...one]);
+    if (!points[k]) return false;
+    if (event.key in WAYS) {
+      points[k].splice(0, 2, ...stepped(points[k][0], points[k][1], event));
+      actions.change(points, true, k);
+    } else if (event.key === "Delete" || event.key === "Backspace") {
+      remove(k);
+      const left = stage.rows.marks();
+      if (left.length) left[Math.min(k, left.length - 1)].focus();
+    } else if (LETTERS.slice(0, classes).includes(event.key.toUpperCase())) {
+      points[k][2] = LETTERS.indexOf(event.key.toUpperCase());
+      actions.change(points, true, k);
     } else return false;
     return true;
   }
 
-  function under(event) {
-    const box = picture.svg.getBoundingClientRect(), { scale } = picture;
-    return [
-      scale.fromX(((event.clientX - box.left) * WIDTH) / box.width),
-      scale.fromY(((event.clientY - box.top) * HEIGHT) / box.height),
-    ];
-  }
-
-  function pressed(event) {
-    const [x, y] = under(event), [left, right, low, high] = picture.scale.box;
-    if (x < left || x > right || y < low || y > high) return;
-    if (tool() === "move" || tool() === "delete") return;
-    add(x, y, Number(tool()));
-  }
-
-  // As many digits as can be seen, so that addresses stay short.
-  function seen(value, span) {
-    const digits = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(span))));
-    return Number(value.toFixed(digits)) + 0;
-  }
-
-  function add(x, y, label) {
-    if (points.length >= most) { say(`There are ${most} points already; delete some first.`); return; }
-    if (!Number.isFinite(x) || !Number.isFinite(y)) return;
+  // Without a mouse: arrows move a cross, Enter adds a point there.
+  function aimed(event) {
     const [left, right, low, high] = picture.scale.box;
-    points.push([seen(x, right - left), seen(y, high - low), label]);
-    const outside = x < left || x > right || y < low || y > high;
-    if (outside) show(points);
-    else drawPoint(points.length - 1);
-    onChange();
+    cursor = cursor && inside(cursor) ? cursor : [(left + right) / 2, (low + high) / 2];
+    if (event.key in WAYS) cursor = stepped(...cursor, event);
+    else if (event.key === "Enter") add(cursor);
+    else return false;
+    const x = picture.scale.x(cursor[0]), y = picture.scale.y(cursor[1]);
+    put(cross, { d: `M${x - 12} ${y}H${x + 12}M${x} ${y - 12}V${y + 12}`, visibility: "visible" });
+    return true;
   }
 
-  function move(k, x, y) {
-    const [left, right, low, high] = picture.scale.box;
-    points[k][0] = seen(Math.min(right, Math.max(left, x)), right - left);
-    points[k][1] = seen(Math.min(high, Math.max(low, y)), high - low);
-    paint(picture.body.querySelectorAll(".mark")[k], k);
-  }
-
-  function remove(k, keepFocus = false) {
-    points.splice(k, 1);
-    redraw(keepFocus ? k : -1);
-    onChange();
-  }
-
-  show([]);
-  return { show, points: () => points.map((one) => [...one]) };
-}
-
-// A box around points, with room, a third wider than high.
-function boxOf(points) {
-  if (!points.length) return [-2, 2, -1.5, 1.5];
-  const middle = [0, 1].map((i) => {
-    const values = points.map((one) => one[i]);
-    return [(Math.min(...values) + Math.max(...values)) / 2, Math.max(...values) - Math.min(...values)];
-  });
-  const high = Math.max(middle[0][1] / (4 / 3), middle[1][1]) * 0.7 || 1;
-  return [middle[0][0] - (high * 4) / 3, middle[0][0] + (high * 4) / 3, middle[1][0] - high, middle[1][0] + high];
+  mark();
+  return { dress, ways, choose, edit: (can) => { editable = can; }, editable: () => editable };
 }

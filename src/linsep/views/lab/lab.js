@@ -1,168 +1,327 @@
-import { brief, tag } from "./drawing.js";
-import { play } from "./player.js";
+import { tag } from "./drawing.js";
+import { player } from "./player.js";
+import { bytesOf, openRun, unpack } from "./run.js";
 import { readAddress, writeAddress } from "./address.js";
-import { pointBoard } from "./board.js";
+import { bar } from "./bar.js";
+import { board } from "./board.js";
+import { pastAndFuture } from "./history.js";
+import { lessons } from "./lessons.js";
+import { liftView } from "./lift.js";
+import { requests } from "./requests.js";
+import { sharing } from "./sharing.js";
+import { projectionView, surfaceView } from "./surface.js";
+import { tables } from "./tables.js";
 
+const PAUSE = 220; // milliseconds of rest after which the run with all its steps is asked for
 const menu = JSON.parse(document.getElementById("menu").textContent);
 const byId = (id) => document.getElementById(id);
-const inputs = {};
-let player = null, frame = null, waiting = 0, asked = 0;
+const root = byId("player"), dialog = byId("dialog");
+const usual = Object.fromEntries(Object.entries(menu.parameters).map(([name, kind]) => [name, kind.usual]));
+const say = (text) => { byId("message").textContent = text; };
+const server = requests(menu.key), past = pastAndFuture();
+let state = null, python = "", timer = 0, remembering = 0, before = null, view = "weights", asked = 0, refused = false;
 
-const board = pointBoard(byId("board"), menu.most, () => { byId("data").value = "points"; changed(); }, say);
+const controls = bar(byId("bar"), menu, {
+  data: chooseData, learner: chooseLearner, compare: (name) => change({ learners: name ? [state.learners[0], name] : [state.learners[0]], t: null }),
+  parameter: (name, value) => change({ parameters: { ...state.parameters, [name]: value }, t: null }),
+  file: () => files.choose(), lessons: () => school.list(), share: () => ways.share(), exports: () => ways.exports(),
+  present, theme, help,
+});
+const stage = player(root, { onFrame: framed });
+const about = tag("span", { class: "about" }, stage.heads[0].querySelector("h2"));
+const leave = tag("button", { type: "button", class: "leave" }, stage.clock.bar.querySelector(".buttons"), "Leave presentation");
+leave.addEventListener("click", present);
+const pen = board(stage, stage.heads[0], {
+  points: () => state.points, say, undo: () => go(past.undo(snapshot())), redo: () => go(past.redo(snapshot())),
+  begin: () => { before = snapshot(); },
+  change(points, keep, focus = -1) { if (keep) past.keep(snapshot()); edited(points); if (focus >= 0) stage.rows.marks()[focus]?.focus(); },
+  drag(points, k) {
+    if (before) { past.keep(before); before = null; }
+    stage.rows.move(k, points[k][0], points[k][1]);
+    edited(points, true);
+  },
+  rest: () => { before = null; later(); },
+}, menu.most, menu.classes);
+const views = { lift: liftView(stage.places[1]), loss: surfaceView(stage.places[1]), projection: projectionView(stage.places[1]) };
+const lab = {
+  state: () => state, runs: () => stage.runs(), story: () => stage.runs()[0].story, at: () => stage.at(), view: () => view, python: () => python, request,
+  restart(start) { past.keep(snapshot()); begin({ ...start, points: [], parameters: {}, lift: "", scale: false, t: null }); },
+  pictures: () => [["Input space", stage.rows.picture.svg], ["Weight space", stage.weights.picture.svg]],
+  saved: null, settled: () => !timer && !server.running(), choose: pen.choose,
+};
+const school = lessons(stage.column, dialog, lab);
+const ways = sharing(dialog, lab, server, say);
+const files = tables(dialog, server, useTable, say);
+const picker = viewPicker();
+window.lab = lab; // for tests and for the curious
 
-function option(select, value, name) {
-  tag("option", { value }, select, name);
+function viewPicker() {
+  const place = tag("div", { class: "tools" }, stage.heads[1]);
+  const seen = tag("select", { id: "view", "aria-label": "What the right picture shows" }, place);
+  [["weights", "weight space"], ["loss", "loss surface"], ["projection", "projection"], ["lift", "three dimensions"]].forEach(([value, name]) => tag("option", { value }, seen, name));
+  const lift = tag("select", { id: "lift", "aria-label": "A third feature" }, place);
+  Object.entries(menu.lifts).forEach(([value, name]) => tag("option", { value }, lift, value ? `lift by ${name}` : "no lift"));
+  seen.addEventListener("change", () => look(seen.value));
+  lift.addEventListener("change", () => { change({ lift: lift.value, t: null }); look(lift.value ? "lift" : "weights"); });
+  return { seen, lift };
 }
 
-function fillMenus() {
-  if (menu.opened) option(byId("data"), "opened", menu.opened.name);
-  for (const [name, toy] of Object.entries(menu.toys)) option(byId("data"), name, toy.label);
-  option(byId("data"), "points", "own points");
-  option(byId("second"), "", "nothing");
-  for (const [name, one] of Object.entries(menu.learners)) {
-    option(byId("first"), name, one.label);
-    option(byId("second"), name, one.label);
-  }
-  for (const [name, kind] of Object.entries(menu.parameters)) {
-    const label = tag("label", {}, byId("parameters"), `${kind.label} `);
-    const binary = typeof kind.usual === "boolean";
-    inputs[name] = tag("input", binary ? { type: "checkbox" } : { type: "number", min: kind.least, max: kind.most, step: kind.whole ? 1 : "any", required: "" }, label);
-    inputs[name].id = `parameter-${name}`;
-    inputs[name].addEventListener("input", changed);
-  }
+function look(name) {
+  view = name;
+  picker.seen.value = name;
+  for (const [key, one] of Object.entries(views)) one.root.hidden = key !== name;
+  showViews();
+  school.check();
 }
 
-function setParameters(given) {
-  for (const [name, kind] of Object.entries(menu.parameters)) {
-    const value = name in given ? given[name] : kind.usual;
-    if (typeof kind.usual === "boolean") inputs[name].checked = value;
-    else inputs[name].value = String(value);
-  }
+function showViews() {
+  const run = stage.runs()[0];
+  if (!run) return;
+  if (view === "lift" && !run.story.lift) return;
+  if (views[view]) { views[view].open(run); views[view].show(stage.at()); }
 }
 
-function learners() {
-  return [byId("first").value, byId("second").value].filter(Boolean);
+function snapshot() {
+  return { ...state, points: state.points.map((one) => [...one]) };
 }
 
-function parameters() {
-  const taken = new Set(learners().flatMap((name) => menu.learners[name].takes));
-  const found = {};
-  for (const name of Object.keys(menu.parameters)) {
-    if (taken.has(name)) found[name] = inputs[name].type === "checkbox" ? inputs[name].checked : inputs[name].valueAsNumber;
-  }
-  return found;
+function takes() {
+  return [...new Set(state.learners.flatMap((name) => menu.learners[name].takes))];
 }
 
-function say(text) {
-  byId("message").textContent = text;
+function request() {
+  const wanted = { learners: state.learners, lift: state.lift, scale: state.scale, parameters: {} };
+  for (const name of takes()) wanted.parameters[name] = state.parameters[name];
+  if (state.data === "opened") wanted.opened = true;
+  else if (state.data === "table") { wanted.table = state.table.id; wanted.features = state.features; }
+  else if (state.data === "points" || menu.toys[state.data].points) {
+    wanted.points = state.points;
+    if (state.names) wanted.names = state.names;
+    if (state.data !== "points") { delete wanted.points; delete wanted.names; wanted.toy = state.data; }
+  } else wanted.toy = state.data;
+  return wanted;
 }
 
-// Only a whole state has an address: an empty field has none.
-function remember() {
-  const state = { data: byId("data").value, points: board.points(), learners: learners(), parameters: parameters(), t: frame };
-  if (Object.values(state.parameters).some((value) => Number.isNaN(value))) return;
-  history.replaceState(null, "", writeAddress(state));
+// Whether rows can be moved: those placed here, and toys of two features.
+function canEdit() {
+  return state.data === "points" || Boolean(menu.toys[state.data] && menu.toys[state.data].points);
 }
 
-function arrange() {
-  const data = byId("data").value, replay = data === "opened" && menu.opened.story !== null;
-  byId("board").hidden = data === "opened";
-  byId("result").hidden = replay;
-  byId("parameters").hidden = replay;
-  for (const id of ["first", "second"]) byId(id).disabled = replay;
-  const taken = parameters();
-  for (const [name, input] of Object.entries(inputs)) input.closest("label").hidden = !(name in taken);
+const replay = () => state.data === "opened" && menu.opened.story !== null;
+
+function change(part) {
+  refused = false;
+  state = { ...state, ...part };
+  refresh();
+  later(0);
 }
 
-function stop() {
-  asked += 1;
-  clearTimeout(waiting);
-  frame = null;
-  if (player) player.close();
-  player = null;
-  byId("run").disabled = false;
-  byId("python").textContent = "";
-  byId("models").replaceChildren();
-  tag("li", {}, byId("models"), "Press Run.");
+function edited(points, dragging = false) {
+  refused = false;
+  state = { ...state, points, data: "points", t: null };
+  refresh();
+  if (dragging) clearTimeout(timer);
+  later(dragging ? 600 : PAUSE);
 }
 
-// What was shown is no longer the run of what is chosen.
-function changed() {
-  say("");
-  stop();
+function chooseData(name) {
+  past.keep(snapshot());
+  if (name === "table" || name === state.data) return;
+  refused = false;
+  const toy = menu.toys[name];
+  state = { ...state, data: name, names: null, points: toy && toy.points ? toy.points.map((one) => [...one]) : name === "points" ? state.points : [], t: null, lift: toy && !toy.points ? "" : state.lift };
+  refresh(false);
+  later(0);
+}
+
+function chooseLearner(name) {
+  change({ learners: [name, ...state.learners.slice(1)], t: null });
+}
+
+function useTable(told, features, scale) {
+  past.keep(snapshot());
+  if (told.points && features.length === 2 && !scale) state = { ...state, data: "points", names: told.classes, points: told.points.map(([x, y], k) => [x, y, told.codes[k]]), lift: "", t: null };
+  else state = { ...state, data: "table", table: told, features, scale, points: [], lift: "", t: null };
+  refresh(false);
+  later(0);
+}
+
+// At once a model and the verdict, without steps: the answer to what is under the hand.
+function refresh(keep = true) {
   arrange();
+  if (replay()) return;
+  const mine = ++asked, classes = new Set(state.points.map((one) => one[2]));
+  if (canEdit() && classes.size < 2) { blank(); return; }
+  server.quick(request(), (told) => { if (mine <= asked) show(told, null, keep && canEdit()); }, failed);
+}
+
+function later(wait = PAUSE) {
+  clearTimeout(timer);
+  timer = setTimeout(settle, wait);
+}
+
+async function settle() {
+  timer = 0;
+  if (replay()) { stage.open(unpack(bytesOf(menu.opened.story)).stories.map(openRun), state.t); after(); return; }
+  if (canEdit() && new Set(state.points.map((one) => one[2])).size < 2) return;
+  const mine = asked;
+  root.classList.add("busy");
+  try {
+    const told = await server.traced(request());
+    if (mine === asked) show(told, state.t, canEdit());
+  } catch (problem) {
+    if (mine === asked) failed(problem);
+  }
+  root.classList.toggle("busy", server.running());
   remember();
 }
 
-function chosen() {
-  const data = byId("data").value;
-  if (data in menu.toys) board.show(menu.toys[data].points);
-  changed();
+function failed(problem) {
+  if (problem.name === "AbortError" || problem.superseded) return;
+  say(problem.message);
 }
 
-function show(stories, at) {
-  byId("player").classList.toggle("pair", stories.length === 2);
-  const onFrame = (t) => {
-    frame = t;
-    clearTimeout(waiting); // an address for each frame would be too many for the browser
-    waiting = setTimeout(remember, 200);
+function show(told, t, keep) {
+  if (!refused) say("");
+  python = told.python;
+  const wanted = state.t; // a quick answer has one frame, and must not forget which one is wanted
+  stage.open(told.stories.map(openRun), t, keep);
+  state.t = wanted;
+  after();
+}
+
+function after() {
+  pen.dress(state.points, stage.runs()[0].story.classes);
+  pen.ways(past.ways());
+  showViews();
+  school.check();
+}
+
+// Points without a model: fewer than two classes.
+function blank() {
+  server.cancel();
+  const n = state.points.length, most = Math.max(1, ...state.points.map((one) => one[2]));
+  const classes = Array.from({ length: most + 1 }, (_, k) => "ABCDEF"[k]), K = classes.length === 2 ? 1 : classes.length, zero = () => new Float32Array(1);
+  const story = {
+    title: "No model yet", learner: "", parameters: "", classes, status: "Place points of two classes: click for one, choose the other above, click again.", notes: [], rows: n, features: 2, lift: "", intercept: true,
+    points: Float64Array.from(state.points.flatMap(([x, y]) => [x, y])), codes: Uint16Array.from(state.points.map((one) => one[2])), numbers: Uint32Array.from(state.points.keys()),
+    every: 1, corrections: 0, returned: "", axes: ["x₁", "x₂"], level: null, lossName: "perceptron loss", towards: "", passes: [], images: null, geometry: null, model: { wrong: n, rows: n },
+    frames: { n: new Uint32Array(1), epoch: new Uint32Array(1), row: Int32Array.of(-1), at: Int32Array.of(-1), planes: new Float64Array(3 * K), mistake: new Uint8Array(1), plane: Int32Array.of(-1), score: new Float64Array(0), step: new Float64Array(0), count: Uint32Array.of(n), loss: zero(), norm: zero(), margin: zero(), angle: zero(), wrong: new Uint8Array(Math.ceil(n / 8)) },
+    weights: { names: ["w₁", "w₂"], note: "nothing is known yet.", exact: true, lines: new Uint32Array(0) },
+    facts: { verdict: "Two classes are needed.", separable: null, rows: [], multipliers: [], bound: null, boundText: "", margin: null, radius: null, meet: null },
   };
-  player = play(byId("player"), stories, { at, bare: stories.length === 2, onFrame });
+  stage.open([openRun(story)], null, true);
+  after();
 }
 
-async function run(at = 0) {
-  stop();
-  say("");
-  const data = byId("data").value;
-  if (data === "opened" && menu.opened.story) { show([menu.opened.story], at); return; }
-  const mine = asked, wanted = { learners: learners(), parameters: parameters() };
-  if (data === "points") wanted.points = board.points();
-  else if (data === "opened") wanted.opened = true;
-  else wanted.toy = data;
-  byId("run").disabled = true;
-  let told;
-  try {
-    const answer = await fetch("/run", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(wanted) });
-    told = await answer.json();
-  } catch {
-    told = { error: "The lab's server does not answer; is `linsep lab` still running?" };
-  }
-  if (mine !== asked) return; // something else was asked for meanwhile
-  byId("run").disabled = false;
-  if (told.error) { say(told.error); return; }
-  byId("python").textContent = told.python;
-  byId("models").replaceChildren(...told.models.map(describe));
-  show(told.stories, at);
+function arrange() {
+  controls.show(state, takes());
+  controls.enable(!replay());
+  pen.edit(canEdit());
+  const toy = menu.toys[state.data];
+  about.textContent = ` · ${toy ? `${toy.label}: ${toy.hint}` : state.data === "opened" ? menu.opened.name : state.data === "table" ? state.table.name : "own points"}`;
+  picker.lift.value = state.lift;
+  picker.lift.disabled = !canEdit();
+  picker.seen.querySelector("[value=lift]").disabled = !state.lift;
+  if (view === "lift" && !state.lift) look("weights");
 }
 
-function describe(model) {
-  const planes = model.w.map((w, k) => `w = (${w.slice(0, 4).map(brief).join(", ")}${w.length > 4 ? ", …" : ""}), b = ${brief(model.b[k])}`);
-  return tag("li", {}, null, `${model.learner}: ${planes.join("; ")}; ${model.wrong} of ${model.rows} rows wrong. ${model.status}`);
+function framed(t) {
+  if (!state) return;
+  const last = t === stage.clock.last();
+  state.t = last ? null : t;
+  if (views[view]) views[view].show(t);
+  clearTimeout(remembering); // an address for each frame would be too many for the browser
+  remembering = setTimeout(remember, 200);
+  school.check();
+}
+
+function remember() {
+  if (state.data === "table") return;
+  const parameters = Object.fromEntries(takes().filter((name) => state.parameters[name] !== usual[name]).map((name) => [name, state.parameters[name]]));
+  const address = writeAddress({ ...state, parameters });
+  if (location.hash !== address) history.replaceState(null, "", address);
+}
+
+function go(snapshotted) {
+  if (!snapshotted) return;
+  state = snapshotted;
+  refresh();
+  later();
+}
+
+function begin(given) {
+  const toy = menu.toys[given.data];
+  state = {
+    data: given.data, names: null, points: given.data === "points" ? given.points : toy && toy.points ? toy.points.map((one) => [...one]) : [],
+    learners: given.learners, parameters: { ...usual, ...given.parameters }, lift: given.lift, scale: given.scale, t: given.t, table: null, features: null,
+  };
+  refresh(false);
+  look(state.lift ? "lift" : "weights");
+  later(0);
 }
 
 function open() {
-  let state = null;
   say("");
+  let given = null;
+  refused = false;
   try {
-    state = readAddress(location.hash, menu);
+    given = readAddress(location.hash, menu);
   } catch (problem) {
+    refused = true; // what is wrong with an address stays to be read
     say(problem.message);
   }
-  const first = menu.opened ? "opened" : Object.keys(menu.toys)[0];
-  const { data, points, learners: names, parameters: given, t } = state || { data: first, points: [], learners: ["online"], parameters: {}, t: menu.opened ? 0 : null };
-  byId("data").value = data;
-  byId("first").value = names[0];
-  byId("second").value = names[1] || "";
-  setParameters(given);
-  board.show(data === "points" ? points : data in menu.toys ? menu.toys[data].points : []);
-  stop();
-  arrange();
-  if (t !== null) run(t);
+  begin(given || { data: menu.opened ? "opened" : "separable", points: [], learners: ["online"], parameters: {}, lift: "", scale: false, t: null });
 }
 
-fillMenus();
-byId("data").addEventListener("change", chosen);
-for (const id of ["first", "second"]) byId(id).addEventListener("change", changed);
-byId("choices").addEventListener("submit", (event) => { event.preventDefault(); run(); });
+function theme() {
+  const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = dark ? "light" : "dark";
+}
+
+function present() {
+  document.documentElement.toggleAttribute("data-present");
+  stage.redraw();
+}
+
+function help() {
+  dialog.replaceChildren();
+  tag("h2", { id: "dialog-title" }, dialog, "Help");
+  const list = tag("ul", {}, dialog);
+  for (const line of [
+    "Click adds a point of the class chosen, drag moves one, right-click or Delete deletes it. Every change is fitted at once by linsep.",
+    "By keyboard: Tab to the picture, arrows move a cross, Enter adds a point; Tab to a point, arrows move it (Shift: far), Delete deletes it, A to F change its class.",
+    "Z and Y undo and redo. Space plays and pauses, ← and → step, Shift with them goes to the next mistake, Home and End to the ends.",
+    "Point at a row and its line in weight space lights up, and the other way round; P goes to the next one.",
+    "1 to 6 choose the family of learners, W, O, J and L the right picture, S shares, E exports, Escape leaves a presentation.",
+    "All numbers are computed by the library on this machine. Nothing leaves it.",
+  ]) tag("li", {}, list, line);
+  tag("button", { type: "button" }, tag("div", { class: "row" }, dialog), "Close").addEventListener("click", () => dialog.close());
+  dialog.showModal();
+}
+
+function key(event) {
+  if (dialog.open || event.altKey || event.target.closest("input:not([type=range], [type=checkbox]), select, textarea")) return;
+  const letter = event.key.toLowerCase();
+  if (event.ctrlKey || event.metaKey) {
+    if (letter === "z") { go(event.shiftKey ? past.redo(snapshot()) : past.undo(snapshot())); event.preventDefault(); }
+    if (letter === "y") { go(past.redo(snapshot())); event.preventDefault(); }
+    return;
+  }
+  const families = [...document.querySelectorAll("[data-family]")];
+  const actions = {
+    z: () => go(past.undo(snapshot())), y: () => go(past.redo(snapshot())), s: ways.share, e: ways.exports, "?": help,
+    w: () => look("weights"), o: () => look("loss"), j: () => look("projection"), l: () => { if (state.lift) look("lift"); },
+    escape: () => { if (document.documentElement.hasAttribute("data-present")) present(); },
+  };
+  if (/^[1-6]$/.test(event.key) && families[event.key - 1]) families[event.key - 1].click();
+  else if (/^[a-f]$/.test(letter) && letter !== "e") pen.choose("abcdef".indexOf(letter));
+  else if (actions[letter]) actions[letter]();
+  else return;
+  event.preventDefault();
+}
+
+document.addEventListener("keydown", key);
+new ResizeObserver(() => Object.values(views).forEach((one) => { if (!one.root.hidden) one.redraw(); })).observe(root);
 window.addEventListener("hashchange", open);
 open();

@@ -20,7 +20,7 @@ FEATURES = 1000  # at most: the path of the weights is kept whole
 
 def open_trace(name: str) -> Opened:
     """The run that a trace recorded."""
-    return Opened(Path(name).name, story_of(open_run(Trace.load(name), None, None)), None, [])
+    return Opened(Path(name).name, story_of(open_run(Trace.load(name), None, None)), None, [], [])
 
 
 def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opened:
@@ -41,7 +41,9 @@ def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opene
         raise DataError(_too_many(name, target or _target(source), labels))
     read = f"X, y = open_data({name!r}, target={target!r}, classes={classes!r})"
     lines = ["from linsep.views.sources import open_data", read]
-    return Opened(Path(name).name, None, (X, y), lines)
+    encoding = source.encoding
+    columns = range(X.shape[1]) if encoding is None else encoding.feature_names
+    return Opened(Path(name).name, None, (X, y), lines, [str(one) for one in columns])
 
 
 def _target(source: Any) -> str:

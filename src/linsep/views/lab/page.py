@@ -1,15 +1,18 @@
-"""The lab's page: the player with a board, menus and a box of Python around it, in one piece."""
+"""The lab's page: the player with bar, board and lessons around it, in one piece."""
 
 import base64
-import hashlib
 from typing import Any, NamedTuple
 
-from linsep.views.film.page import PARTS, bundle, harmless, part
+from linsep.views.film.page import PARTS, bundle, harmless, part, policy
 from linsep.views.lab.choices import menu
 from linsep.views.lab.runs import Opened
+from linsep.views.scene.packing import pack
 
 HERE = "linsep.views.lab"
-OWN = ("address.js", "board.js", "lab.js")
+OWN = (
+    "address.js", "requests.js", "history.js", "board.js", "bar.js", "lift.js", "surface.js",
+    "tables.js", "lessons.js", "sharing.js", "lab.js",
+)  # fmt: skip
 
 
 class Page(NamedTuple):
@@ -20,24 +23,28 @@ class Page(NamedTuple):
     style: str
 
 
-def lab_page(opened: Opened | None) -> Page:
+def lab_page(opened: Opened | None, key: str = "") -> Page:
     """The page with all its parts inside."""
     script = f"\n{bundle(PARTS)}\n{bundle(OWN, HERE)}\n"
     style = f"\n{part('player.css')}\n{part('lab.css', HERE)}\n"
-    known: dict[str, Any] = {"opened": None, **menu()}
+    known: dict[str, Any] = {"opened": None, "key": key, **menu()}
     if opened is not None:
-        known["opened"] = {"name": opened.name, "story": opened.story}
+        story = None
+        if opened.story is not None:
+            story = base64.b64encode(pack({"stories": [opened.story]})).decode()
+        known["opened"] = {"name": opened.name, "story": story, "columns": opened.columns}
     text = part("lab.html", HERE).format(style=style, script=script, menu=harmless(known))
     return Page(text, script, style)
 
 
-def policy(page: Page) -> str:
+def door_page() -> tuple[str, str]:
+    """The page of who has no cookie yet, and its policy."""
+    script, style = part("door.js", HERE), "body { font: 16px system-ui; margin: 3rem; }"
+    page = Page(part("door.html", HERE).format(style=style, script=script), script, style)
+    return page.text, policy_of(page)
+
+
+def policy_of(page: Page) -> str:
     """This script, this style, requests to the lab itself: nothing else."""
-    return (
-        f"default-src 'none'; script-src {_hash(page.script)}; style-src {_hash(page.style)}; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    own = "connect-src 'self'; frame-ancestors 'none'; "
+    return policy(page.script, page.style, own)

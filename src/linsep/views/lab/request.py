@@ -9,17 +9,23 @@ import numpy.typing as npt
 
 from linsep.errors import DataError
 from linsep.views.lab.choices import (
+    CLASSES,
     LEARNERS,
+    LIFTS,
     PARAMETERS,
     POINTS,
     REACH,
-    TOYS,
+    Choice,
     Switch,
 )
+from linsep.views.lab.toys import TOYS
 
 Array = npt.NDArray[Any]
 
-FIELDS = {"toy", "points", "opened", "learners", "parameters"}
+FIELDS = {"toy", "points", "names", "opened", "table", "features", "learners", "parameters", "lift",
+          "scale"}  # fmt: skip
+SOURCES = ("toy", "points", "opened", "table")
+NAME = 60  # letters of a class's name at most
 
 
 class Asked(NamedTuple):
@@ -29,14 +35,33 @@ class Asked(NamedTuple):
     ----------
     toy : the name of a toy, or None
     rows : points and labels that were placed by hand, or None
+    table : which file that was dropped on the page, or None
+    features : which of its columns are looked at, or None for all
     learners : one or two names
     parameters : all parameters, those left out as they usually are
+    lift : '', or the name of a third feature
+    scale : whether features are brought to one scale
     """
 
     toy: str | None
     rows: tuple[Array, Array] | None
+    table: str | None
+    features: list[int] | None
     learners: list[str]
     parameters: dict[str, Any]
+    lift: str
+    scale: bool
+
+
+def read_json(body: bytes) -> dict[str, Any]:
+    """The object in a body of JSON: no number that is none, no name twice."""
+    try:
+        found = json.loads(body, parse_constant=_no_number, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as problem:
+        raise DataError(f"The request is not JSON: {problem}.") from None
+    if not isinstance(found, dict):
+        raise DataError("The request is not a JSON object.")
+    return found
 
 
 def read_request(body: bytes) -> Asked:
@@ -45,44 +70,73 @@ def read_request(body: bytes) -> Asked:
     >>> read_request(b'{"toy": "xor", "learners": ["online"]}').learners
     ['online']
     """
-    try:
-        asked = json.loads(body, parse_constant=_no_number, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as problem:
-        raise DataError(f"The request is not JSON: {problem}.") from None
-    if not isinstance(asked, dict):
-        raise DataError("The request is not a JSON object.")
+    asked = read_json(body)
     for name in asked:
         if name not in FIELDS:
             raise DataError(f"The request has {name[:40]!r}; it may have {_list(FIELDS)}.")
-    if sum(name in asked for name in ("toy", "points", "opened")) != 1:
-        raise DataError("The request needs exactly one of toy, points and opened.")
+    if sum(name in asked for name in SOURCES) != 1:
+        raise DataError("The request needs exactly one of toy, points, opened and table.")
     if asked.get("opened", True) is not True:
         raise DataError("opened is not true; leave it out, or say true.")
     toy = asked.get("toy")
     if "toy" in asked and (not isinstance(toy, str) or toy not in TOYS):
         raise DataError(f"toy is {_short(toy)}; there are {_list(TOYS)}.")
-    rows = _points(asked["points"]) if "points" in asked else None
-    return Asked(toy, rows, _learners(asked.get("learners")), _parameters(asked.get("parameters")))
+    table = asked.get("table")
+    if "table" in asked and not isinstance(table, str):
+        raise DataError(f"table is {_short(table)}; the name of a file opened here was wanted.")
+    lift = asked.get("lift", "")
+    if not isinstance(lift, str) or lift not in LIFTS:
+        raise DataError(f"lift is {_short(lift)}; there are {_list(LIFTS)}.")
+    scale = asked.get("scale", False)
+    if not isinstance(scale, bool):
+        raise DataError(f"scale is {_short(scale)}; true or false was wanted.")
+    rows = _points(asked["points"], asked.get("names")) if "points" in asked else None
+    return Asked(toy, rows, table, _features(asked.get("features")),
+                 _learners(asked.get("learners")), _parameters(asked.get("parameters")), lift,
+                 scale)  # fmt: skip
 
 
-def _points(found: Any) -> tuple[Array, Array]:
+def _features(found: Any) -> list[int] | None:
+    if found is None:
+        return None
+    whole = isinstance(found, list) and all(type(one) is int and one >= 0 for one in found)
+    if not whole or not 1 <= len(found) <= 1000 or len(set(found)) < len(found):
+        raise DataError(f"features is {_short(found)}; a list of column numbers was wanted.")
+    return list(found)
+
+
+def _points(found: Any, names: Any) -> tuple[Array, Array]:
     if not isinstance(found, list) or not 2 <= len(found) <= POINTS:
         n = len(found) if isinstance(found, list) else _short(found)
-        raise DataError(f"points has {n}; 2 to {POINTS} points [x1, x2, label] were wanted.")
+        raise DataError(f"points has {n}; 2 to {POINTS} points [x1, x2, class] were wanted.")
+    most = CLASSES if names is None else len(_names(names))
     for k, point in enumerate(found):
         if not isinstance(point, list) or len(point) != 3:
-            raise DataError(f"point {k} is {_short(point)}; [x1, x2, label] was wanted.")
+            raise DataError(f"point {k} is {_short(point)}; [x1, x2, class] was wanted.")
         if not all(_finite(one) and abs(one) <= REACH for one in point[:2]):
             raise DataError(
                 f"point {k} is at {_short(point[:2])}; numbers of at most {REACH:g} were wanted."
             )
-        if isinstance(point[2], bool) or point[2] not in (-1, 1):
-            raise DataError(f"point {k} has the label {_short(point[2])}; -1 or 1 was wanted.")
+        if type(point[2]) is not int or not 0 <= point[2] < most:
+            raise DataError(
+                f"point {k} has the class {_short(point[2])}; 0 to {most - 1} was wanted."
+            )
     X = np.array([[float(one) for one in point[:2]] for point in found])
-    y = np.array([int(point[2]) for point in found])
-    if len(set(y.tolist())) < 2:
-        raise DataError(f"All points have the label {y[0]}; add one of the other class.")
-    return X, y
+    codes = np.array([point[2] for point in found])
+    if len(set(codes.tolist())) < 2:
+        raise DataError(f"All points have the class {codes[0]}; add one of another class.")
+    if names is not None:
+        return X, np.array(names)[codes]
+    return X, 2 * codes - 1 if codes.max() < 2 else codes
+
+
+def _names(found: Any) -> list[str]:
+    fine = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    if not fine or not 2 <= len(found) <= 20 or len(set(found)) < len(found):
+        raise DataError(f"names is {_short(found)}; 2 to 20 different texts were wanted.")
+    if max(len(one) for one in found) > NAME:
+        raise DataError(f"names has one of more than {NAME} letters.")
+    return list(found)
 
 
 def _learners(found: Any) -> list[str]:
@@ -112,6 +166,10 @@ def _parameter(name: str, value: Any) -> Any:
     if isinstance(kind, Switch):
         if not isinstance(value, bool):
             raise DataError(f"{name} is {_short(value)}; true or false was wanted.")
+        return value
+    if isinstance(kind, Choice):
+        if not isinstance(value, str) or value not in kind.options:
+            raise DataError(f"{name} is {_short(value)}; there are {_list(kind.options)}.")
         return value
     wanted = (
         f"{'a whole number' if kind.whole else 'a number'} from {kind.least:g} to {kind.most:g}"

@@ -1,6 +1,5 @@
-"""Fits with the real library, told as the player plays them, and as Python lines."""
+"""Fits with the real library, told as the page draws them, and as Python and command lines."""
 
-import threading
 import warnings
 from typing import Any, NamedTuple
 
@@ -8,20 +7,24 @@ import numpy as np
 import numpy.typing as npt
 
 import linsep
-from linsep.errors import DataError, NotConverged
+from linsep.errors import DataError, LinsepError
 from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
-from linsep.views.lab.choices import LEARNERS, TOYS
+from linsep.views.lab.choices import LEARNERS, settings
 from linsep.views.lab.request import Asked
+from linsep.views.lab.toys import TOYS
+from linsep.views.scene.geometry import around
+from linsep.views.scene.packing import pack
 from linsep.views.scene.run import Run, open_run
 
 Array = npt.NDArray[Any]
 
-_one_at_a_time = threading.Lock()  # warnings are filtered for the whole process
+FRAMES = 10_000
+GRID = (120, 90)  # places at which a curved boundary is looked up
 
 
 class Opened(NamedTuple):
-    """What the lab was started with.
+    """What the lab was started with, or what was dropped on it.
 
     Attributes
     ----------
@@ -29,76 +32,273 @@ class Opened(NamedTuple):
     story : the run of a trace, or None
     rows : rows and labels of data, or None
     lines : Python that reads the data
+    columns : the names of the features
     """
 
     name: str
     story: dict[str, Any] | None
     rows: tuple[Array, Array] | None
     lines: list[str]
+    columns: list[str]
 
 
-def run(asked: Asked, opened: Opened | None = None) -> dict[str, Any]:
-    """The stories of a request, the models that came out, and Python that does the same."""
-    X, y, lines = _rows(asked, opened)
-    stories, models = [], []
-    lines = ["import linsep", *lines]
-    for place, name in zip(("first", "second"), asked.learners, strict=False):
-        kind, given = LEARNERS[name].kind, settings(name, asked.parameters)
-        learner = getattr(linsep, kind)(**given)
-        with _one_at_a_time, warnings.catch_warnings(action="ignore", category=NotConverged):
-            learner.fit(X, y)
-            stories.append(_story(learner, X, y, LEARNERS[name].label))
-        sentence = learner.status_.value
-        cause = getattr(learner, "diagnosis_", None) or sentence
-        ending = stories[-1]["status"].replace(sentence, cause)
-        models.append(_model(learner, X, y, LEARNERS[name].label, ending))
-        said = ", ".join(f"{key}={value!r}" for key, value in given.items())
-        lines.append(f"{place} = linsep.{kind}({said}).fit(X, y)")
-        lines.append(f'linsep.film({place}.trace_, "{place}.html")')
-    return {"stories": stories, "models": models, "python": "\n".join(lines)}
+class Job(NamedTuple):
+    """What a worker needs to know of a request: rows, lines that make them, learners."""
+
+    X: Array
+    y: Array
+    lines: list[str]
+    axes: list[str]
+    learners: list[str]
+    parameters: dict[str, Any]
+    lift: str
+    traced: bool
+
+    @property
+    def visits(self) -> int:
+        """How many times a row is looked at, at most: what the run may cost."""
+        passes = max(
+            self.parameters["max_iter"] if "max_iter" in LEARNERS[name].takes else 20
+            for name in self.learners
+        )
+        return len(self.y) * int(passes) * len(self.learners)
 
 
-def settings(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """All arguments of a learner of the menu."""
-    learner = LEARNERS[name]
-    return learner.fixed | {key: parameters[key] for key in learner.takes} | {"trace": True}
+def job_of(asked: Asked, opened: Opened | None, traced: bool) -> Job:
+    """The rows that a request means, raised and scaled as it says."""
+    X, y, lines, axes = _rows(asked, opened)
+    if len(y) > 10_000 or X.shape[1] > 1000:
+        raise DataError(f"{X.shape} rows and features are too many for the lab.")
+    for name in asked.learners:
+        if LEARNERS[name].two and len(np.unique(y)) > 2:
+            raise DataError(f"{LEARNERS[name].label} tells two classes apart; choose another.")
+    if asked.scale:
+        spread = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        lines = [*lines, "X = (X - X.mean(axis=0)) / X.std(axis=0)"]
+    if asked.lift:
+        if X.shape[1] != 2:
+            raise DataError(f"Two features can be raised to three; these rows have {X.shape[1]}.")
+        third, said = {
+            "product": (X[:, 0] * X[:, 1], "X[:, 0] * X[:, 1]"),
+            "squares": ((X**2).sum(axis=1), "(X**2).sum(axis=1)"),
+        }[asked.lift]
+        X = np.column_stack([X, third])
+        lines = [*lines, "import numpy as np", f"X = np.column_stack([X, {said}])"]
+    return Job(X, y, lines, axes, asked.learners, asked.parameters, asked.lift, traced)
 
 
-def _rows(asked: Asked, opened: Opened | None) -> tuple[Array, Array, list[str]]:
+def _rows(asked: Asked, opened: Opened | None) -> tuple[Array, Array, list[str], list[str]]:
     if asked.toy is not None:
-        toy = TOYS[asked.toy]
-        said = ", ".join(f"{key}={value!r}" for key, value in toy.given.items())
-        make = toy.make.__name__
-        lines = [f"from linsep.data.toys import {make}", f"X, y = {make}({said})"]
-        return *toy.rows(), lines
+        return *TOYS[asked.toy].rows(), TOYS[asked.toy].lines, []
     if asked.rows is not None:
         X, y = asked.rows
-        return X, y, [f"X = {X.tolist()}", f"y = {y.tolist()}"]
+        lines = ["import numpy as np", f"X = np.array({X.tolist()})", f"y = np.array({y.tolist()})"]
+        return X, y, lines, []
     if opened is None or opened.rows is None:
         raise DataError("The lab was opened without data; ask for a toy or for points.")
-    return *opened.rows, opened.lines
+    X, y = opened.rows
+    lines, columns = opened.lines, opened.columns
+    if asked.features is not None:
+        if max(asked.features) >= X.shape[1]:
+            raise DataError(f"features has {max(asked.features)}; there are {X.shape[1]} columns.")
+        X = X[:, asked.features]
+        lines = [*lines, f"X = X[:, {asked.features}]"]
+        columns = [columns[k] for k in asked.features]
+    return X, y, lines, columns
 
 
-def _story(learner: Any, X: Array, y: Array, title: str) -> dict[str, Any]:
-    trace = learner.trace_
-    if trace.updates:
-        return story_of(open_run(learner, None, None), title)
-    # Not one step: the start is where the fit ended, as for logistic regression on XOR.
-    codes = np.searchsorted(learner.classes_, y)
-    still = Trace(trace.learner, trace.parameters, learner.classes_.tolist())
-    still.keep_rows(X, codes)
-    still.status = learner.status_
-    W, b = learner.coef_[None], learner.intercept_[None]
-    return story_of(Run(still, still.rows, W, b, [], 1), title)  # type: ignore[arg-type]
+def packed(job: Job) -> bytes:
+    """The answer to a job: stories, models and lines, as bytes."""
+    stories = []
+    lines = ["import linsep", *job.lines]
+    for place, name in zip(("first", "second"), job.learners, strict=False):
+        given = settings(name, job.parameters)
+        kind = LEARNERS[name].kind
+        stories.append(_story(job, name, given))
+        said = ", ".join(f"{key}={_written(value)}" for key, value in given.items())
+        labels = "np.where(y == np.unique(y)[1], 1.0, -1.0)" if _regression(kind) else "y"
+        if _regression(kind):
+            lines.append("import numpy as np")
+        trace = ", trace=True" if stories[-1]["corrections"] else ""
+        lines.append(f"{place} = linsep.{kind}({said}{trace}).fit(X, {labels})")
+        if trace and not _regression(kind):
+            lines.append(f'linsep.film({place}.trace_, "{place}.html")')
+        stories[-1]["command"] = _command(kind, given)
+    lines = list(dict.fromkeys(lines))
+    return pack({"stories": stories, "python": "\n".join(lines)})
 
 
-def _model(learner: Any, X: Array, y: Array, title: str, ending: str) -> dict[str, Any]:
+def _written(value: Any) -> str:
+    return "float('inf')" if value == np.inf else repr(value)
+
+
+def _command(kind: str, given: dict[str, Any]) -> str:
+    said = " ".join(f"-p {key}={value}" for key, value in given.items() if value != np.inf)
+    return f"linsep fit points.csv --target label --learner {kind} {said} --out model.linsep"
+
+
+def _regression(kind: str) -> bool:
+    return kind == "LinearRegression"
+
+
+def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    learner = LEARNERS[name]
+    classes, codes = np.unique(job.y, return_inverse=True)
+    labels = np.where(codes == 1, 1.0, -1.0) if _regression(learner.kind) else job.y
+    traced = {"trace": True} if job.traced and learner.kind != "ThresholdNetwork" else {}
+    model = getattr(linsep, learner.kind)(**given, **traced)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        try:
+            model.fit(job.X, labels)
+        except LinsepError:
+            raise
+        except ValueError as problem:
+            raise DataError(f"{learner.label}: {problem}") from None
+        run = _run_of(job, model, given, classes, codes)
+        story = story_of(run, f"{learner.family}: {learner.label}", job.lift)
+    if learner.curved:
+        story |= _curved(model, job, codes)
+    decided = _decided(model, job.X, classes)
+    story["model"] = _model(model, decided != codes)
+    cause = getattr(model, "diagnosis_", None)
+    if cause and run.trace.status is not None:
+        story["status"] = story["status"].replace(run.trace.status.value, cause)
+    if job.axes and len(job.axes) == 2:
+        story["axes"] = job.axes
+    story["geometry"] = _geometry(model, learner.kind)
+    story["cycle"] = _cycle(run)
+    return story
+
+
+def _cycle(run: Run) -> dict[str, int] | None:
+    """After how many passes the weights come back, where rows are met in one order."""
+    asked = run.trace.parameters
+    if run.trace.learner != "Perceptron" or asked.get("shuffle", True) or run.every > 1:
+        return None
+    ends = {int(event["epoch"]): t for t, event in enumerate(run.events, 1)}
+    met: dict[bytes, int] = {}
+    for epoch, t in sorted(ends.items()):
+        if run.shows_model(t):
+            break
+        weights = run.W[t].tobytes() + run.b[t].tobytes()
+        if weights in met:
+            return {"from": met[weights], "passes": epoch - met[weights]}
+        met[weights] = epoch
+    return None
+
+
+def film(job: Job) -> bytes:
+    """The answer to a job as one page that plays it."""
+    from linsep.views.film.page import film_of
+
+    names = " and ".join(LEARNERS[name].label for name in job.learners)
+    return film_of(packed(job), f"Linear lab: {names}").encode()
+
+
+def saved(job: Job) -> bytes:
+    """The first model of a job, as a file of `linsep.save`."""
+    import tempfile
+    from pathlib import Path
+
+    name = job.learners[0]
+    kind = LEARNERS[name].kind
+    labels = job.y
+    if _regression(kind):
+        labels = np.where(job.y == np.unique(job.y)[1], 1.0, -1.0)
+    model = getattr(linsep, kind)(**settings(name, job.parameters))
+    with warnings.catch_warnings(action="ignore"), tempfile.TemporaryDirectory() as folder:
+        model.fit(job.X, labels)
+        path = Path(folder) / "model.linsep"
+        linsep.save(model, path)
+        return path.read_bytes()
+
+
+def _run_of(job: Job, model: Any, given: dict[str, Any], classes: Array, codes: Array) -> Run:
+    """The recorded run, or the model alone where there are no steps."""
+    trace = getattr(model, "trace_", None)
+    if trace is not None and _regression(trace.learner):
+        trace.classes = classes.tolist()
+        trace.keep_rows(job.X, codes)
+        trace.end(trace.status, np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_))
+    if trace is not None and trace.updates:
+        run = open_run(trace, None, None, FRAMES)
+        return run if _is_plane(model) else _voted(run)
+    still = Trace(type(model).__name__, given, classes.tolist())
+    still.keep_rows(job.X, codes)
+    still.status = getattr(model, "status_", None)
+    still.passes = [] if trace is None else trace.passes
+    K = 1 if len(classes) == 2 else len(classes)
+    W, b = np.zeros((1, K, job.X.shape[1])), np.zeros((1, K))
+    if _is_plane(model):
+        W[0], b[0] = model.coef_.reshape(K, -1), np.atleast_1d(model.intercept_)
+    return Run(still, still.rows, W, b, [], 1)  # type: ignore[arg-type]
+
+
+def _voted(run: Run) -> Run:
+    """The run with one frame more, for the vote, which is no plane."""
+    model = {**run.events[-1], "row": None, "scores": [], "step": [], "plane": None}
+    W, b = np.concatenate([run.W, run.W[-1:]]), np.concatenate([run.b, run.b[-1:]])
+    said = "the vote of all weights met"
+    return run._replace(W=W, b=b, events=[*run.events, model], returned=said)
+
+
+def _is_plane(model: Any) -> bool:
+    curved = {one.kind for one in LEARNERS.values() if one.curved}
+    return type(model).__name__ not in curved
+
+
+def _decided(model: Any, X: Array, classes: Array) -> Array:
+    """The class number of each row, as the model says."""
+    if hasattr(model, "classes_"):
+        return np.searchsorted(classes, model.predict(X))
+    return (model.predict(X) >= 0).astype(int)
+
+
+def _curved(model: Any, job: Job, codes: Array) -> dict[str, Any]:
+    """What a model without one plane says at the places of a grid."""
+    if job.X.shape[1] != 2:
+        raise DataError("A curved boundary is drawn for two features; choose two columns.")
+    box = around(job.X, 1.0, GRID[0] / GRID[1])
+    x, y = np.linspace(box.left, box.right, GRID[0]), np.linspace(box.low, box.high, GRID[1])
+    places = np.column_stack([np.tile(x, GRID[1]), np.repeat(y, GRID[0])])
+    classes = np.unique(job.y)
+    wrong = _decided(model, job.X, classes) != codes
+    grid = {
+        "box": list(map(float, box)), "across": GRID[0], "wrong": wrong.astype(np.uint8),
+        "codes": _decided(model, places, classes).astype(np.uint8),
+    }  # fmt: skip
+    if len(classes) == 2 and hasattr(model, "dual_coef_"):
+        grid["scores"] = np.ravel(model.decision_function(places)).astype(np.float32)
+    return {"grid": grid}
+
+
+def _model(model: Any, wrong: Array) -> dict[str, Any]:
     """What the fit returned, which is what the last frame shows."""
-    return {
-        "learner": title,
-        "w": learner.coef_.tolist(),
-        "b": np.atleast_1d(learner.intercept_).tolist(),
-        "wrong": int((learner.predict(X) != y).sum()),
-        "rows": len(y),
-        "status": ending,
-    }
+    told: dict[str, Any] = {"wrong": int(wrong.sum()), "rows": len(wrong)}
+    if _is_plane(model):
+        told["w"] = np.atleast_2d(model.coef_).tolist()
+        told["b"] = np.atleast_1d(model.intercept_).tolist()
+    support = getattr(model, "support_", None)
+    if support is not None:
+        told["support"] = np.asarray(support, int).tolist()
+    gap = getattr(model, "gap_", None)
+    if isinstance(gap, float) and np.isfinite(gap):
+        told["gap"] = gap
+    return told
+
+
+def _geometry(model: Any, kind: str) -> dict[str, Any] | None:
+    """Means and the covariance that discriminants are made of, in two dimensions."""
+    means = getattr(model, "means_", None)
+    if kind not in ("LinearDiscriminantAnalysis", "FisherDiscriminant") or means is None:
+        return None
+    shape = np.asarray(getattr(model, "covariance_", getattr(model, "scatter_", None)), float)
+    if shape.shape != (2, 2) or not np.isfinite(shape).all():
+        return None
+    return {"means": np.asarray(means, float).tolist(), "covariance": shape.tolist(),
+            "criterion": _number(getattr(model, "criterion_", None))}  # fmt: skip
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None

@@ -3,104 +3,204 @@
 Starlette comes with the extra `lab`, so it is imported where it is needed.
 """
 
-import html
-import json
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from linsep.errors import LinsepError
-from linsep.views.lab.page import lab_page, policy
-from linsep.views.lab.request import read_request
-from linsep.views.lab.runs import Opened, run
-from linsep.views.lab.turns import Closing, Turns
+from linsep.errors import DataError, LinsepError
+from linsep.views.lab import connections
+from linsep.views.lab.guard import Guard, Keys, Refused, same, words
+from linsep.views.lab.page import door_page, lab_page, policy_of
+from linsep.views.lab.pool import Overrun, Pool
+from linsep.views.lab.request import Asked, read_json, read_request
+from linsep.views.lab.runs import Job, Opened, job_of
+from linsep.views.lab.tables import Shelf, columns_of, summary
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
-HOSTS = ["127.0.0.1", "localhost"]
-BODY = 100_000  # bytes of a request at most; 500 points need a third of it
+SMALL = 60_000  # visits of rows up to which a run counts as small
+QUICK, LONG = 30.0, 90.0  # seconds that a run may take; the first one may compile
+BYTES = "application/octet-stream"
+PAGES = 200  # whose runs are known at a time
 
 
-def lab(opened: Opened | None = None) -> "Starlette":
+class Lab:
+    """The pages, workers and files of one process."""
+
+    def __init__(self, opened: Opened | None, keys: Keys) -> None:
+        self.opened, self.keys = opened, keys
+        self.page = lab_page(opened, keys.page)
+        self.policy = policy_of(self.page)
+        self.quick, self.long = Pool(1, QUICK), Pool(1, LONG)
+        self.shelf = Shelf()
+        self.running: OrderedDict[str, asyncio.Task[Any]] = OrderedDict()
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[None]:
+        """Workers that are warm when the page comes, and gone when the lab closes."""
+        await self.quick.warm()
+        await self.long.warm()
+        yield
+        for one in list(self.running.values()):
+            one.cancel()
+        await self.quick.close()
+        await self.long.close()
+
+    async def show(self, request: "Request") -> "Response":
+        """The page."""
+        from starlette.responses import HTMLResponse
+
+        return HTMLResponse(self.page.text, headers={"content-security-policy": self.policy})
+
+    async def enter(self, request: "Request") -> "Response":
+        """The cookie for a token, or for who has it already."""
+        from starlette.responses import Response
+
+        told = read_json(await request.body())
+        token = told.get("token")
+        right = isinstance(token, str) and same(token, self.keys.token)
+        if not right and not self.keys.knows(request.scope["headers"]):
+            raise Refused(401, "This address is of a lab that was closed; use the new one.")
+        return Response(status_code=204, headers={"set-cookie": self.keys.cookie})
+
+    async def fit(self, request: "Request") -> "Response":
+        """A model without its steps, and the verdict: what is wanted while a point is dragged."""
+        return await self._run(request, traced=False)
+
+    async def run(self, request: "Request") -> "Response":
+        """A run with all its steps."""
+        return await self._run(request, traced=True)
+
+    async def film(self, request: "Request") -> "Response":
+        """The same as one file that anybody can open."""
+        return await self._run(request, traced=True, work="film", kind="text/html")
+
+    async def model(self, request: "Request") -> "Response":
+        """The model as a file."""
+        return await self._run(request, traced=False, work="model")
+
+    async def table(self, request: "Request") -> "Response":
+        """A file that was dropped on the page."""
+        from starlette.responses import JSONResponse
+
+        told = read_json(await request.body())
+        text, name, target = told.get("text"), told.get("name"), told.get("target")
+        if not isinstance(text, str) or not isinstance(name, str) or len(name) > 200:
+            raise DataError("The request needs a text and a name.")
+        if target is not None and not isinstance(target, str):
+            raise DataError("target is not a text.")
+        table = await self._waited(request, self.quick.do("table", (text, name, target), len(text)))
+        known = summary(table, self.shelf.add(table), columns_of(text))
+        if len(table.columns) == 2:
+            known["points"] = table.rows[0].tolist()
+        return JSONResponse(known)
+
+    async def _run(
+        self, request: "Request", traced: bool, work: str = "run", kind: str = BYTES
+    ) -> "Response":
+        from starlette.responses import Response
+
+        asked = read_request(await request.body())
+        job = job_of(asked, self._source(asked), traced)
+        own = work == "run" and traced
+        page = request.headers.get("x-lab-page", "")[:40] if own else None
+        answer = await self._waited(request, self._do(work, job), page or None)
+        return Response(answer, media_type=kind)
+
+    def _source(self, asked: Asked) -> Opened | None:
+        return self.opened if asked.table is None else self.shelf.get(asked.table)
+
+    async def _do(self, work: str, job: Job) -> bytes:
+        """Small runs have a worker of their own, so that none waits for a large one."""
+        pool = self.quick if not job.traced or job.visits <= SMALL else self.long
+        answer: bytes = await pool.do(work, job, job.visits)
+        return answer
+
+    async def _waited(
+        self, request: "Request", work: Coroutine[Any, Any, Any], page: str | None = None
+    ) -> Any:
+        """What the work returns, unless who asked leaves, or the same page asks anew."""
+        task = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(_left(request))
+        if page is not None:
+            before = self.running.pop(page, None)
+            if before is not None:
+                before.cancel()
+            self.running[page] = task
+            while len(self.running) > PAGES:
+                self.running.popitem(last=False)
+        try:
+            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                task.cancel()
+                raise Refused(499, "Nobody waits for this run.")
+            return task.result()
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise
+            raise Refused(409, "Another run was asked for meanwhile.") from None
+        except Overrun as problem:
+            raise DataError(f"{problem} Ask for fewer passes or points.") from None
+        finally:
+            gone.cancel()
+            task.cancel()
+            if page is not None and self.running.get(page) is task:
+                del self.running[page]
+
+
+async def _left(request: "Request") -> None:
+    """Return when who asked has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+ROUTES = {
+    "/": ("GET", "show"), "/enter": ("POST", "enter"), "/fit": ("POST", "fit"),
+    "/run": ("POST", "run"), "/film": ("POST", "film"), "/model": ("POST", "model"),
+    "/table": ("POST", "table"),
+}  # fmt: skip
+
+
+def lab(opened: Opened | None = None, keys: Keys | None = None) -> Guard:
     """The application, with a trace or data opened, or with toys only."""
     from starlette.applications import Starlette
-    from starlette.middleware import Middleware
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import HTMLResponse, Response
+    from starlette.responses import Response
     from starlette.routing import Route
 
-    page, turns = lab_page(opened), Turns()
-    headers = {
-        "Content-Security-Policy": policy(page),
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cache-Control": "no-store",
-    }
+    keys = keys or Keys(8808)
+    held = Lab(opened, keys)
 
-    async def show(request: Request) -> Response:
-        return HTMLResponse(page.text, headers=headers)
+    def said(status: int, text: str) -> Response:
+        return Response(words(text), status, media_type="application/json")
 
-    async def answer(request: Request) -> Response:
-        problem = _refusal(request)
-        if problem is not None:
-            return problem
-        body = b""
-        try:
-            async for piece in request.stream():
-                body += piece
-                if len(body) > BODY:
-                    return _error(413, f"The request is longer than {BODY:,} bytes.")
-            told = await turns.result(lambda: run(read_request(body), opened))
-        except ClientDisconnect:
-            return Response(status_code=400)  # who asked has left: nobody reads it
-        except Closing:
-            return _error(503, "The lab was closed before this run was done.")
-        except LinsepError as found:
-            return _error(400, str(found))
-        return Response(_json(told), media_type="application/json", headers=_PLAIN)
+    async def refused(request: Request, problem: Exception) -> Response:
+        return said(getattr(problem, "status", 400), str(problem))
+
+    async def unknown(request: Request, problem: Exception) -> Response:
+        status = problem.status_code if isinstance(problem, HTTPException) else 400
+        return said(status, "The lab has no such place.")
+
+    async def left(request: Request, problem: Exception) -> Response:
+        return Response(status_code=400)  # nobody reads it
 
     app = Starlette(
-        routes=[Route("/", show), Route("/run", answer, methods=["POST"])],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)],
-    )
-    app.state.turns = turns
-    return app
+        routes=[Route(path, getattr(held, name), methods=[method])
+                for path, (method, name) in ROUTES.items()],
+        exception_handlers={LinsepError: refused, Refused: refused, HTTPException: unknown,
+                            ClientDisconnect: left},
+        lifespan=held.lifespan,
+    )  # fmt: skip
+    app.router.redirect_slashes = False
+    return Guard(app, keys, door_page)
 
 
-def serve(app: "Starlette", listener: Any) -> None:
-    """Answer what comes to the socket, until Ctrl-C; runs that wait then give up at once."""
-    import uvicorn
-
-    class Server(uvicorn.Server):  # type: ignore[misc]
-        async def shutdown(self, sockets: Any = None) -> None:
-            app.state.turns.close()
-            await super().shutdown(sockets)
-
-    settings = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-    Server(settings).run(sockets=[listener])
-
-
-_PLAIN = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-
-
-def _refusal(request: "Request") -> "Response | None":
-    """Why a request is not from the lab's own page, if so."""
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind != "application/json":
-        return _error(415, f"The request is {html.escape(kind[:40]) or 'of no type'}, not JSON.")
-    origin = request.headers.get("origin")
-    if origin is not None and origin != f"http://{request.headers.get('host', '')}":
-        return _error(403, "The request comes from another page; the lab answers its own only.")
-    return None
-
-
-def _error(status: int, words: str) -> "Response":
-    from starlette.responses import JSONResponse
-
-    return JSONResponse({"error": words}, status_code=status, headers=_PLAIN)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+def serve(app: Guard, listener: Any) -> None:
+    """Answer what comes to the socket, until Ctrl-C."""
+    with suppress(KeyboardInterrupt):
+        connections.server(app).run(sockets=[listener])

@@ -1,11 +1,9 @@
 // Shapes, scales and elements that every picture uses.
 
 // colours.js is written by film/page.py from the one list of colours.
-import { COLOURS, PALE } from "./colours.js";
+import { COLOURS } from "./colours.js";
 
-export const WIDTH = 560;
-export const HEIGHT = 420;
-const ROOM = { left: 64, right: 10, top: 10, bottom: 40 };
+const ROOM = { left: 58, right: 8, top: 8, bottom: 44 };
 const SVG = "http://www.w3.org/2000/svg";
 
 export function shape(name, attributes, parent) {
@@ -23,24 +21,47 @@ export function tag(name, attributes, parent, text) {
   return made;
 }
 
-// Data to screen and back, for a box [left, right, low, high].
-export function scaleOf(box) {
+// Data to screen and back, for a box [left, right, low, high] in a picture of so many pixels.
+function scaleOf(box, width, height) {
   const [left, right, low, high] = box;
-  const across = (WIDTH - ROOM.left - ROOM.right) / (right - left);
-  const up = (HEIGHT - ROOM.top - ROOM.bottom) / (high - low);
+  const across = (width - ROOM.left - ROOM.right) / (right - left);
+  const up = (height - ROOM.top - ROOM.bottom) / (high - low);
   return {
-    box,
+    box, across, up, width, height,
     x: (value) => ROOM.left + (value - left) * across,
-    y: (value) => HEIGHT - ROOM.bottom - (value - low) * up,
+    y: (value) => height - ROOM.bottom - (value - low) * up,
     fromX: (pixel) => left + (pixel - ROOM.left) / across,
-    fromY: (pixel) => low + (HEIGHT - ROOM.bottom - pixel) / up,
-    across,
-    up,
+    fromY: (pixel) => low + (height - ROOM.bottom - pixel) / up,
   };
 }
 
+// The smallest and largest of each coordinate of [x, y, x, y, ...].
+export function extent(values) {
+  const box = [Infinity, -Infinity, Infinity, -Infinity];
+  for (let k = 0; k + 1 < values.length; k += 2) {
+    const x = values[k], y = values[k + 1];
+    if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
+    if (x < box[0]) box[0] = x;
+    if (x > box[1]) box[1] = x;
+    if (y < box[2]) box[2] = y;
+    if (y > box[3]) box[3] = y;
+  }
+  return box[0] <= box[1] ? box : [-1, 1, -1, 1];
+}
+
+// A box of a shape around what is there, with room. Both axes have one scale, unless one spans far more.
+export function roomy([left, right, low, high], room, width, height, uneven = 6) {
+  const shape = Math.max(0.2, (width - ROOM.left - ROOM.right) / Math.max(60, height - ROOM.top - ROOM.bottom));
+  let across = (right - left) / shape, up = high - low;
+  if (!across && !up) across = up = 2;
+  if (!across || !up || Math.max(across, up) <= uneven * Math.min(across, up)) across = up = Math.max(across, up);
+  const half = [(0.5 + room) * across * shape, (0.5 + room) * up];
+  const middle = [(left + right) / 2, (low + high) / 2];
+  return [middle[0] - half[0], middle[0] + half[0], middle[1] - half[1], middle[1] + half[1]];
+}
+
 export function steps(low, high) {
-  const rough = (high - low) / 5;
+  const rough = (high - low) / 6;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((k) => k * power >= rough) || 10);
   const found = [];
@@ -49,8 +70,8 @@ export function steps(low, high) {
 }
 
 // A label that fits into a picture.
-export function short(label) {
-  return label.length > 12 ? `${label.slice(0, 11)}…` : label;
+export function short(label, most = 12) {
+  return label.length > most ? `${label.slice(0, most - 1)}…` : label;
 }
 
 export function brief(value) {
@@ -58,41 +79,50 @@ export function brief(value) {
   return text.replace("-", "−");
 }
 
-// An empty picture with axes; what is drawn later is cut at its frame.
-export function canvas(parent, box, names, label) {
-  const scale = scaleOf(box);
-  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label }, parent);
-  const inner = {
-    x: ROOM.left, y: ROOM.top,
-    width: WIDTH - ROOM.left - ROOM.right, height: HEIGHT - ROOM.top - ROOM.bottom,
-  };
-  const id = `cut${canvas.count = (canvas.count || 0) + 1}`;
-  shape("rect", inner, shape("clipPath", { id }, svg));
-  shape("rect", { ...inner, class: "paper" }, svg);
+// An empty picture with axes, as large as its place; what is drawn in its body is cut at its frame.
+export function panel(parent, label) {
+  const svg = shape("svg", { role: "img", "aria-label": label, class: "picture" }, parent);
+  const id = `cut${(panel.count = (panel.count || 0) + 1)}`;
+  const clip = shape("rect", {}, shape("clipPath", { id }, svg));
+  const paper = shape("rect", { class: "paper" }, svg);
   const body = shape("g", { "clip-path": `url(#${id})` }, svg);
-  const frame = shape("g", { class: "axes" }, svg);
-  shape("rect", { ...inner, class: "frame" }, frame);
-  for (const value of steps(box[0], box[1])) {
-    shape("line", { x1: scale.x(value), x2: scale.x(value), y1: HEIGHT - ROOM.bottom, y2: HEIGHT - ROOM.bottom + 4 }, frame);
-    shape("text", { x: scale.x(value), y: HEIGHT - ROOM.bottom + 16, "text-anchor": "middle" }, frame).textContent = brief(value);
+  const axes = shape("g", { class: "axes" }, svg);
+  const made = { svg, body, paper, scale: null, size, frame };
+
+  function size() {
+    return [Math.max(240, parent.clientWidth), Math.max(180, parent.clientHeight)];
   }
-  if (names[1]) {
-    for (const value of steps(box[2], box[3])) {
-      shape("line", { x1: ROOM.left - 4, x2: ROOM.left, y1: scale.y(value), y2: scale.y(value) }, frame);
-      shape("text", { x: ROOM.left - 7, y: scale.y(value) + 4, "text-anchor": "end" }, frame).textContent = brief(value);
+
+  function frame(box, names) {
+    const [width, height] = size(), scale = scaleOf(box, width, height);
+    made.scale = scale;
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const inner = { x: ROOM.left, y: ROOM.top, width: width - ROOM.left - ROOM.right, height: height - ROOM.top - ROOM.bottom };
+    put(clip, inner);
+    put(paper, inner);
+    axes.replaceChildren();
+    shape("rect", { ...inner, class: "frame" }, axes);
+    const base = height - ROOM.bottom;
+    for (const value of steps(box[0], box[1])) {
+      shape("line", { x1: scale.x(value), x2: scale.x(value), y1: base, y2: base + 4 }, axes);
+      shape("text", { x: scale.x(value), y: base + 19, "text-anchor": "middle" }, axes).textContent = brief(value);
     }
+    if (names[1]) {
+      for (const value of steps(box[2], box[3])) {
+        shape("line", { x1: ROOM.left - 4, x2: ROOM.left, y1: scale.y(value), y2: scale.y(value) }, axes);
+        shape("text", { x: ROOM.left - 7, y: scale.y(value) + 5, "text-anchor": "end" }, axes).textContent = brief(value);
+      }
+    }
+    shape("text", { x: (width + ROOM.left) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, axes).textContent = short(names[0], 30);
+    shape("text", { transform: `translate(14 ${(height - ROOM.bottom) / 2}) rotate(-90)`, "text-anchor": "middle", class: "name" }, axes).textContent = short(names[1], 30);
+    return scale;
   }
-  shape("text", { x: (WIDTH + ROOM.left) / 2, y: HEIGHT - 6, "text-anchor": "middle", class: "name" }, frame).textContent = names[0];
-  shape("text", { transform: `translate(13 ${HEIGHT / 2 - 12}) rotate(-90)`, "text-anchor": "middle", class: "name" }, frame).textContent = names[1];
-  return { svg, body, scale };
+
+  return made;
 }
 
 export function colourOf(code) {
   return COLOURS[code % COLOURS.length];
-}
-
-export function paleOf(code) {
-  return PALE[code % PALE.length];
 }
 
 // Each class has a mark of its own; colour and mark together repeat after a hundred classes.
@@ -176,10 +206,12 @@ export function arrow(parent, name) {
   };
 }
 
-export function bitsOf(text) {
-  return Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-}
-
-export function bit(bits, k) {
-  return (bits[k >> 3] >> (k & 7)) & 1;
+// As many elements as are wanted, made once and used again.
+export function pool(parent, make) {
+  const held = [];
+  return (count) => {
+    while (held.length < count) held.push(make(parent, held.length));
+    held.forEach((one, k) => hide(one.element || one, k >= count));
+    return held;
+  };
 }

@@ -1,80 +1,114 @@
-import { arrow, bit, bitsOf, canvas, chord, colourOf, cornersOf, cut, hide, markPath, outline, paleOf, put, shape, short } from "./drawing.js";
+import { arrow, chord, colourOf, cornersOf, cut, extent, hide, markPath, outline, panel, pool, put, roomy, shape, short } from "./drawing.js";
+import { contour, covering, ellipse } from "./curves.js";
 
-// Rows, regions, boundary, margin and what is wrong, at one moment of the run.
-export function inputSpace(parent, story, onLight) {
-  const picture = canvas(parent, story.box, story.axes, "Input space: the rows and the boundary");
-  const { scale, body } = picture;
-  const K = story.classes.length, binary = K === 2;
-  const regions = story.classes.map((_, k) => shape("polygon", { fill: paleOf(k), class: "region" }, body));
-  const band = shape("polygon", { class: "band" }, body);
-  const edges = [-1, 1].map(() => shape("line", { class: "edge" }, body));
-  const boundary = shape("line", { class: "boundary" }, body);
-  const proof = shape("g", { class: "proof" }, body);
-  const halos = shape("g", { class: "halos" }, body);
-  const marks = shape("g", { class: "marks" }, body);
-  const size = story.points.length > 300 ? 3.2 : story.points.length > 60 ? 4.4 : 6;
-  const places = story.points.map(([x, y]) => [scale.x(x), scale.y(y)]);
-  const rings = places.map(([cx, cy]) => shape("circle", { cx, cy, r: size + 4, class: "halo" }, halos));
-  story.codes.forEach((code, k) => {
-    const mark = shape("path", { d: markPath(code, ...places[k], size), fill: colourOf(code), class: "mark" }, marks);
+// Rows, regions, boundaries, margin, what is wrong and what is proved, at one moment of one or two runs.
+export function inputSpace(parent, onLight) {
+  const picture = panel(parent, "Input space: the rows and the boundary"), { body } = picture;
+  const layer = (name) => shape("g", { class: name }, body);
+  const regionsOf = pool(layer("regions"), (group) => shape("path", { class: "region" }, group));
+  const band = shape("path", { class: "band" }, body);
+  const linesOf = pool(layer("boundaries"), (group) => shape("path", {}, group));
+  const shapesOf = pool(layer("ellipses"), (group) => shape("path", { class: "ellipse" }, group));
+  const proof = layer("proof"), halos = layer("halos"), marks = layer("marks");
+  const ringsOf = pool(halos, (group) => shape("circle", { class: "halo" }, group));
+  const supportOf = pool(layer("supports"), (group) => shape("circle", { class: "support" }, group));
+  const namesOf = pool(layer("names"), (group) => shape("text", { class: "label", "text-anchor": "middle" }, group));
+  const marksOf = pool(marks, (group, k) => {
+    const mark = shape("path", { class: "mark" }, group);
+    mark.dataset.row = String(k);
     mark.addEventListener("pointerenter", () => onLight(k));
     mark.addEventListener("pointerleave", () => onLight(-1));
+    return mark;
   });
-  drawProof(proof, story, places, scale);
-  const names = story.classes.map(() => shape("text", { class: "label", "text-anchor": "middle" }, body));
-  if (!binary) names.forEach((name, k) => { name.textContent = short(story.classes[k]); });
-  const lit = shape("circle", { r: size + 8, class: "ring" }, body);
-  const current = shape("circle", { r: size + 7, class: "current" }, body);
+  const lit = shape("circle", { class: "ring" }, body), current = shape("circle", { class: "current" }, body);
   const normal = arrow(body, "normal");
+  let runs = [], t = 0, box = null, size = 6, lighted = -1;
+  const at = (k) => { const { points } = runs[0].story; return [picture.scale.x(points[2 * k]), picture.scale.y(points[2 * k + 1])]; };
 
-  function light(k) {
-    hide(lit, k < 0);
-    if (k >= 0) put(lit, { cx: places[k][0], cy: places[k][1] });
+  // A box stays while a point is dragged, so that nothing moves under the hand.
+  function open(given, keepBox) {
+    runs = given;
+    const { story, n } = runs[0];
+    if (!keepBox || !box) box = roomy(n ? extent(story.points) : [-1.5, 1.5, -1, 1], 0.16, ...picture.size());
+    picture.frame(box, story.axes);
+    size = n > 300 ? 4 : n > 120 ? 5 : n > 30 ? 6 : 7.5;
+    place();
   }
 
-  function line(element, a, b, c) {
-    const ends = chord(story.box, a, b, c);
-    hide(element, !ends);
-    if (ends) put(element, { x1: scale.x(ends[0][0]), y1: scale.y(ends[0][1]), x2: scale.x(ends[1][0]), y2: scale.y(ends[1][1]) });
-    return ends;
+  function place() {
+    const { story, n } = runs[0];
+    marksOf(n).slice(0, n).forEach((mark, k) => put(mark, { d: markPath(story.codes[k], ...at(k), size), fill: colourOf(story.codes[k]) }));
+    ringsOf(n).slice(0, n).forEach((ring, k) => { const [cx, cy] = at(k); put(ring, { cx, cy, r: size + 5 }); });
+    drawProof();
+    drawShapes();
   }
 
-  function show(t, planes) {
-    const level = story.frames.level[t];
-    const plane = (k) => planes.slice(3 * k, 3 * k + 3);
-    regions.forEach((region, k) => {
-      let corners = cornersOf(story.box);
-      if (binary) {
-        const side = k === 1 ? plane(0) : plane(0).map((value) => -value);
-        corners = cut(corners, ...side);
-      } else {
-        for (let j = 0; j < K; j++) {
-          if (j !== k) corners = cut(corners, ...plane(k).map((value, i) => value - plane(j)[i]));
-        }
-      }
-      region.setAttribute("points", outline(scale, corners));
-      hide(names[k], binary || corners.length === 0);
-      if (corners.length) put(names[k], { x: scale.x(mean(corners, 0)), y: scale.y(mean(corners, 1)) + 4 });
-    });
-    hide(boundary, true);
+  function show(at0) {
+    t = at0;
+    const run = runs[0], now = Math.min(t, run.T - 1), { story } = run;
+    drawRegions(run, now);
+    drawBoundaries(now);
+    const wrong = run.wrong(now);
+    ringsOf(run.n).slice(0, run.n).forEach((ring, k) => hide(ring, !wrong[k]));
+    const row = story.frames.at[now];
+    hide(current, row < 0);
+    if (row >= 0) { const [cx, cy] = at(row); put(current, { cx, cy, r: size + 8 }); }
+    const support = now === run.T - 1 && story.model && story.model.support && run.n === story.rows ? story.model.support : [];
+    supportOf(support.length).slice(0, support.length).forEach((ring, k) => { const [cx, cy] = at(support[k]); put(ring, { cx, cy, r: size + 3.5 }); });
+    light(lighted);
+  }
+
+  function drawRegions(run, now) {
+    const { story, K } = run, count = story.classes.length, { scale } = picture;
+    const texts = namesOf(run.binary ? 0 : count);
+    let shapes;
+    if (run.grid(now)) shapes = covering(scale, box, count, (x, y) => (story.grid.scores ? (gridScore(story.grid, x, y) >= 0 ? 1 : 0) : gridClass(story.grid, x, y)));
+    else if (story.lift) shapes = covering(scale, box, count, (x, y) => run.classAt(now, x, y));
+    else {
+      shapes = story.classes.map((_, k) => {
+        let corners = cornersOf(box);
+        if (run.binary) corners = cut(corners, ...run.plane(now).map((value) => (k === 1 ? value : -value)));
+        else for (let j = 0; j < K; j++) if (j !== k) corners = cut(corners, ...run.plane(now, k).map((value, i) => value - run.plane(now, j)[i]));
+        if (!run.binary) nameRegion(texts[k], story.classes[k], corners);
+        return corners.length ? `M${outline(scale, corners).replaceAll(" ", "L")}z` : "";
+      });
+    }
+    regionsOf(count).slice(0, count).forEach((region, k) => put(region, { d: shapes[k], fill: colourOf(k) }));
+  }
+
+  function nameRegion(text, name, corners) {
+    hide(text, !corners.length);
+    if (!corners.length) return;
+    const mean = [0, 1].map((i) => corners.reduce((sum, one) => sum + one[i], 0) / corners.length);
+    put(text, { x: picture.scale.x(mean[0]), y: picture.scale.y(mean[1]) });
+    text.textContent = short(name);
+  }
+
+  function drawBoundaries(now) {
+    const paths = [], { scale } = picture;
     hide(band, true);
-    edges.forEach((edge) => hide(edge, true));
     normal(0, 0, 0, 0);
-    if (binary) showBoundary(plane(0), level);
-    const wrong = bitsOf(story.frames.wrong[t]);
-    rings.forEach((ring, k) => hide(ring, !bit(wrong, k)));
-    const at = story.frames.at[t];
-    hide(current, at < 0);
-    if (at >= 0) put(current, { cx: places[at][0], cy: places[at][1] });
+    runs.forEach((run, k) => {
+      const moment = Math.min(t, run.T - 1), other = k ? " other" : "";
+      if (run.grid(moment)) paths.push([contourOfGrid(run.story.grid), `boundary${other}`]);
+      else if (run.story.lift && run.binary) paths.push([contour(scale, box, (x, y) => run.value(run.plane(moment), x, y)), `boundary${other}`]);
+      else if (run.binary) straight(run, moment, k, paths);
+      else if (k) paths.push([contourOfClasses(run, moment), "boundary other"]);
+    });
+    const held = linesOf(paths.length);
+    paths.forEach(([d, name], k) => put(held[k], { d, class: name }));
   }
 
-  function showBoundary([a, b, c], level) {
-    const ends = line(boundary, a, b, c);
+  function straight(run, moment, k, paths) {
+    const [a, b, c] = run.plane(moment), level = run.level(moment), { scale } = picture;
+    const line = (ends) => (ends ? `M${ends.map(([x, y]) => `${scale.x(x)} ${scale.y(y)}`).join("L")}` : "");
+    const ends = chord(box, a, b, c);
+    paths.push([line(ends), k ? "boundary other" : "boundary"]);
+    if (k) return;
     if (level !== null && (a || b)) {
-      line(edges[0], a, b, c - level);
-      line(edges[1], a, b, c + level);
-      const corners = cut(cut(cornersOf(story.box), a, b, c + level), -a, -b, level - c);
-      band.setAttribute("points", outline(scale, corners));
+      paths.push([line(chord(box, a, b, c - level)), "edge"], [line(chord(box, a, b, c + level)), "edge"]);
+      const corners = cut(cut(cornersOf(box), a, b, c + level), -a, -b, level - c);
+      put(band, { d: corners.length ? `M${outline(scale, corners).replaceAll(" ", "L")}z` : "" });
       hide(band, false);
     }
     if (!ends) return;
@@ -84,27 +118,75 @@ export function inputSpace(parent, story, onLight) {
     normal(x, y, x + (46 * u) / length, y + (46 * v) / length);
   }
 
-  light(-1);
-  return { show, light, picture };
-}
-
-function mean(corners, axis) {
-  return corners.reduce((sum, one) => sum + one[axis], 0) / corners.length;
-}
-
-// The rows that rule every separator out: those of one class, those of the other, where they meet.
-// They meet where planes are free; those through the origin are ruled out without it.
-function drawProof(group, story, places, scale) {
-  const { rows, meet } = story.facts;
-  [0, 1].forEach((code) => {
-    const some = rows.filter((k) => story.codes[k] === code).map((k) => places[k]);
-    if (meet && some.length > 1) {
-      shape("polygon", { points: some.map((one) => one.join(",")).join(" "), class: "hull" }, group);
-    }
-  });
-  rows.forEach((k) => shape("circle", { cx: places[k][0], cy: places[k][1], r: 10, class: "proofrow" }, group));
-  if (meet) {
-    const x = scale.x(meet[0]), y = scale.y(meet[1]);
-    shape("path", { d: `M${x - 7} ${y - 7}L${x + 7} ${y + 7}M${x - 7} ${y + 7}L${x + 7} ${y - 7}`, class: "meet" }, group);
+  function gridClass(grid, x, y) {
+    const [left, right, low, high] = grid.box, down = grid.codes.length / grid.across;
+    const i = Math.round(((x - left) / (right - left)) * (grid.across - 1)), j = Math.round(((y - low) / (high - low)) * (down - 1));
+    return grid.codes[Math.min(down - 1, Math.max(0, j)) * grid.across + Math.min(grid.across - 1, Math.max(0, i))];
   }
+
+  // Between four places of the grid the score is taken to change evenly.
+  function gridScore(grid, x, y) {
+    const [left, right, low, high] = grid.box, wide = grid.across, down = grid.codes.length / wide;
+    const u = Math.min(wide - 1.001, Math.max(0, ((x - left) / (right - left)) * (wide - 1))), v = Math.min(down - 1.001, Math.max(0, ((y - low) / (high - low)) * (down - 1)));
+    const i = Math.floor(u), j = Math.floor(v), at0 = j * wide + i, s = grid.scores, p = u - i, q = v - j;
+    return (1 - q) * ((1 - p) * s[at0] + p * s[at0 + 1]) + q * ((1 - p) * s[at0 + wide] + p * s[at0 + wide + 1]);
+  }
+
+  function contourOfGrid(grid) {
+    if (grid.scores) return contour(picture.scale, box, (x, y) => gridScore(grid, x, y));
+    return contour(picture.scale, box, (x, y) => (gridClass(grid, x, y) ? 1 : -1));
+  }
+
+  function contourOfClasses(run, moment) {
+    return run.story.classes.map((_, k) => contour(picture.scale, box, (x, y) => (run.classAt(moment, x, y) === k ? 1 : -1))).join("");
+  }
+
+  // The rows that rule every separator out: those of one class, those of the other, where they meet.
+  function drawProof() {
+    proof.replaceChildren();
+    const { facts, codes, lift } = runs[0].story, { scale } = picture;
+    if (!facts.rows.length) return;
+    const meet = lift ? null : facts.meet;
+    [0, 1].forEach((code) => {
+      const some = facts.rows.filter((k) => codes[k] === code).map(at);
+      if (meet && some.length > 1) shape("polygon", { points: some.map((one) => one.join(",")).join(" "), class: "hull" }, proof);
+    });
+    facts.rows.forEach((k) => { const [cx, cy] = at(k); shape("circle", { cx, cy, r: size + 6, class: "proofrow" }, proof); });
+    if (!meet) return;
+    const x = scale.x(meet[0]), y = scale.y(meet[1]);
+    shape("path", { d: `M${x - 8} ${y - 8}L${x + 8} ${y + 8}M${x - 8} ${y + 8}L${x + 8} ${y - 8}`, class: "meet" }, proof);
+  }
+
+  function drawShapes() {
+    const { geometry } = runs[0].story;
+    const paths = geometry ? geometry.means.map((mean) => ellipse(picture.scale, mean, geometry.covariance)) : [];
+    shapesOf(paths.length).slice(0, paths.length).forEach((one, k) => put(one, { d: paths[k], stroke: colourOf(k) }));
+  }
+
+  function light(k) {
+    lighted = k;
+    hide(lit, k < 0 || k >= (runs[0] ? runs[0].n : 0));
+    if (k >= 0 && runs[0] && k < runs[0].n) { const [cx, cy] = at(k); put(lit, { cx, cy, r: size + 9 }); }
+  }
+
+  // A row under the hand is where the hand is; what follows from it comes with the next answer.
+  function move(k, x, y) {
+    for (const { story } of runs) { story.points[2 * k] = x; story.points[2 * k + 1] = y; }
+    const [cx, cy] = at(k);
+    put(marksOf(runs[0].n)[k], { d: markPath(runs[0].story.codes[k], cx, cy, size) });
+    put(ringsOf(runs[0].n)[k], { cx, cy });
+    light(lighted);
+  }
+
+  // A boundary on its way from one frame to the next.
+  function between(before, after, share) {
+    const run = runs[0];
+    if (!run.binary || run.story.lift || run.story.grid) return;
+    const a = run.plane(Math.min(before, run.T - 1)), b = run.plane(Math.min(after, run.T - 1));
+    const [p, q, r] = a.map((value, k) => value + share * (b[k] - value));
+    const ends = chord(box, p, q, r), { scale } = picture;
+    put(linesOf(1)[0], { d: ends ? `M${ends.map(([x, y]) => `${scale.x(x)} ${scale.y(y)}`).join("L")}` : "" });
+  }
+
+  return { open, show, light, move, between, picture, box: () => box, marks: () => marks.querySelectorAll(".mark:not([visibility=hidden])") };
 }

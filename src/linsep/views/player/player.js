@@ -1,49 +1,81 @@
 import { tag } from "./drawing.js";
 import { inputSpace } from "./input_space.js";
-import { statePanel } from "./state_panel.js";
+import { statePanel } from "./state.js";
 import { timeline } from "./timeline.js";
 import { weightSpace } from "./weight_space.js";
+import { openRun } from "./run.js";
+import { caption } from "./words.js";
 
 const TURN = 160; // milliseconds in which the boundary goes from one frame to the next
 
-// Play one run, or several on one clock. Returns what a page around the player needs.
-export function play(root, stories, options = {}) {
-  root.replaceChildren();
-  if (!options.bare) tag("h1", {}, root, stories.map((story) => story.title).join(" · "));
-  const stages = stories.map((story) => stage(root, story));
-  const controls = tag("div", { class: "controls" }, stories.length === 1 ? stages[0].place : root);
-  const narration = tag("p", { class: "narration", role: "status", "aria-live": "polite" }, controls);
-  let now = -1, timer = 0, drawing = 0;
-  const clock = timeline(controls, stories, act);
-  help(controls);
+// Two linked pictures, the state beside them, and a clock below: one run, or two on one clock.
+export function player(root, options = {}) {
+  const stage = tag("div", { class: "stage" }, root);
+  const pane = (name, title) => {
+    const made = tag("section", { class: `pane ${name}`, "aria-label": title }, stage);
+    const head = tag("header", {}, made);
+    tag("h2", {}, head, title);
+    return { made, head, place: tag("div", { class: "place" }, made) };
+  };
+  const left = pane("input", "Input space"), right = pane("weight", "Weight space");
+  const rows = inputSpace(left.place, light), weights = weightSpace(right.place, light);
+  const column = tag("aside", { class: "state", "aria-label": "State", tabindex: 0 }, stage);
+  const panel = statePanel(column);
+  const dock = tag("div", { class: "dock" }, root);
+  const narration = tag("p", { class: "narration", role: "status", "aria-live": "polite" }, dock);
+  const clock = timeline(dock, act);
+  let runs = [], now = -1, timer = 0, drawing = 0, lit = -1;
+
+  function open(given, at = null, keep = false) {
+    pause();
+    runs = given;
+    rows.open(runs, keep);
+    weights.open(runs);
+    panel.open(runs);
+    clock.open(runs);
+    now = -1;
+    to(at === null ? clock.last() : at);
+  }
 
   function act(what) {
-    const marks = stories[0].frames.mistake;
+    if (!runs.length) return;
     if (what === "play") { timer ? pause() : start(); return; }
     pause();
     if (typeof what === "number") to(what);
     else if (what === "first") to(0);
-    else if (what === "last") to(clock.last);
-    else if (what === "back") to(now - 1, true);
-    else if (what === "on") to(now + 1, true);
-    else if (what === "next mistake") {
-      const found = marks.findIndex((wrong, t) => wrong && t > now);
-      to(found < 0 ? clock.last : found, true);
-    } else if (what === "mistake before") {
-      const found = marks.findLastIndex((wrong, t) => wrong && t < now);
-      to(Math.max(0, found), true);
-    }
+    else if (what === "last") to(clock.last());
+    else if (what === "back") to(before(clock.unit()), true);
+    else if (what === "on") to(after(clock.unit()), true);
+    else if (what === "next mistake") to(after("mistake"), true);
+    else if (what === "mistake before") to(before("mistake"), true);
+  }
+
+  function after(unit) {
+    const { frames } = runs[0].story;
+    if (unit === "correction") return now + 1;
+    const test = unit === "mistake" ? (t) => frames.mistake[t] : (t) => frames.epoch[t] > frames.epoch[now] + (now ? 0 : 0);
+    for (let t = now + 1; t < runs[0].T; t++) if (test(t)) return t;
+    return clock.last();
+  }
+
+  function before(unit) {
+    const { frames } = runs[0].story;
+    if (unit === "correction") return now - 1;
+    const test = unit === "mistake" ? (t) => frames.mistake[t] : (t) => t === 0 || frames.epoch[t] > frames.epoch[t - 1];
+    for (let t = now - 1; t > 0; t--) if (test(t)) return t;
+    return 0;
   }
 
   function start() {
-    if (now >= clock.last) to(0);
+    if (now >= clock.last()) to(0);
     narration.setAttribute("aria-live", "off"); // a voice cannot keep up; it speaks again at rest
     const tick = () => {
-      if (now >= clock.last) { pause(); return; }
-      timer = setTimeout(tick, 1000 / clock.rate());
-      to(now + 1, clock.rate() <= 4);
+      if (now >= clock.last()) { pause(); return; }
+      const rate = clock.rate(), each = Math.min(60, rate);
+      timer = setTimeout(tick, 1000 / each);
+      to(now + Math.max(1, Math.round(rate / each)), rate <= 4);
     };
-    timer = setTimeout(tick, 1000 / clock.rate());
+    timer = setTimeout(tick, 1000 / Math.min(60, clock.rate()));
     clock.show(now, true);
   }
 
@@ -55,97 +87,73 @@ export function play(root, stories, options = {}) {
   }
 
   function to(t, gently = false) {
-    t = Math.min(clock.last, Math.max(0, t));
-    const before = now;
+    t = Math.min(clock.last(), Math.max(0, t));
+    const was = now;
     now = t;
     cancelAnimationFrame(drawing);
-    const gentle = gently && !clock.slow && before >= 0 && Math.abs(before - t) === 1;
-    if (gentle) turn(before, t, performance.now());
-    else stages.forEach((one) => one.draw(t, t, 1));
-    stages.forEach((one) => one.show(t));
-    narration.textContent = stages.map((one) => one.said(t)).join(" ");
+    rows.show(t);
+    weights.show(t);
+    panel.show(t);
+    if (gently && !clock.slow && was >= 0 && Math.abs(was - t) === 1) turn(was, t, performance.now());
+    narration.textContent = runs.map((run) => (t >= run.T && runs.length > 1 && run.T > 1 ? `${run.story.title} has ended.` : caption(run, Math.min(t, run.T - 1)).said)).join(" ");
     clock.show(t, timer !== 0);
     root.dataset.frame = String(t);
     if (options.onFrame) options.onFrame(t);
   }
 
-  function turn(before, t, started) {
+  function turn(was, t, started) {
     const share = Math.min(1, (performance.now() - started) / TURN);
-    stages.forEach((one) => one.draw(before, t, share));
-    if (share < 1) drawing = requestAnimationFrame(() => turn(before, t, started));
+    if (share >= 1) { rows.show(t); return; }
+    rows.between(was, t, share);
+    drawing = requestAnimationFrame(() => turn(was, t, started));
+  }
+
+  function light(k) {
+    lit = k;
+    rows.light(k);
+    weights.light(k);
+  }
+
+  function next(step) {
+    const { story, n } = runs[0];
+    light((lit + step + n + (lit < 0 && step < 0 ? 1 : 0)) % n);
+    narration.textContent = `Row ${story.numbers[lit]}, class ${story.classes[story.codes[lit]]}: its line in the space of weights is lit.`;
   }
 
   function key(event) {
-    const target = event.target;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (target.closest("select, textarea, input:not([type=range])")) return;
+    const { target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || !runs.length) return;
+    if (target.closest("select, textarea, dialog, input:not([type=range]), .mark")) return;
     if (event.key === " " && target.closest("button, a, summary")) return;
     const actions = {
       " ": "play", ArrowRight: event.shiftKey ? "next mistake" : "on",
       ArrowLeft: event.shiftKey ? "mistake before" : "back", Home: "first", End: "last",
     };
     if (event.key in actions) act(actions[event.key]);
-    else if (event.key === "p" || event.key === "P") narration.textContent = stages[0].next(event.shiftKey ? -1 : 1);
+    else if (event.key === "p" || event.key === "P") next(event.shiftKey ? -1 : 1);
     else return;
     event.preventDefault();
   }
 
+  function redraw() {
+    if (!runs.length) return;
+    rows.open(runs, false);
+    weights.open(runs);
+    rows.show(now);
+    weights.show(now);
+  }
+
   document.addEventListener("keydown", key);
-  to(options.at || 0);
-  return {
-    to,
-    at: () => now,
-    close: () => { pause(); document.removeEventListener("keydown", key); root.replaceChildren(); },
-  };
+  new ResizeObserver(redraw).observe(stage);
+  return { open, to, act, redraw, light, at: () => now, runs: () => runs, rows, weights, clock, narration, column, heads: [left.head, right.head], places: [left.place, right.place], dock };
 }
 
-// The frame that an address ending in #t=7 asks for.
-export function moment() {
-  const found = /^#t=(\d{1,6})$/.exec(location.hash);
-  return found ? Number(found[1]) : 0;
-}
-
-// One run: two linked pictures and the state beside them.
-function stage(root, story) {
-  const place = tag("div", { class: "stage" }, root);
-  const figure = (name) => {
-    const made = tag("figure", {}, place);
-    tag("figcaption", {}, made, name);
-    return made;
-  };
-  let t = 0, lit = -1;
-  const end = story.frames.n.length - 1;
-  const light = (k) => {
-    lit = k;
-    rows.light(k);
-    weights.light(k, t);
-  };
-  const rows = inputSpace(figure("Input space"), story, light);
-  const weights = weightSpace(figure("Weight space"), story, light);
-  const panel = statePanel(place, story);
-  const planes = story.frames.planes;
-  return {
-    place,
-    draw(before, after, share) {
-      const a = planes[Math.min(before, end)], b = planes[Math.min(after, end)];
-      rows.show(Math.min(after, end), a.map((value, k) => value + share * (b[k] - value)));
-    },
-    show(at) {
-      t = Math.min(at, end);
-      weights.show(t);
-      panel.show(t);
-    },
-    said: (at) => (at > end ? `${story.learner} has ended: ${story.status}` : story.frames.said[at]),
-    next(step) {
-      const n = story.points.length;
-      light((lit + step + n + (lit < 0 && step < 0 ? 1 : 0)) % n);
-      return `Row ${story.numbers[lit]}, class ${story.classes[story.codes[lit]]}: its line in the space of weights is lit.`;
-    },
-  };
-}
-
-function help(root) {
-  const more = tag("details", { class: "help" }, root);
-  tag("summary", {}, more, "Keys");
-  tag("p", {}, more, "Space plays and pauses, ← and → step, Shift with them goes to the next mistake, Home and End to the ends. P lights the next row and its line; so does pointing at either.");
+// A film: the player alone, at the frame that an address ending in #t=7 asks for, else at the end.
+export function film(root, stories) {
+  const head = tag("header", { class: "title" }, root);
+  tag("h1", {}, head, stories.map((story) => story.title).join(" · "));
+  tag("p", { class: "small" }, head, "Space plays and pauses, ← and → step, Shift with them goes to the next mistake, P lights the next row and its line.");
+  const made = player(root), found = /^#t=(\d{1,6})$/.exec(location.hash);
+  made.open(stories.map(openRun), found ? Number(found[1]) : null);
+  return made;
 }

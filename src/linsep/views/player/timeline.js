@@ -1,12 +1,11 @@
-import { put, shape, tag } from "./drawing.js";
+import { brief, put, shape, tag } from "./drawing.js";
 
-const LENGTH = 1000;
-const SPEEDS = [1, 2, 4, 8, 16, 60];
+const SPEEDS = [1, 4, 16, 60, 240];
+const STEPS = [["correction", "correction"], ["mistake", "mistake"], ["pass", "pass"]];
+const WIDE = 300, HIGH = 60;
 
-// Buttons, speed, scrubber with a tick at each mistake, and how many rows are wrong over time.
-export function timeline(parent, stories, go) {
-  const frames = stories[0].frames;
-  const last = Math.max(...stories.map((story) => story.frames.n.length)) - 1;
+// Buttons, speed, scrubber with a tick at each mistake, and five numbers over time with one cursor.
+export function timeline(parent, go) {
   const bar = tag("div", { class: "timeline", role: "group", "aria-label": "Time" }, parent);
   const buttons = tag("div", { class: "buttons" }, bar);
   const button = (sign, name, action) => {
@@ -21,52 +20,97 @@ export function timeline(parent, stories, go) {
   button("›", "Step (Right)", () => go("on"));
   button("»", "Next mistake (Shift+Right)", () => go("next mistake"));
   button("›|", "Last frame (End)", () => go("last"));
-  const speed = tag("select", { "aria-label": "Frames each second" }, buttons);
-  SPEEDS.forEach((value) => tag("option", { value }, speed, `${value} a second`));
-  const where = tag("output", { class: "where" }, buttons);
-
-  const track = tag("div", { class: "track" }, bar);
-  const scrubber = tag("input", { type: "range", min: 0, max: last, value: 0, step: 1, "aria-label": "Frame" }, track);
+  const choice = (name, options) => {
+    const label = tag("label", { class: "pick" }, buttons, `${name} `), made = tag("select", { "aria-label": name }, label);
+    options.forEach(([value, text]) => tag("option", { value }, made, text));
+    return made;
+  };
+  const unit = choice("step by", STEPS), speed = choice("speed", SPEEDS.map((value) => [value, `${value} a second`]));
+  const scrubber = tag("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Frame" }, buttons);
   scrubber.addEventListener("input", () => go(Number(scrubber.value)));
-  const chart = shape("svg", { viewBox: `0 0 ${LENGTH} 70`, preserveAspectRatio: "none", role: "img", "aria-label": "Rows wrong after each correction; ticks are mistakes, tall ticks ends of passes" }, track);
-  chart.addEventListener("click", (event) => {
-    const box = chart.getBoundingClientRect();
-    go(Math.round((last * (event.clientX - box.left)) / box.width));
-  });
-  const x = (t) => (last ? (LENGTH * t) / last : 0);
-  drawTicks(chart, frames, stories[0].passes, x);
-  stories.forEach((story, k) => {
-    const most = Math.max(1, ...story.frames.count);
-    const points = story.frames.count.map((value, t) => `${x(t)},${56 - (46 * value) / most}`);
-    shape("polyline", { points: points.join(" "), class: k ? "curve other" : "curve" }, chart);
-  });
-  const cursor = shape("line", { y1: 0, y2: 70, class: "cursor" }, chart);
-  tag("p", { class: "small" }, track, "Rows wrong over time; ticks below are mistakes, tall ones ends of passes.");
-
+  const where = tag("output", { class: "where" }, buttons);
+  const charts = tag("div", { class: "charts" }, bar);
   const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const fitting = SPEEDS.find((value) => last / value <= 30) || 60;
-  speed.value = String(slow ? 1 : Math.max(2, fitting));
+  let runs = [], last = 0, cursors = [];
+
+  function open(given) {
+    runs = given;
+    last = Math.max(...runs.map((run) => run.T)) - 1;
+    scrubber.max = String(last);
+    bar.classList.toggle("still", last === 0);
+    const fitting = SPEEDS.find((value) => last / value <= 20) || 240;
+    speed.value = String(slow ? 1 : Math.max(4, fitting));
+    charts.replaceChildren();
+    const { story } = runs[0];
+    const kinds = [["count", "rows wrong"], ["loss", story.lossName], ["norm", "‖w‖"], ["margin", "margin"], ["angle", `angle to ${story.towards}`]];
+    cursors = last === 0 ? [] : kinds.map(([key, name]) => chart(charts, key, name, key === "count"));
+    if (last === 0) tag("p", { class: "small" }, charts, runs[0].story.grid || runs[0].T === 1 ? "This learner goes to its end at once: there are no steps to play." : "");
+  }
+
+  function chart(place, key, name, ticked) {
+    const figure = tag("figure", { class: "chart" }, place);
+    const caption = tag("figcaption", {}, figure);
+    tag("span", {}, caption, name);
+    const value = tag("output", {}, caption);
+    const svg = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img", "aria-label": `${name} over time` }, figure);
+    svg.addEventListener("pointerdown", (event) => {
+      const seek = (one) => { const box = svg.getBoundingClientRect(); go(Math.round((last * (one.clientX - box.left)) / box.width)); };
+      seek(event);
+      svg.setPointerCapture(event.pointerId);
+      svg.onpointermove = seek;
+      svg.onpointerup = svg.onpointercancel = () => { svg.onpointermove = null; };
+    });
+    const [low, high] = reach(runs, key);
+    const y = (one) => HIGH - 8 - ((HIGH - 14) * (one - low)) / (high - low || 1);
+    if (key === "margin" && low < 0 && high > 0) shape("path", { d: `M0 ${y(0)}H${WIDE}`, class: "zero" }, svg);
+    if (ticked) shape("path", { d: marksOf(runs[0]), class: "ticks" }, svg);
+    runs.forEach((run, k) => shape("path", { d: curve(run.story.frames[key], run.T, y), class: k ? "curve other" : "curve" }, svg));
+    return { key, value, line: shape("path", { class: "cursor" }, svg) };
+  }
+
+  const x = (t) => (last ? (WIDE * t) / last : 0);
+
+  // As many points as can be seen: the least and the most of each place.
+  function curve(values, T, y) {
+    let d = "", open = false;
+    const each = Math.max(1, Math.floor(T / (2 * WIDE)));
+    for (let from = 0; from < T; from += each) {
+      let low = Infinity, high = -Infinity;
+      for (let t = from; t < Math.min(T, from + each); t++) if (Number.isFinite(values[t])) { low = Math.min(low, values[t]); high = Math.max(high, values[t]); }
+      if (low > high) { open = false; continue; }
+      d += `${open ? "L" : "M"}${x(from).toFixed(1)} ${y(low).toFixed(1)}${high > low ? `L${x(from).toFixed(1)} ${y(high).toFixed(1)}` : ""}`;
+      open = true;
+    }
+    return d;
+  }
+
+  function marksOf(run) {
+    let d = "";
+    const each = Math.max(1, Math.floor(run.T / WIDE));
+    for (let t = 0; t < run.T; t += each) if (run.story.frames.mistake[t]) d += `M${x(t).toFixed(1)} ${HIGH - 5}v5`;
+    return d;
+  }
 
   function show(t, playing) {
     scrubber.value = String(t);
-    scrubber.setAttribute("aria-valuetext", `frame ${t} of ${last}, correction ${frames.n[Math.min(t, frames.n.length - 1)]}`);
-    where.textContent = `${t} / ${last}`;
-    put(cursor, { x1: x(t), x2: x(t) });
+    const { frames } = runs[0].story, now = Math.min(t, runs[0].T - 1);
+    scrubber.setAttribute("aria-valuetext", `frame ${t} of ${last}, correction ${frames.n[now]}`);
+    where.textContent = `${t.toLocaleString("en")} / ${last.toLocaleString("en")}`;
+    for (const { key, value, line } of cursors) {
+      put(line, { d: `M${x(t).toFixed(1)} 0V${HIGH}` });
+      const one = frames[key][now];
+      value.textContent = Number.isFinite(one) ? `${brief(one)}${key === "angle" ? "°" : ""}` : "–";
+    }
     play.textContent = playing ? "❚❚" : "▶";
     play.setAttribute("aria-label", playing ? "Pause (Space)" : "Play (Space)");
   }
 
-  return { show, last, slow, rate: () => Number(speed.value) };
+  return { open, show, slow, last: () => last, rate: () => Number(speed.value), unit: () => unit.value, bar };
 }
 
-function drawTicks(chart, frames, passes, x) {
-  let small = "", tall = "";
-  frames.mistake.forEach((wrong, t) => { if (wrong) small += `M${x(t)} 60v6`; });
-  let t = 0;
-  passes.forEach(([after]) => {
-    while (t < frames.n.length - 1 && frames.n[t] < after) t++;
-    tall += `M${x(t)} 56v14`;
-  });
-  shape("path", { d: tall, class: "passes" }, chart);
-  shape("path", { d: small, class: "ticks" }, chart);
+function reach(runs, key) {
+  let low = Infinity, high = -Infinity;
+  for (const { story: { frames } } of runs) for (const value of frames[key]) if (Number.isFinite(value)) { low = Math.min(low, value); high = Math.max(high, value); }
+  if (low > high) return [0, 1];
+  return key === "margin" ? [Math.max(low, -2 * Math.abs(high) - 1), high] : [Math.min(0, low), high];
 }

@@ -1,85 +1,120 @@
-import { arrow, canvas, chord, colourOf, hide, markPath, outline, put, shape, short } from "./drawing.js";
+import { arrow, chord, colourOf, cornersOf, cut, extent, hide, markPath, outline, panel, pool, put, roomy, shape, short } from "./drawing.js";
 
 const TICKED = 40; // so many lines can show their wrong side without hiding each other
+const TAIL = 400; // steps of the path that are drawn; older ones would only be a knot
 
 // Each row is a line that forbids one side; what they all leave is the solution region.
-export function weightSpace(parent, story, onLight) {
-  const { weights, frames } = story;
-  const picture = canvas(parent, weights.box, weights.names, "Weight space: a line for each row, and the path of the weights");
-  const { scale, body } = picture;
+export function weightSpace(parent, onLight) {
+  const picture = panel(parent, "Weight space: a line for each row, and the path of the weights"), { body } = picture;
   const region = shape("polygon", { class: "solution" }, body);
-  const zero = shape("g", { class: "zero" }, body);
-  shape("line", { x1: scale.x(weights.box[0]), x2: scale.x(weights.box[1]), y1: scale.y(0), y2: scale.y(0) }, zero);
-  shape("line", { x1: scale.x(0), x2: scale.x(0), y1: scale.y(weights.box[2]), y2: scale.y(weights.box[3]) }, zero);
-  const group = shape("g", { class: "constraints" }, body);
-  const ticked = weights.lines.length <= TICKED;
-  const lines = weights.lines.map((row, k) => {
-    const code = story.codes[row];
-    const line = shape("path", { stroke: colourOf(code), class: "constraint" }, group);
-    const touch = shape("path", { class: "touch" }, group);
-    touch.addEventListener("pointerenter", () => onLight(row));
+  const zero = shape("path", { class: "zero" }, body);
+  const linesOf = pool(shape("g", { class: "constraints" }, body), (group, k) => {
+    const element = shape("g", {}, group), line = shape("path", { class: "constraint" }, element);
+    const touch = shape("path", { class: "touch" }, element);
+    touch.addEventListener("pointerenter", () => onLight(runs[0].story.weights.lines[k]));
     touch.addEventListener("pointerleave", () => onLight(-1));
-    return { line, touch, k, row };
+    return { element, line, touch };
   });
-  const planes = weights.path[0].length / 2;
-  const colour = (k) => (planes === 1 ? "#111" : colourOf(k));
-  const paths = Array.from({ length: planes }, (_, k) => shape("polyline", { class: "path", stroke: colour(k) }, body));
-  const dots = Array.from({ length: planes }, (_, k) => shape("path", { class: "now", fill: colour(k) }, body));
-  const names = Array.from({ length: planes }, () => shape("text", { class: "label" }, body));
-  if (planes > 1) names.forEach((name, k) => { name.textContent = short(story.classes[k]); });
+  const pathsOf = pool(body, (group) => shape("polyline", { class: "path" }, group));
+  const dotsOf = pool(body, (group) => shape("path", { class: "now" }, group));
+  const namesOf = pool(body, (group) => shape("text", { class: "label" }, group));
   const step = arrow(body, "step");
-  const empty = shape("text", { x: 76, y: 30, class: "empty" }, picture.svg);
-  let lit = -1;
+  const empty = shape("text", { x: 70, y: 28, class: "empty" }, picture.svg);
+  let runs = [], box = null, lit = -1, t = 0;
 
-  const at = (t, k) => [scale.x(weights.path[t][2 * k]), scale.y(weights.path[t][2 * k + 1])];
+  // The two numbers of the weights that are drawn: (w₁, w₂), or (w, b) of one feature.
+  const flat = (run) => run.story.features === 1;
+  const where = (run, s, k = 0) => { const plane = run.plane(s, k); return [plane[0], flat(run) ? plane[2] : plane[1]]; };
 
-  function offset(t, k) {
-    if (weights.moving === "no") return weights.C[k];
-    return weights.moving === "together" ? weights.C[t] : weights.C[t][k];
+  function open(given) {
+    runs = given.filter((run) => run.T > 1 || !run.story.grid);
+    picture.svg.classList.toggle("blank", !runs.length);
+    if (!runs.length) { body.setAttribute("visibility", "hidden"); empty.textContent = "no plane of weights: the boundary is curved"; return; }
+    body.removeAttribute("visibility");
+    const seen = [0, 0];
+    for (const run of runs) {
+      for (let s = 0; s < run.T; s += Math.max(1, Math.floor(run.T / 2000))) for (let k = 0; k < run.K; k++) seen.push(...where(run, s, k));
+      for (let k = 0; k < run.K; k++) seen.push(...where(run, run.T - 1, k));
+    }
+    box = roomy(extent(seen), 0.25, ...picture.size(), Infinity);
+    const scale = picture.frame(box, runs[0].story.weights.names);
+    put(zero, { d: `M${scale.x(box[0])} ${scale.y(0)}H${scale.x(box[1])}M${scale.x(0)} ${scale.y(box[2])}V${scale.y(box[3])}` });
   }
 
-  function showLine({ line, touch, k, row }, t) {
-    const A = weights.A[k], B = weights.B[k], C = offset(t, k), sign = weights.signs[k];
-    const ends = chord(weights.box, A, B, C);
+  // sᵢ(Aᵢu + Bᵢv + Cᵢ) > 0 places a row rightly; `k` is the place of the row among the lines.
+  function constraint(run, row, k, s) {
+    const { story } = run, plane = run.plane(s);
+    const A = story.points[2 * row], y = story.points[2 * row + 1], sign = story.codes[row] === 1 ? 1 : -1;
+    if (flat(run)) return { A, B: 1, C: 0, sign };
+    if (story.weights.offsets) return { A, B: y, C: story.weights.offsets[s * story.weights.lines.length + k], sign };
+    return { A, B: y, C: run.third ? plane[2] * run.third[row] + plane[3] : plane[2], sign };
+  }
+
+  function show(at) {
+    t = at;
+    if (!runs.length) return;
+    const run = runs[0], now = Math.min(t, run.T - 1), { lines } = run.story.weights;
+    const all = Array.from(lines, (row, k) => constraint(run, row, k, now));
+    drawRegion(run, now, all);
+    const ticked = lines.length <= TICKED, held = linesOf(lines.length), [u, v] = where(run, now);
+    all.forEach((one, k) => drawLine(held[k], one, lines[k], ticked, !(one.sign * (one.A * u + one.B * v + one.C) > 0)));
+    drawPaths();
+  }
+
+  function drawRegion(run, now, lined) {
+    const { story } = run, told = run.binary && run.n === story.rows && (!story.weights.offsets || lined.length === run.n);
+    const all = story.weights.offsets ? lined : Array.from({ length: told ? run.n : 0 }, (_, row) => constraint(run, row, 0, now));
+    let corners = told ? cornersOf(box) : [];
+    for (const { A, B, C, sign } of all) {
+      if (!corners.length) break;
+      corners = A || B ? cut(corners, sign * A, sign * B, sign * C) : sign * C > 0 ? corners : [];
+    }
+    hide(region, corners.length < 3);
+    region.setAttribute("points", outline(picture.scale, corners));
+    empty.textContent = told && corners.length < 3 ? "no weights of this view satisfy all rows" : "";
+  }
+
+  function drawLine({ line, touch }, { A, B, C, sign }, row, ticked, violated) {
+    const ends = chord(box, A, B, C), { scale } = picture;
     hide(line, !ends);
     hide(touch, !ends);
     if (!ends) return;
     const [[x1, y1], [x2, y2]] = ends.map(([x, y]) => [scale.x(x), scale.y(y)]);
-    let d = `M${x1} ${y1}L${x2} ${y2}`;
+    let d = `M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}`;
     touch.setAttribute("d", d);
     if (ticked || row === lit) d += ticks(x1, y1, x2, y2, -sign * A * scale.across, sign * B * scale.up);
-    line.setAttribute("d", d);
-    const [u, v] = weights.path[t];
-    line.classList.toggle("violated", !(sign * (A * u + B * v + C) > 0));
-    line.classList.toggle("lit", row === lit);
+    put(line, { d, stroke: colourOf(runs[0].story.codes[row]), class: `constraint${violated ? " violated" : ""}${row === lit ? " lit" : ""}` });
   }
 
-  function show(t) {
-    const shown = weights.regions && weights.regions[weights.regions.length > 1 ? t : 0];
-    hide(region, !shown || shown.length === 0);
-    if (shown) region.setAttribute("points", outline(scale, shown));
-    empty.textContent = shown && shown.length === 0 ? "no weights of this view satisfy all rows" : "";
-    lines.forEach((one) => showLine(one, t));
-    for (let k = 0; k < planes; k++) {
-      const from = Math.max(0, t - 400); // older steps would only be a knot
-      const points = [];
-      for (let s = from; s <= t; s++) points.push(at(s, k).map((value) => value.toFixed(1)).join(","));
-      paths[k].setAttribute("points", points.join(" "));
-      const [cx, cy] = at(t, k);
-      put(dots[k], { d: markPath(planes === 1 ? 1 : k, cx, cy, 5) });
-      put(names[k], { x: cx + 8, y: cy - 5 });
-    }
+  function drawPaths() {
+    const all = runs.flatMap((run, r) => Array.from({ length: run.K }, (_, k) => ({ run, r, k })));
+    const paths = pathsOf(all.length), dots = dotsOf(all.length), names = namesOf(all.length), { scale } = picture;
+    all.forEach(({ run, r, k }, i) => {
+      const now = Math.min(t, run.T - 1), points = [];
+      for (let s = Math.max(0, now - TAIL); s <= now; s++) { const [x, y] = where(run, s, k); points.push(`${scale.x(x).toFixed(1)},${scale.y(y).toFixed(1)}`); }
+      const kind = r ? " other" : run.binary ? " own" : "";
+      put(paths[i], { points: points.join(" "), class: `path${kind}` });
+      paths[i].style.stroke = run.binary ? "" : colourOf(k);
+      const [x, y] = where(run, now, k);
+      put(dots[i], { d: markPath(run.binary ? 1 : k, scale.x(x), scale.y(y), 6), class: `now${kind}` });
+      dots[i].style.fill = run.binary ? "" : colourOf(k);
+      names[i].textContent = run.binary ? "" : short(run.story.classes[k]);
+      put(names[i], { x: scale.x(x) + 9, y: scale.y(y) - 6 });
+    });
     step(0, 0, 0, 0);
-    if (t > 0 && planes === 1) step(...at(t - 1, 0), ...at(t, 0));
+    const run = runs[0], now = Math.min(t, run.T - 1);
+    if (now > 0 && run.binary) {
+      const [a, b] = where(run, now - 1), [p, q] = where(run, now);
+      step(scale.x(a), scale.y(b), scale.x(p), scale.y(q));
+    }
   }
 
-  function light(row, t) {
+  function light(row) {
     lit = row;
-    lines.forEach((one) => showLine(one, t));
+    if (runs.length) show(t);
   }
 
-  put(region, { "aria-hidden": "true" });
-  return { show, light, picture, frames };
+  return { open, show, light, picture };
 }
 
 // Short strokes on the side that a line forbids; (u, v) points there, on the screen.
@@ -89,7 +124,7 @@ function ticks(x1, y1, x2, y2, u, v) {
   let d = "";
   for (let s = 12; s < length; s += 24) {
     const x = x1 + ((x2 - x1) * s) / length, y = y1 + ((y2 - y1) * s) / length;
-    d += `M${x} ${y}l${(7 * u) / far} ${(7 * v) / far}`;
+    d += `M${x.toFixed(1)} ${y.toFixed(1)}l${((7 * u) / far).toFixed(1)} ${((7 * v) / far).toFixed(1)}`;
   }
   return d;
 }

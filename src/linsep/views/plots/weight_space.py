@@ -13,6 +13,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.train.run.trace import KeptRows, Trace
 from linsep.views.scene.axes import WeightView, flatten, weight_view
 from linsep.views.scene.geometry import Box, around, region
+from linsep.views.scene.moments import when
 from linsep.views.scene.palette import (
     BLACK,
     COLOURS,
@@ -24,7 +25,6 @@ from linsep.views.scene.palette import (
     name_class,
 )
 from linsep.views.scene.run import Run, open_run
-from linsep.views.scene.words import when
 
 Array = npt.NDArray[Any]
 

@@ -76,6 +76,12 @@ def flatten(run: Run) -> Flat:
     return Flat(points, planes, ("along the last weights", "largest spread"), note, False)
 
 
+def raised(run: Run) -> Flat:
+    """Two features and a third made of them: rows where they are, planes with all their weights."""
+    planes = np.concatenate([run.W, run.b[..., None]], axis=2)
+    return Flat(run.rows.X[:, :2], planes, ("x₁", "x₂"), "", True)
+
+
 def _axes(run: Run) -> tuple[Array, Array, str]:
     """The discriminant direction, and the direction of the largest spread across it."""
     X, W = run.rows.X, run.W[-1]

@@ -1,0 +1,133 @@
+import { brief, colourOf, markPath, shape, tag } from "./drawing.js";
+import { caption, weights } from "./words.js";
+import { images } from "./images.js";
+
+// What is proved first, then what is so at this moment, and why.
+export function statePanel(parent) {
+  const verdict = tag("section", { class: "verdict", "aria-label": "Verdict" }, parent);
+  const places = [0, 1].map((k) => tag("section", { class: k ? "model other" : "model" }, parent));
+  const more = tag("section", { class: "more" }, parent);
+  let shown = [];
+
+  function open(runs) {
+    drawVerdict(verdict, runs[0]);
+    places.forEach((one) => one.replaceChildren());
+    shown = runs.map((run, k) => modelPart(places[k], run, runs.length > 1));
+    more.replaceChildren();
+    legend(more, runs[0]);
+    certificate(more, runs[0].story);
+    const notes = tag("ul", { class: "notes" }, more);
+    [...runs[0].story.notes, `Weight space: ${runs[0].story.weights.note}`].forEach((note) => tag("li", {}, notes, note));
+  }
+
+  return { open, show: (t) => shown.forEach((one) => one(t)) };
+}
+
+function drawVerdict(place, { story }) {
+  const { facts } = story;
+  place.replaceChildren();
+  place.dataset.answer = String(facts.separable);
+  const heads = { true: "✓ Separable", false: "✕ Not separable", null: "? Not known" };
+  const raised = story.lift ? " when lifted" : "", origin = story.intercept ? "" : " through the origin";
+  tag("h2", {}, place, `${heads[String(facts.separable)]}${raised}${origin}`);
+  if (facts.margin !== null) {
+    const radius = facts.radius === null ? "" : `, R = ${brief(facts.radius)}`;
+    tag("p", { class: "key" }, place, `margin γ* = ${brief(facts.margin)}${radius}`);
+  }
+  tag("p", {}, place, facts.verdict);
+}
+
+function modelPart(place, run, several) {
+  const { story } = run, { facts, frames } = story;
+  const title = tag("h3", {}, place);
+  tag("span", { class: "stroke" }, title);
+  title.append(story.title);
+  if (story.parameters) tag("p", { class: "parameters" }, place, story.parameters);
+  const list = tag("dl", {}, place);
+  const entry = (name) => { tag("dt", {}, list, name); return tag("dd", {}, list); };
+  const wrong = entry("Rows wrong"), moment = entry("Moment");
+  const bounded = facts.bound !== null && run.T > 1, mistakes = run.T > 1 ? entry(bounded ? "Mistakes" : "Corrections") : null;
+  const count = mistakes && tag("span", {}, mistakes);
+  const meter = bounded ? tag("meter", { min: 0, max: facts.bound, "aria-label": "mistakes against the bound" }, mistakes) : null;
+  if (mistakes && !several) tag("p", { class: "small" }, mistakes, facts.boundText);
+  const sum = tag("pre", {}, entry(run.T > 1 ? "This step" : "Weights"));
+  const picture = images(place, run);
+  const table = several ? null : confusion(place, run);
+  if (story.model && story.model.support) tag("p", { class: "small" }, place, `${story.model.support.length} support vectors (double rings)${story.model.gap !== undefined ? `; duality gap ${brief(story.model.gap)}` : ""}.`);
+  if (story.geometry) tag("p", { class: "small" }, place, `Ellipses are one standard deviation of ${story.learner === "FisherDiscriminant" ? "the scatter within classes" : "the shared covariance"}.${story.geometry.criterion === null ? "" : ` Fisher's J = ${brief(story.geometry.criterion)}.`}`);
+  const loop = story.cycle ? tag("p", { class: "cycle" }, place, `The weights come back every ${story.cycle.passes === 1 ? "pass" : `${story.cycle.passes} passes`}: they go round and never stop.`) : null;
+  if (story.status) tag("p", { class: "small ending" }, place, story.status);
+
+  return (t) => {
+    const now = Math.min(t, run.T - 1), margin = frames.margin[now];
+    wrong.textContent = `${run.count(now)} of ${story.rows}`;
+    if (!run.grid(now) && Number.isFinite(margin) && margin > 0 && run.count(now) === 0) wrong.textContent += `, margin ${brief(margin)}`;
+    moment.textContent = run.isModel(now) ? `the model returned: ${story.returned}` : run.T === 1 ? "the model returned" : now === 0 ? "before the first correction" : `correction ${frames.n[now]}, pass ${frames.epoch[now]}`;
+    if (count) count.textContent = bounded ? `${frames.n[now].toLocaleString("en")} of at most ${facts.bound.toLocaleString("en")}` : `${frames.n[now].toLocaleString("en")} so far`;
+    if (meter) meter.value = frames.n[now];
+    sum.textContent = caption(run, now).sum || weights(run, now) || "–";
+    if (picture) picture(now);
+    if (table) table(now);
+    if (loop) loop.hidden = false;
+  };
+}
+
+// How many rows of each class are taken for which.
+function confusion(place, run) {
+  const { story } = run, K = story.classes.length;
+  if (K > 6 || run.story.grid || story.frames.wrong || run.n !== story.rows) return null;
+  const table = tag("table", { class: "confusion" }, place);
+  tag("caption", {}, table, "Rows of a class (down), taken for (across)");
+  const head = tag("tr", {}, table);
+  tag("td", {}, head);
+  story.classes.forEach((name) => tag("th", { scope: "col" }, head, name));
+  const cells = story.classes.map((name) => {
+    const line = tag("tr", {}, table);
+    tag("th", { scope: "row" }, line, name);
+    return story.classes.map(() => tag("td", {}, line));
+  });
+  return (t) => {
+    const counts = cells.map((line) => line.map(() => 0));
+    for (let k = 0; k < run.n; k++) counts[story.codes[k]][run.classAt(t, story.points[2 * k], story.points[2 * k + 1])] += 1;
+    counts.forEach((line, i) => line.forEach((value, j) => {
+      cells[i][j].textContent = String(value);
+      cells[i][j].className = i !== j && value ? "off" : "";
+    }));
+  };
+}
+
+function legend(parent, { story }) {
+  const list = tag("ul", { class: "legend" }, parent);
+  const sign = (name, draw) => {
+    const item = tag("li", {}, list);
+    draw(shape("svg", { width: 18, height: 18, "aria-hidden": "true" }, item));
+    tag("span", {}, item, name);
+  };
+  story.classes.forEach((label, code) => sign(`class ${label}`, (svg) => shape("path", { d: markPath(code, 9, 9, 5.5), fill: colourOf(code) }, svg)));
+  sign("wrong", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "halo" }, svg));
+  sign("this row", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "current" }, svg));
+  if (story.classes.length === 2 && !story.grid) sign("weights that solve it", (svg) => shape("rect", { x: 1, y: 3, width: 16, height: 12, class: "solution" }, svg));
+}
+
+function certificate(parent, story) {
+  const { rows, multipliers } = story.facts;
+  if (!rows.length) return;
+  const part = tag("details", { class: "certificate" }, parent);
+  tag("summary", {}, part, `The proof: ${rows.length} rows, checked exactly`);
+  tag("p", { class: "small" }, part, "Multiply these rows, signed and with 1 appended, as told, add them up, and the sum is zero:");
+  const table = tag("table", {}, part);
+  const head = tag("tr", {}, table);
+  ["row", "class", "times"].forEach((name) => tag("th", { scope: "col" }, head, name));
+  rows.forEach((k, i) => {
+    const line = tag("tr", {}, table);
+    [story.numbers[k], story.classes[story.codes[k]]].forEach((value) => tag("td", {}, line, String(value)));
+    tag("td", { title: multipliers[i] }, line, multipliers[i].length > 14 ? `≈ ${brief(ratio(multipliers[i]))}` : multipliers[i]);
+  });
+  if (rows.length <= 6) part.open = true;
+}
+
+// A fraction of whole numbers of any length, as a number.
+function ratio(text) {
+  const [above, below] = text.split("/").map(BigInt);
+  return below ? Number((above * 10n ** 12n) / below) / 1e12 : Number(above);
+}
