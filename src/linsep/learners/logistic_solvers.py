@@ -5,20 +5,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep.errors import OverflowedError, ParameterError
 from linsep.learners.first_order import descend_scores
 from linsep.learners.sklearn_compat import known_solver
 from linsep.status import Status
-from linsep.train.convex.choose import Pace
+from linsep.train.convex.choose import Pace, line_for, shape_of
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.dual import coordinate_descent as dual_descent
 from linsep.train.convex.dual import row_space
 from linsep.train.convex.dual.row_space import fit_rows
 from linsep.train.convex.l1 import prox_newton
 from linsep.train.convex.losses import Logistic
-from linsep.train.convex.newton import sparse_problem, sparse_sums
 from linsep.train.convex.newton.logistic import fit_logistic
 from linsep.train.convex.newton.softmax import fit_softmax
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
@@ -29,15 +27,11 @@ from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 STEPPING = ("gradient", "minibatch", "sgd")
-DENSE = 2_000_000  # numbers up to which sparse rows may be written out for an exact method
-LARGEST = 1 << 24  # and up to which they are where nothing else ends, or gives all digits
-TALL = 2.0  # rows for each feature from which Newton-CG wins over descent
-NARROW = 256  # features up to which a Hessian costs next to nothing
 
 
 def choose(learner: Any, problem: Problem) -> str:
     """The solver for a problem, by what was asked for and by the shape of the rows."""
-    sparse, solver = sp.issparse(problem.X), known_solver(learner.solver)
+    solver = known_solver(learner.solver)
     dual = problem.binary and np.isfinite(learner.C)
     if learner._penalty.l1 > 0 and np.isfinite(learner.C):
         if solver == "dual":
@@ -45,41 +39,20 @@ def choose(learner: Any, problem: Problem) -> str:
                 f"solver='dual' is for l1_ratio=0; here it is {learner.l1_ratio}. Use 'auto'."
             )
         return "newton" if solver == "auto" else solver
+    shape = shape_of(problem.X, "logistic", problem.n_classes, not np.isfinite(learner.C))
     if solver == "auto":
-        if not sparse or _sums(learner, problem) or _written_out(learner, problem):
-            return "newton"
-        n, d = problem.X.shape
-        if dual and n >= TALL * d:
-            return "newton-cg"
-        return "dual" if dual else "quasi-newton"
+        return line_for(shape).solver
     if solver == "dual" and not dual:
         raise ParameterError(
             f"solver='dual' is for two classes and a finite C; here are {problem.n_classes} "
             f"classes and C is {learner.C}. Use solver='auto'."
         )
-    if solver == "newton" and sparse and not _sums(learner, problem):
+    if solver == "newton" and shape.sparse and not shape.short_rows:
         raise ParameterError(
             "solver='newton' reads dense rows, or short sparse ones that are many or have few "
             "features; X is neither. Use 'auto'."
         )
     return solver
-
-
-def _sums(learner: Any, problem: Problem) -> bool:
-    """Whether Newton's method sums over the entries of sparse rows."""
-    X = problem.X
-    if not (sp.issparse(X) and problem.binary):
-        return False
-    free = np.isposinf(learner.C) and X.shape[1] <= sparse_sums.WIDEST
-    return free or sparse_problem.suits(X)
-
-
-def _written_out(learner: Any, problem: Problem) -> bool:
-    """Whether sparse rows are few, or short, enough to be written out for an exact method."""
-    n, d = problem.X.shape
-    if np.isposinf(learner.C):
-        return n * d <= LARGEST
-    return n * d <= DENSE and (not problem.binary or d <= min(n, NARROW))
 
 
 def solve(
@@ -113,14 +86,15 @@ def solve(
         more = solve(learner, problem, listeners, tol, max_iter - made, start)
         return replace(more, n_iter=made + more.n_iter)
     if learner.solver_ in ("newton", "newton-cg"):
-        if sp.issparse(X) and learner.solver_ == "newton" and not _sums(learner, problem):
+        shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
+        if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
             X = X.toarray()
         settings |= {"n_jobs": learner.n_jobs, "listener": learner._replay_log.telling(listeners)}
         if problem.binary:
             plane = None if start is None else (start[0][0], float(start[1][0]))
             settings |= {"replay_log": learner._replay_log, "start": plane}
             found = fit_logistic(X, problem.signs, weights, C, **settings)
-            learner.solver_ = found.solver or learner.solver_
+            learner.solver_ = found.solver or "newton"
             return found
         settings |= {"n_classes": problem.n_classes, "start": start}
         return fit_softmax(X, problem.codes, weights, C, **settings)

@@ -1,11 +1,13 @@
 """The table of solvers: every line is reached, and what `solver_` says is what ran."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from linsep import LinearSVC, LogisticRegression
-from linsep.train.convex.choose import TABLE, line_for, shape_of
+from linsep.train.convex.choose import TABLE, as_markdown, line_for, shape_of
 
 
 def dense(n, d):
@@ -38,9 +40,19 @@ GRID = [
 ]
 
 
+LOGISTIC = [(make, "logistic") for make, _ in GRID[::2]]
+
+
 def test_every_line_is_reached():
-    reached = {line_for(shape_of(make()[0], loss)).solver for make, loss in GRID}
-    assert reached == {line.solver for line in TABLE}
+    reached = {line_for(shape_of(make()[0], loss)).when for make, loss in GRID + LOGISTIC}
+    reached.add(line_for(shape_of(sparse(3000, 6000)[0], "logistic", 5)).when)
+    assert reached == {line.when for line in TABLE}
+
+
+def test_the_page_of_the_insides_shows_the_table():
+    page = Path(__file__).parents[3].joinpath("docs/inside.md").read_text()
+    begin, end = "<!-- solver table, made from train/convex/choose.py: begin -->", "<!-- solver"
+    assert page.split(begin)[1].split(end)[0].strip() == as_markdown()
 
 
 @pytest.mark.parametrize(("make", "loss"), GRID, ids=map(str, range(len(GRID))))

@@ -51,7 +51,7 @@ LEAST = 1e-7  # width below which the rows near the kink are too few to steer by
 PER_FEATURE = 6  # rows of a sample for each feature: fewer make a poor preconditioner
 WIDEST = 4096  # features up to which a matrix of their products is factored
 WIDEST_SPARSE = 1024  # the same where rows are sparse, and products of features costly beside them
-PATIENCE = 40  # steps that may fail to halve the gap
+PATIENCE = 60  # steps with one loss that may fail to halve the gap
 WORTH = 2.0  # times its price in products that a step takes before a new preconditioner is due
 ENTRY, PRODUCT, SYSTEM = 0.5, 0.035, 0.012  # ns of an entry, of n·d² and d³ of the preconditioner
 SHORTEST = 1e-10  # part of a step
@@ -158,6 +158,7 @@ class NewtonCG:
                 return
             q = self._look(p.u + t * step, p.z + t * turned, smooth)
             self._foretold = smooth is p.loss and abs(p.value - q.value - falls) < 0.1 * falls
+            since = since if smooth is p.loss else 0
             p, self.n_iter = q, self.n_iter + 1
             if p.primal < self._lowest.primal:
                 self._lowest = p
