@@ -65,6 +65,7 @@ def test_one_two_and_three_workers_give_the_same_bytes(table, in_memory):
                     assert content(learner) == in_memory(name), (name, workers)
 
 
+@pytest.mark.skipif(not os.environ.get("LINSEP_CLUSTER"), reason="long: make cluster-tests")
 def test_more_classes_and_numbers_to_predict_give_the_same_bytes(client, table):
     X, _ = table
     codes = np.digitize(X[:, 0] + X[:, 1], [-1.0, 1.0])

@@ -1,6 +1,7 @@
 """Collections as people have them: frames, odd partitions, bad cells, lazy predictions."""
 
 import itertools
+import os
 
 import dask
 import dask.array as da
@@ -19,6 +20,7 @@ def frame_of(n=5_000):
     return frame, (frame.a + frame.b > 0).map({True: "up", False: "down"})
 
 
+@pytest.mark.skipif(not os.environ.get("LINSEP_CLUSTER"), reason="long: make cluster-tests")
 def test_a_data_frame_keeps_its_names_and_predicts_lazily(client):
     import dask.dataframe as dd
 
