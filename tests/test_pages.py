@@ -38,7 +38,7 @@ def repeat(page):
         assert command[0] == "linsep"
         done = CliRunner().invoke(group, command[1:])
         code = 0
-        if lines[-1].startswith("(exit code"):
+        if lines and lines[-1].startswith("(exit code"):
             code = int(re.search(r"\d+", lines.pop())[0])
         assert done.exit_code == code, (command, done.output)
         printed = [plain(line) for line in done.stdout.splitlines()]
