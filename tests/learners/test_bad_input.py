@@ -296,7 +296,7 @@ def test_a_broken_sparse_matrix_is_refused_before_any_kernel_sees_it(kind, parts
         ({"eta0": np.nan}, "eta0 is nan"),
         ({"eta0": "1"}, "eta0 is '1'"),
         ({"margin": -1}, "margin is -1; give a finite number >= 0"),
-        ({"tol": None}, "tol is None"),
+        ({"tol": "none"}, "tol is .none."),
         ({"max_iter": 0}, "max_iter is 0; give a whole number > 0"),
         ({"max_iter": 1.5}, "max_iter is 1.5; give a whole number"),
         ({"batch_size": True}, "batch_size is True"),
