@@ -102,3 +102,8 @@ def test_the_package_runs_as_the_command():
         [sys.executable, "-m", "linsep", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("linsep, version")
+
+
+def test_plot_can_be_imported_by_its_name():
+    code = "import linsep.plot; from linsep.plot import boundary; import linsep; assert linsep.plot.boundary is boundary"  # noqa: E501
+    subprocess.run([sys.executable, "-c", code], check=True)
