@@ -70,9 +70,9 @@ def test_more_classes_and_numbers_to_predict_give_the_same_bytes(client, table):
     X, _ = table
     codes = np.digitize(X[:, 0] + X[:, 1], [-1.0, 1.0])
     dX = da.from_array(X, chunks=(20_000, 31))
-    for learner in (linsep.LinearDiscriminantAnalysis, linsep.LinearSVC):
-        there = content(learner(tol=1e-3).fit(dX, da.from_array(codes, chunks=9_000)))
-        assert there == content(learner(tol=1e-3).fit(X, codes))
+    for learner in (linsep.LinearDiscriminantAnalysis(), linsep.LinearSVC(tol=1e-3)):
+        there = content(learner.fit(dX, da.from_array(codes, chunks=9_000)))
+        assert there == content(learner.fit(X, codes))
     target = (X @ np.arange(31.0)).astype(np.float64)
     there = linsep.LinearRegression().fit(dX, da.from_array(target, chunks=9_000))
     assert content(there) == content(linsep.LinearRegression().fit(X, target))

@@ -7,6 +7,7 @@ pages) is made anew. Functions inside functions are sent as code, to run with th
 same module there: compiled kernels are never sent.
 """
 
+import functools
 import importlib
 import io
 import marshal
@@ -146,7 +147,17 @@ def _pages() -> PageRelease:
     return PageRelease(np.empty((0, 1)))
 
 
+def _settled() -> Any:
+    """A check that was made before rows came to the workers."""
+    return _no_check
+
+
+def _no_check() -> None:
+    return None
+
+
 _REMADE: dict[Any, Any] = {
+    functools._lru_cache_wrapper: _settled,
     Pool: _pool,
     PageRelease: _pages,
     type(threading.Lock()): threading.Lock,
