@@ -215,6 +215,8 @@ def test_every_parameter_is_checked_and_named(kind):
     asked = 0
     for name, default in kind().get_params(deep=False).items():
         for value in MORE.get(name, WRONG.get(type(default), [])):
+            if (kind.__name__, name, value) == ("Perceptron", "tol", None):
+                continue  # scikit-learn's way to ask for all passes
             asked += 1
             with pytest.raises(ParameterError, match=f"{name} is "):
                 kind(**{name: value}).fit(bad.X, bad.Y)

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from linsep._face import BaseEstimator, ClassifierMixin, check_is_fitted
+from linsep._face import BaseEstimator, ClassifierMixin, available_if, check_is_fitted
 from linsep.data.check.arrays import (
     check_rows_meanwhile,
     check_shape,
@@ -41,6 +41,9 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
 
     _first_at_zero = False
     """Whether a score of exactly zero means the first of two classes (`FIRST_AT_ZERO`)."""
+
+    _sparsifies: Any = True
+    """Whether prediction needs nothing but `coef_` and `intercept_`, which may then be sparse."""
 
     classes_: Array
     coef_: Array
@@ -153,6 +156,7 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
         coef: Any = self.coef_
         return Linear(coef.toarray() if hasattr(coef, "toarray") else coef, self.intercept_)
 
+    @available_if(lambda self: self._sparsifies)
     def sparsify(self) -> Self:
         """Keep `coef_` as a sparse matrix, for weights most of which are zero."""
         from linsep._scipy import sp
@@ -161,6 +165,7 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
+    @available_if(lambda self: self._sparsifies)
     def densify(self) -> Self:
         """Keep `coef_` as an array again."""
         coef: Any = self.coef_

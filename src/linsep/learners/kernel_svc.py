@@ -75,6 +75,8 @@ class KernelSVC(LinearClassifier):
     [[-3.33, 2.67, 2.67, -2.0]]
     """
 
+    _sparsifies = False
+
     def __init__(
         self,
         C: float = 1.0,

@@ -120,6 +120,10 @@ class LinearSVC(LinearClassifier):
     def _order_matters(self) -> bool:  # type: ignore[override]
         return self.solver == "sgd"
 
+    @property
+    def _sparsifies(self) -> bool:  # type: ignore[override]
+        return not self.probability
+
     batch_size = 1  # sgd steps row by row
     _first_at_zero = True
     _resumable = ("_replay_log",)

@@ -48,7 +48,7 @@ def test_the_numbers_are_those_of_the_model(page):
     ]
     order = np.argsort(-np.abs(model.coef_[0]))
     shown = re.findall(r'<th scope="row">(x\d)</th><td class="number">([^<]+)', text)
-    assert [name for name, _ in shown] == [f"x{k + 1}" for k in order]
+    assert [name for name, _ in shown] == [f"x{k}" for k in order]
     assert [float(w) for _, w in shown] == pytest.approx(model.coef_[0][order].tolist(), rel=1e-5)
     assert "C=2.0" in text
     assert linsep.separability(X, y).verdict in text

@@ -72,6 +72,8 @@ class FisherDiscriminant(LinearClassifier):
     ([[3.38778, -0.16261]], [-1.4432])
     """
 
+    _sparsifies = False
+
     _any_scale = True
 
     def __init__(

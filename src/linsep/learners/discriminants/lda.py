@@ -95,6 +95,8 @@ class LinearDiscriminantAnalysis(
     Solved exactly.
     """
 
+    _sparsifies = False
+
     _any_scale = True
     _first_at_zero = True
 

@@ -78,6 +78,8 @@ class KernelPerceptron(LinearClassifier):
     (array([0, 1, 2, 3]), array([[-8.,  6.,  6., -5.]]))
     """
 
+    _sparsifies = False
+
     _order_matters = True
     _resumable = ("_walk", "_dual", "mistakes_", "mistakes_per_epoch_")
 

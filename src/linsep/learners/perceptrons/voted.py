@@ -73,6 +73,8 @@ class VotedPerceptron(LinearClassifier):
     array([0, 1, 1, 0])
     """
 
+    _sparsifies = False
+
     _order_matters = True
     _resumable = ("_walk", "_history", "mistakes_", "mistakes_per_epoch_")
 

@@ -140,7 +140,17 @@ def _problem(model: Any, X: Any, codes: Array, C: Array, penalty: Penalty = RIDG
 def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Certificate:
     ratio = float(getattr(model, "l1_ratio", None) or 0.0)
     problem = _problem(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
-    return planes("logistic", problem) if len(problem.W) == 1 else softmax(problem)
+    if len(problem.W) == 1:
+        return planes("logistic", problem)
+    bounds, present = softmax(problem), np.unique(codes)
+    if len(present) == len(problem.W):
+        return bounds
+    # A class without rows only adds to losses and penalty: what bounds the rest from below will do.
+    W, b = problem.W[present], problem.b[present]
+    rest = problem._replace(W=W, b=b, codes=np.searchsorted(present, codes).astype(codes.dtype))
+    below = softmax(rest)
+    rounding = bounds.high - bounds.primal + below.dual - below.low
+    return bounds._replace(dual=below.dual, low=below.low, rounding=rounding)
 
 
 @objective("LinearSVC")

@@ -354,7 +354,7 @@ def fit_l1(
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
     >>> found = fit_l1(X, np.array([-1, -1, 1, 1]), None, 1.0, Elastic(1.0, 0.0), tol=1e-9)
     >>> found.w.round(4), found.status.name
-    (array([1.1102, 0.    ]), 'converged')
+    (array([0.9082, 0.    ]), 'converged')
     """
     solver = ProxNewton(X, signs, weights, C, penalty, **settings)
     return drive(solver, Goal(tol, max_iter, listener))

@@ -309,8 +309,8 @@ def solve(
     --------
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1, 1, -1, 1])
     >>> solution = solve(X, y, tol=1e-10)
-    >>> solution.w.round(6), round(solution.b, 6), solution.status.name
-    (array([0.452875]), -0.679313, 'converged')
+    >>> solution.w.round(4), round(solution.b, 4), solution.status.name
+    (array([0.4529]), -0.6793, 'converged')
     """
     return drive(NewtonCG(X, signs, weights, C, **settings), Goal(tol, max_iter, listener))
 
