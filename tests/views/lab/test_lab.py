@@ -14,9 +14,10 @@ import linsep
 from linsep.data.toys import three_points, xor
 from linsep.errors import DataError, NotConverged
 from linsep.views.cli import group
+from linsep.views.film.page import PARTS, part
 from linsep.views.lab.choices import LEARNERS, PARAMETERS, settings
 from linsep.views.lab.opening import open_rows, open_trace
-from linsep.views.lab.page import lab_page
+from linsep.views.lab.page import HERE, OWN, lab_page
 from linsep.views.lab.request import read_request
 from linsep.views.lab.runs import film, job_of, packed, saved
 from linsep.views.lab.tables import Shelf, columns_of, read_table
@@ -288,8 +289,9 @@ def test_the_page_is_small_whole_and_asks_only_the_lab():
     assert set(re.findall(r"https?://[^\s\"']+", page.text)) <= {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<[^>]* (src|href|style)=", page.text)
     assert not re.search(r"innerHTML|insertAdjacent|document\.write|eval\(", page.text)
-    names = re.findall(r"^(?:async )?(?:function|const) (\w+)", page.script, re.MULTILINE)
-    assert len(names) == len(set(names))
+    parts = "\n".join([*map(part, PARTS), *(part(name, HERE) for name in OWN)])  # still indented
+    names = re.findall(r"^(?:export )?(?:async )?(?:function|const|let) (\w+)", parts, re.MULTILINE)
+    assert len(names) == len(set(names)) > 40
     assert not re.search(r"^import ", page.script, re.MULTILINE)
 
 

@@ -19,7 +19,7 @@ const root = byId("player"), dialog = byId("dialog");
 const usual = Object.fromEntries(Object.entries(menu.parameters).map(([name, kind]) => [name, kind.usual]));
 const say = (text) => { byId("message").textContent = text; };
 const server = requests(menu.key), past = pastAndFuture();
-let state = null, python = "", timer = 0, remembering = 0, before = null, view = "weights", asked = 0, refused = false;
+let state = null, python = "", timer = 0, remembering = 0, before = null, view = "weights", asked = 0, answered = 0, refused = false;
 
 const controls = bar(byId("bar"), menu, {
   data: chooseData, learner: chooseLearner, compare: (name) => change({ learners: name ? [state.learners[0], name] : [state.learners[0]], t: null }),
@@ -151,8 +151,8 @@ function refresh(keep = true) {
   arrange();
   if (replay()) return;
   const mine = ++asked, classes = new Set(state.points.map((one) => one[2]));
-  if (canEdit() && classes.size < 2) { blank(); return; }
-  server.quick(request(), (told) => { if (mine <= asked) show(told, null, keep && canEdit()); }, failed);
+  if (canEdit() && classes.size < 2) { answered = mine; blank(); return; }
+  server.quick(request(), (told) => { if (mine > answered) show(told, null, keep && canEdit()); }, failed); // not over the steps
 }
 
 function later(wait = PAUSE) {
@@ -168,7 +168,7 @@ async function settle() {
   root.classList.add("busy");
   try {
     const told = await server.traced(request());
-    if (mine === asked) show(told, state.t, canEdit());
+    if (mine === asked) { answered = mine; show(told, state.t, canEdit()); }
   } catch (problem) {
     if (mine === asked) failed(problem);
   }
