@@ -80,6 +80,21 @@ def test_files_that_differ_in_a_column_are_named(client, on_workers, tmp_path):
         )
 
 
+def test_texts_that_a_model_does_not_know_are_counted_over_all_workers(
+    client, on_workers, tmp_path
+):
+    write_tables(tmp_path)
+    learner = linsep.LinearDiscriminantAnalysis()
+    known = learner.fit(linsep.read(tmp_path / "part-0.csv", target="ok"))
+    here, there = (
+        linsep.read(str(tmp_path / "*.csv"), like=known, cluster=one) for one in (None, client)
+    )
+    models = [linsep.LinearDiscriminantAnalysis().fit(one) for one in (here, there)]
+    assert to_bytes(models[0]) == to_bytes(models[1])
+    assert here.drift == there.drift
+    assert "'York'" in there.drift[0]
+
+
 def test_an_address_without_a_scheduler_is_told_in_a_sentence(tmp_path, monkeypatch):
     from linsep.data.cluster import connect
 

@@ -154,6 +154,8 @@ def _pieces(source: Any, part: FilePart, bad: BadRows) -> Iterator[tuple[Any, An
 def _read(source: Any, part: FilePart, keep: Any, how: str, encoding: Any) -> Any:
     """A part of the files: its rows as far as they can be made now, and what it adds."""
     source, bad, labels = copy.copy(source), BadRows(how), LabelStatistics(source.target, keep)
+    if isinstance(source, TableSource):
+        source.drift = copy.copy(source.drift)  # workers that are threads would share it
     source.begin()
     if encoding is not None:
         source.encode(encoding)
@@ -226,6 +228,7 @@ def _merge(source: Any, summaries: list[Summary]) -> None:
     for one in (summary.source for summary in summaries):
         source.rounded |= one.rounded
         if isinstance(source, TableSource):
+            source.drift.add(one.drift)
             for name, count in one.statistics.missing.items():
                 if name in source.statistics.missing:
                     source.statistics.missing[name] += count

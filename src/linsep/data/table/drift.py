@@ -25,6 +25,16 @@ class Drift:
         self.unknown: dict[str, Counter[str]] = {}
         self._lock = threading.Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What was met, with counts of its own; a lock belongs to its process."""
+        return {
+            "extra": list(self.extra),
+            "unknown": {name: Counter(met) for name, met in self.unknown.items()},
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
     def note(self, encoding: Encoding, columns: Any) -> None:
         """Count texts of some rows that have no feature of their own."""
         for column in encoding.columns:
@@ -41,6 +51,11 @@ class Drift:
             if met:
                 with self._lock:
                     self.unknown.setdefault(column.table_name, Counter()).update(met)
+
+    def add(self, other: "Drift") -> None:
+        """Count what another has met, in other rows of the same files."""
+        for name, met in other.unknown.items():
+            self.unknown.setdefault(name, Counter()).update(met)
 
     def sentences(self) -> list[str]:
         """In words, the commonest first."""
