@@ -282,7 +282,11 @@ def test_an_interrupt_in_the_middle_keeps_the_weights_so_far(tmp_path, monkeypat
 
     monkeypatch.setattr(one_pass.OnePassStream, "_note", interrupted)
     chunks = linsep.read(path)
-    learner = Perceptron(**ONCE, shuffle=False).fit(chunks)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may have it ignored
+    try:
+        learner = Perceptron(**ONCE, shuffle=False).fit(chunks)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert learner.status_ is Status.interrupted
     assert learner.coef_.any() and learner.data_ is None
     assert chunks.judged.rows == 4096  # the second block came, and was not learnt from
