@@ -6,6 +6,7 @@ import numpy as np
 
 from linsep.status import Status
 from linsep.views.scene.run import Run
+from linsep.views.scene.squeeze import Squeeze, squeeze_of
 
 SECONDS = 10.0
 
@@ -25,6 +26,7 @@ class Facts(NamedTuple):
     margin : the certified margin, or None
     radius : of the ball around the origin that holds all rows, where the bound used it
     weights : of the widest separator known, or None
+    squeeze : both sides of the bound's proof along the run, where it is about this run
     """
 
     verdict: str
@@ -37,6 +39,7 @@ class Facts(NamedTuple):
     margin: float | None = None
     radius: float | None = None
     weights: Any = None
+    squeeze: Squeeze | None = None
 
 
 def facts_of(run: Run) -> Facts:
@@ -61,7 +64,7 @@ def facts_of(run: Run) -> Facts:
     found = separability(rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS)
     places = [] if found.rows is None else [int(i) for i in found.rows]
     alphas = [] if found.multipliers is None else [str(one) for one in found.multipliers]
-    bound, text, radius = None, _why_no_bound(run), None
+    bound, text, radius, squeeze = None, _why_no_bound(run), None, None
     if found.separable and not text:
         step = run.trace.parameters.get("bias_step", "unit")
         known = mistake_bound(
@@ -69,13 +72,14 @@ def facts_of(run: Run) -> Facts:
         )
         text, radius = known.verdict, float(known.radius)
         bound = int(known.bound) if np.isfinite(known.bound) else None
+        squeeze = squeeze_of(run, known)
     elif not text:
         text = "Nothing bounds the mistakes: Novikoff's theorem needs a separator."
     balanced = fit_intercept and len(found.classes) == 2
     margin = float(found.margin) if found.separable and np.isfinite(found.margin) else None
     weights = found.weights if found.separable else None
     return Facts(found.verdict, found.separable, places, alphas, balanced, bound, text, margin,
-                 radius, weights)  # fmt: skip
+                 radius, weights, squeeze)  # fmt: skip
 
 
 def _why_no_bound(run: Run) -> str:
@@ -87,6 +91,8 @@ def _why_no_bound(run: Run) -> str:
         return "Novikoff's bound is for runs that start from zero."
     if asked.get("margin") or asked.get("class_weight"):
         return "Novikoff's bound is for the plain rule: no margin, no class weights."
+    if asked.get("bias_step", "unit") not in ("unit", "radius"):
+        return "Novikoff's bound is told for a constant feature of 1, or of the radius."
     if len(run.trace.classes) > 2 and asked.get("multiclass") != "kesler":
         return "Novikoff's bound is for one machine, not for one plane against the rest."
     steps = {abs(part) for event in run.trace.updates for part in event["step"] if part}

@@ -52,7 +52,7 @@ def story_of(run: Run, title: str | None = None, lift: str = "") -> dict[str, An
         "level": 1.0 if run.trace.learner in MARGIN_ONE else None,
         "lossName": LOSSES.get(run.trace.learner, "perceptron loss"),
         "towards": "the widest separator" if facts.weights is not None else "the last weights",
-        "frames": _frames(run, flat, numbers, drawn),
+        "frames": _frames(run, flat, numbers, drawn) | _squeeze(facts),
         "passes": [[one["after"], one["epoch"], _finite(one["loss"])] for one in run.trace.passes],
         "weights": _weights(run, weight_view(run, flat), drawn, lift),
         "facts": _facts(run, facts, flat, drawn),
@@ -87,6 +87,14 @@ def _frames(run: Run, flat: Flat, numbers: Series, drawn: Array) -> dict[str, An
         frames["wrong"] = np.packbits(numbers.wrong[:, drawn], axis=1, bitorder="little")
         frames["least"] = numbers.least.astype(np.float32)
     return frames
+
+
+def _squeeze(facts: Facts) -> dict[str, Any]:
+    """Both sides of the proof that mistakes end, frame by frame."""
+    if facts.squeeze is None:
+        return {}
+    along, length = facts.squeeze[:2]
+    return {"along": along.astype(np.float32), "length": length.astype(np.float32)}
 
 
 def _ragged(lists: list[list[float]]) -> Array:
@@ -164,7 +172,11 @@ def _facts(run: Run, facts: Facts, flat: Flat, drawn: Array) -> dict[str, Any]:
         "margin": facts.margin,
         "radius": facts.radius,
         "meet": None,
+        "squeeze": None,
     }
+    if facts.squeeze is not None:
+        _, _, radius, margin, step = facts.squeeze
+        found["squeeze"] = {"radius": radius, "margin": margin, "step": step}
     if facts.rows and run.binary and facts.balanced:
         # Σ αᵢ yᵢ (xᵢ, 1) = 0: a mean of some rows of one class is a mean of some of the other
         alpha = np.array([_fraction(one) for one in facts.multipliers])

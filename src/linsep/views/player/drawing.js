@@ -74,8 +74,8 @@ export function short(label, most = 12) {
   return label.length > most ? `${label.slice(0, most - 1)}…` : label;
 }
 
-export function brief(value) {
-  const text = Number(value.toPrecision(4)).toString();
+export function brief(value, digits = 4) {
+  const text = Number(value.toPrecision(digits)).toString();
   return text.replace("-", "−");
 }
 

@@ -44,15 +44,19 @@ export function timeline(parent, go) {
     const { story } = runs[0];
     const kinds = [["count", "rows wrong"], ["loss", story.lossName], ["norm", "‖w‖"], ["margin", "margin"], ["angle", `angle to ${story.towards}`]];
     cursors = last === 0 ? [] : kinds.map(([key, name]) => chart(charts, key, name, key === "count"));
+    const proved = last > 0 && story.facts.squeeze;
+    if (proved) cursors.push(squeeze(charts, runs[0]));
+    charts.classList.toggle("six", Boolean(proved));
     if (last === 0) tag("p", { class: "small" }, charts, runs[0].story.grid || runs[0].T === 1 ? "This learner goes to its end at once: there are no steps to play." : "");
   }
 
-  function chart(place, key, name, ticked) {
-    const figure = tag("figure", { class: "chart" }, place);
+  // A picture over time that can be scrubbed.
+  function axes(place, name, title) {
+    const figure = tag("figure", { class: "chart", title }, place);
     const caption = tag("figcaption", {}, figure);
     tag("span", {}, caption, name);
     const value = tag("output", {}, caption);
-    const svg = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img", "aria-label": `${name} over time` }, figure);
+    const svg = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img", "aria-label": title }, figure);
     svg.addEventListener("pointerdown", (event) => {
       const seek = (one) => { const box = svg.getBoundingClientRect(); go(Math.round((last * (one.clientX - box.left)) / box.width)); };
       seek(event);
@@ -60,12 +64,30 @@ export function timeline(parent, go) {
       svg.onpointermove = seek;
       svg.onpointerup = svg.onpointercancel = () => { svg.onpointermove = null; };
     });
+    return { svg, value };
+  }
+
+  function chart(place, key, name, ticked) {
+    const { svg, value } = axes(place, name, `${name} over time`);
     const [low, high] = reach(runs, key);
     const y = (one) => HIGH - 8 - ((HIGH - 14) * (one - low)) / (high - low || 1);
     if (key === "margin" && low < 0 && high > 0) shape("path", { d: `M0 ${y(0)}H${WIDE}`, class: "zero" }, svg);
     if (ticked) shape("path", { d: marksOf(runs[0]), class: "ticks" }, svg);
     runs.forEach((run, k) => shape("path", { d: curve(run.story.frames[key], run.T, y), class: k ? "curve other" : "curve" }, svg));
-    return { key, value, line: shape("path", { class: "cursor" }, svg) };
+    return { value, line: shape("path", { class: "cursor" }, svg), at: ({ frames }, t) => (Number.isFinite(frames[key][t]) ? `${brief(frames[key][t])}${key === "angle" ? "°" : ""}` : "–") };
+  }
+
+  // Novikoff's proof: after k corrections kγ ≤ ⟨w, w*⟩ ≤ ‖w‖ ≤ R√k, and where the outer curves meet no run can go on.
+  function squeeze(place, run) {
+    const { frames, facts: { squeeze: { radius, margin, step } } } = run.story;
+    const { svg, value } = axes(place, "", "Novikoff's proof over time: each correction adds at least γ to the projection on the widest separator, and at most R² to the squared length; the dashed bounds meet after (R/γ)² corrections");
+    const above = Float32Array.from(frames.n, (k) => step * radius * Math.sqrt(k)), below = Float32Array.from(frames.n, (k) => step * margin * k);
+    const high = above.reduce((most, one) => Math.max(most, one), 0) || 1, y = (one) => HIGH - 4 - ((HIGH - 8) * one) / high;
+    for (const [values, name] of [[above, "length bound"], [frames.length, "length"], [frames.along, "along"], [below, "along bound"]]) {
+      shape("path", { d: curve(values, run.T, y), class: `curve ${name}` }, svg);
+    }
+    const at = (_, t) => (Number.isFinite(frames.along[t]) ? `kγ ${brief(below[t], 3)} ≤ ⟨w,w*⟩ ${brief(frames.along[t], 3)} ≤ R√k ${brief(above[t], 3)}` : "–");
+    return { value, line: shape("path", { class: "cursor" }, svg), at };
   }
 
   const x = (t) => (last ? (WIDE * t) / last : 0);
@@ -96,10 +118,9 @@ export function timeline(parent, go) {
     const { frames } = runs[0].story, now = Math.min(t, runs[0].T - 1);
     scrubber.setAttribute("aria-valuetext", `frame ${t} of ${last}, correction ${frames.n[now]}`);
     where.textContent = `${t.toLocaleString("en")} / ${last.toLocaleString("en")}`;
-    for (const { key, value, line } of cursors) {
+    for (const { value, line, at } of cursors) {
       put(line, { d: `M${x(t).toFixed(1)} 0V${HIGH}` });
-      const one = frames[key][now];
-      value.textContent = Number.isFinite(one) ? `${brief(one)}${key === "angle" ? "°" : ""}` : "–";
+      value.textContent = at(runs[0].story, now);
     }
     play.textContent = playing ? "❚❚" : "▶";
     play.setAttribute("aria-label", playing ? "Pause (Space)" : "Play (Space)");
