@@ -1,4 +1,7 @@
-"""`python -m benchmarks [NAME ...]`: run the benchmarks, print a table, write JSON."""
+"""`python -m benchmarks [NAME ...]`: run the benchmarks, print a table, write JSON.
+
+`python -m benchmarks grid --help` tells the options of the grid, which is run alone with them.
+"""
 
 import json
 import platform
@@ -9,8 +12,9 @@ from pathlib import Path
 NAMES = [
     "starting", "perceptrons", "proofs", "reading", "memory",
     "file_to_model", "predicting", "paths", "growth",
-    "convex.race", "cluster",
+    "convex.race", "cluster", "grid",
 ]  # fmt: skip
+WITH_OPTIONS = ("grid",)
 
 
 def main(names: list[str]) -> None:
@@ -38,4 +42,7 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:2] and sys.argv[1] in WITH_OPTIONS:
+        import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:])
+    else:
+        main(sys.argv[1:])

@@ -1,0 +1,121 @@
+"""Who came near enough, and how fast: one verdict for each cell, from the runs that it told."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from benchmarks.grid.learners import LEARNERS
+
+OURS = "linsep"
+TOL = 1e-4
+
+
+class Verdict(NamedTuple):
+    """What a cell came to.
+
+    Attributes
+    ----------
+    seconds : linsep's best at tol 1e-4; NaN where it did not answer
+    peers : best seconds of each system that came as near as asked
+    away : how far linsep's objective is from the best known, relative
+    status, gap, solver : how linsep's fit ended
+    spread : slowest over fastest row order of linsep
+    failure : why the cell counts as failed, or ''
+    errors : what systems said that could not answer
+    """
+
+    name: str
+    learner: str
+    seconds: float
+    peers: dict[str, float]
+    away: float
+    status: str
+    gap: float
+    solver: str
+    spread: float
+    failure: str
+    errors: dict[str, str]
+
+    @property
+    def rival(self) -> str:
+        """The fastest peer."""
+        return min(self.peers, key=lambda name: self.peers[name], default="")
+
+    @property
+    def ratio(self) -> float:
+        """Its seconds for each of linsep's: above one linsep is faster. NaN without a peer."""
+        return self.peers[self.rival] / self.seconds if self.peers else math.nan
+
+
+def judge(name: str, learner: str, told: Iterable[dict[str, Any]], ending: str = "") -> Verdict:
+    """The verdict on what a cell told; `ending` says why it stopped early, if it did."""
+    told = list(told)
+    runs = [fact for fact in told if "seconds" in fact]
+    ours = [run for run in runs if run["system"] == OURS and run["tol"] == TOL]
+    errors = {fact["system"]: fact["error"] for fact in told if "error" in fact}
+    best = min((run["value"] for run in runs if not run.get("order")), default=math.nan)
+    exact, allowed = LEARNERS[learner].exact, LEARNERS[learner].allowed(best)
+    usual = [run for run in ours if not run["order"] and not run.get("first")] or ours
+    peers: dict[str, float] = {}
+    for run in runs:
+        if run["system"] != OURS and run["value"] <= allowed:
+            peers[run["system"]] = min(run["seconds"], peers.get(run["system"], math.inf))
+    if not ours:
+        began = next((fact["began"] for fact in reversed(told) if "began" in fact), "the set")
+        failure = f"no answer ({ending or 'ended'} during {began})"
+        return Verdict(
+            name, learner, math.nan, peers, math.nan, "", math.nan, "", math.nan, failure, errors
+        )
+    last = usual[-1]
+    away = (last["value"] - best) / abs(best) if exact and best else last["value"] - best
+    failure = ""
+    if last["status"] in ("gap_left", "unproved", "budget"):
+        failure = f"{last['status']}, gap {last['gap']:.1e}"
+    elif last["value"] > allowed:
+        failure = f"{away:.1e} above the best objective" if exact else f"{away:.3f} more errors"
+    return Verdict(
+        name, learner, min(run["seconds"] for run in usual), peers, away, last["status"],
+        last["gap"], last["solver"], _spread(ours), failure, errors,
+    )  # fmt: skip
+
+
+def _spread(ours: list[dict[str, Any]]) -> float:
+    """Slowest over fastest row order, each at its best."""
+    best: dict[int, float] = {}
+    for run in ours:
+        if not run.get("first"):
+            best[run["order"]] = min(run["seconds"], best.get(run["order"], math.inf))
+    return max(best.values()) / min(best.values()) if len(best) > 1 else math.nan
+
+
+class Summary(NamedTuple):
+    """The grid in one line."""
+
+    cells: int
+    won: int
+    mean: float
+    worst: float
+    where: str
+    failed: list[str]
+    spread: float
+
+    def __str__(self) -> str:
+        failed = "; ".join(self.failed) or "none"
+        spread = f"; row orders within {self.spread:.2f}" if self.spread == self.spread else ""
+        return (
+            f"GRID {self.cells} cells with a ratio: won {self.won}, geometric mean "
+            f"{self.mean:.2f}, worst {self.worst:.2f} ({self.where}); failed: {failed}{spread}"
+        )
+
+
+def summary(verdicts: list[Verdict]) -> Summary:
+    """Cells with a ratio, those won, geometric mean, the worst, those that failed, the spread."""
+    rated = sorted((v for v in verdicts if v.ratio > 0), key=lambda v: v.ratio)
+    mean = math.exp(sum(math.log(v.ratio) for v in rated) / len(rated)) if rated else math.nan
+    where = f"{rated[0].name} {rated[0].learner}" if rated else "no peer"
+    spreads = [v.spread for v in verdicts if v.spread > 0]
+    return Summary(
+        len(rated), sum(v.ratio > 1 for v in rated), mean, rated[0].ratio if rated else math.nan,
+        where, [f"{v.name} {v.learner}: {v.failure}" for v in verdicts if v.failure],
+        max(spreads, default=math.nan),
+    )  # fmt: skip

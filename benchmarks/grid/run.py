@@ -1,0 +1,175 @@
+"""The command: every cell in its own process with a time limit, the table, JSON and a picture."""
+
+import argparse
+import json
+import math
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.grid.judge import Verdict, judge, summary
+from benchmarks.grid.learners import LEARNERS
+from benchmarks.grid.picture import draw
+from benchmarks.grid.sets import SETS
+from benchmarks.grid.table import HEADING, line
+
+PEERS = Path(sys.prefix) / "peers" / "bin" / "python"
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 30.0
+GRACE = 40.0  # seconds a cell has beyond its own: loading, compiling, the fit under way
+OUT = Path("out")
+
+
+def interpreter() -> str:
+    """Python of the environment that holds the peers, or this one."""
+    return str(PEERS) if PEERS.exists() else sys.executable
+
+
+def run_cell(name: str, learner: str, seconds: float, orders: int, alone: bool) -> Verdict | None:
+    """The verdict on one cell; None where the learner is not for such a set."""
+    command = [
+        interpreter(), "-m", "benchmarks.grid.cell", name, learner, str(seconds), str(orders),
+        *(["--alone"] if alone else []),
+    ]  # fmt: skip
+    places = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))},
+    )  # fmt: skip
+    told, ending = _listen(process, seconds + GRACE)
+    if any("unsuited" in fact for fact in told):
+        return None
+    return judge(name, learner, told, ending)
+
+
+def _listen(process: Any, seconds: float) -> tuple[list[dict[str, Any]], str]:
+    """What a cell tells until it ends or its time is over, and why it ended if not by itself."""
+    lines: queue.Queue[str | None] = queue.Queue()
+    errors: list[str] = []
+
+    def read() -> None:
+        for text in process.stdout:
+            lines.put(text)
+        lines.put(None)
+
+    threads = [
+        threading.Thread(target=read, daemon=True),
+        threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    told: list[dict[str, Any]] = []
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            text = lines.get(timeout=max(0.01, end - time.monotonic()))
+        except queue.Empty:
+            process.kill()
+            _close(process, threads)
+            return told, f"out of time after {seconds:.0f} s"
+        if text is None:
+            break
+        if text.startswith("{"):  # some systems print on their own
+            told.append(json.loads(text))
+    code = _close(process, threads)
+    last = errors[-1].strip()[:160] if errors else ""
+    return told, f"exit code {code}: {last}" if code else ""
+
+
+def _close(process: Any, threads: list[threading.Thread]) -> int:
+    code = process.wait()
+    for thread in threads:
+        thread.join()
+    process.stdout.close()
+    process.stderr.close()
+    return int(code)
+
+
+def chosen(given: str | None, known: list[str]) -> list[str]:
+    """Names from a list with commas; a name ending in * stands for all that begin so."""
+    if not given:
+        return known
+    names: list[str] = []
+    for part in given.split(","):
+        hits = [name for name in known if name == part or _begins(name, part)]
+        if not hits:
+            raise SystemExit(f"{part!r} is none of: {', '.join(known)}")
+        names += hits
+    return list(dict.fromkeys(names))
+
+
+def _begins(name: str, part: str) -> bool:
+    return part.endswith("*") and name.startswith(part[:-1])
+
+
+def run(names: list[str], learners: list[str], options: argparse.Namespace) -> list[Verdict]:
+    """All cells, each shown as soon as it ends."""
+    verdicts = []
+    print(HEADING, flush=True)
+    for name in names:
+        if not SETS[name].here:
+            print(f"{name}: not on this machine, left out")
+            continue
+        for learner in learners:
+            verdict = run_cell(name, learner, options.seconds, options.orders, options.alone)
+            if verdict is not None:
+                verdicts.append(verdict)
+                print(line(verdict), flush=True)
+    return verdicts
+
+
+def keep(verdicts: list[Verdict], out: Path) -> None:
+    """JSON and the picture; cells of earlier runs that were not run again are kept."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "grid.json"
+    cells = json.loads(path.read_text())["cells"] if path.exists() else []
+    kept = {(cell["name"], cell["learner"]): cell for cell in cells}
+    kept |= {(v.name, v.learner): _plain(v) for v in verdicts}
+    order = [(name, learner) for name in SETS for learner in LEARNERS]
+    cells = [kept[key] for key in order if key in kept]
+    every = [_verdict(cell) for cell in cells]
+    path.write_text(json.dumps({"summary": str(summary(every)), "cells": cells}, indent=1))
+    draw(every, out / "grid.png")
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    known = verdict._asdict() | {"ratio": verdict.ratio}
+    return {key: None if value != value else value for key, value in known.items()}
+
+
+def _verdict(cell: dict[str, Any]) -> Verdict:
+    return Verdict(**{key: math.nan if cell[key] is None else cell[key] for key in Verdict._fields})
+
+
+def main(arguments: list[str]) -> list[Verdict]:
+    """`python -m benchmarks grid`."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks grid", description=__doc__)
+    parser.add_argument("--sets", help="names with commas; a* is all that begin with a")
+    parser.add_argument("--learners", help="names with commas")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each cell")
+    parser.add_argument("--orders", type=int, default=1, help="row orders to time linsep in")
+    parser.add_argument("--alone", action="store_true", help="time linsep without its peers")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder of grid.json and grid.png")
+    options = parser.parse_args(arguments)
+    names = chosen(options.sets, list(SETS))
+    verdicts = run(names, chosen(options.learners, list(LEARNERS)), options)
+    keep(verdicts, options.out)
+    print(f"\n{summary(verdicts)}\nwritten to {options.out / 'grid.json'} and grid.png")
+    return verdicts
+
+
+def rows() -> list[dict[str, Any]]:
+    """The cells with a ratio as lines of `python -m benchmarks`."""
+    return [
+        {
+            "workload": f"{v.name} {v.learner}", "linsep": v.seconds, "peer": v.peers[v.rival],
+            "ratio": v.ratio, "wanted": 1.0, "note": f"best peer: {v.rival}; {v.status}",
+        }
+        for v in main(["--orders", "3"])
+        if v.ratio > 0
+    ]  # fmt: skip

@@ -1,0 +1,126 @@
+"""The grid of benchmarks: cells run, verdicts are fair, losses are shown."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from benchmarks.grid import made, run
+from benchmarks.grid.judge import judge, summary
+from benchmarks.grid.learners import LEARNERS
+from benchmarks.grid.sets import SETS, in_order, two_classes
+
+
+def fact(system, seconds, value, **more):
+    ours = {"tol": 1e-4, "order": 0, "status": "converged", "gap": 1e-5, "solver": "newton"}
+    return {"system": system, "seconds": seconds, "value": value} | (
+        ours | more if system == "linsep" else more
+    )
+
+
+def test_a_cell_runs_in_a_process_of_its_own_and_is_kept(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("LINSEP_GRID_SETS", str(tmp_path))
+    given = f"--sets iris --learners logistic,softmax --orders 2 --alone --out {tmp_path}"
+    verdicts = run.main(given.split())
+    assert [v.learner for v in verdicts] == ["logistic", "softmax"]
+    assert all(v.status == "converged" and not v.failure and v.spread >= 1 for v in verdicts)
+    kept = json.loads((tmp_path / "grid.json").read_text())
+    assert [cell["name"] for cell in kept["cells"]] == ["iris", "iris"]
+    assert (tmp_path / "grid.png").stat().st_size > 1000
+    assert "GRID 0 cells with a ratio" in capsys.readouterr().out
+
+
+def test_only_answers_near_the_best_objective_count():
+    told = [
+        fact("linsep", 1.0, 100.001, first=True),
+        fact("linsep", 0.2, 100.001),
+        fact("loose", 0.01, 101.0),
+        fact("tight", 0.3, 100.0),
+        fact("tight", 0.25, 100.0),
+    ]
+    verdict = judge("iris", "logistic", told)
+    assert verdict.peers == {"tight": 0.25}
+    assert verdict.ratio == pytest.approx(1.25)
+    assert verdict.failure == ""
+
+
+def test_linsep_fails_where_it_is_far_from_the_best():
+    verdict = judge("iris", "logistic", [fact("linsep", 0.2, 101.0), fact("peer", 0.3, 100.0)])
+    assert "above the best objective" in verdict.failure
+
+
+@pytest.mark.parametrize("status", ["gap_left", "unproved"])
+def test_an_ending_without_a_proof_fails(status):
+    verdict = judge("iris", "logistic", [fact("linsep", 0.2, 100.0, status=status)])
+    assert status in verdict.failure
+
+
+def test_a_cell_that_is_ended_early_says_during_what():
+    verdict = judge("iris", "hinge", [{"began": "linsep"}], "out of time after 5 s")
+    assert verdict.failure == "no answer (out of time after 5 s during linsep)"
+    assert math.isnan(verdict.seconds)
+
+
+def test_the_summary_counts_losses_and_failures():
+    verdicts = [
+        judge("iris", "logistic", [fact("linsep", 1.0, 1.0), fact("peer", 4.0, 1.0)]),
+        judge("iris", "hinge", [fact("linsep", 1.0, 1.0), fact("peer", 0.25, 1.0)]),
+        judge("iris", "l1", []),
+    ]
+    line = summary(verdicts)
+    assert (line.cells, line.won, line.worst, line.where) == (2, 1, 0.25, "iris hinge")
+    assert line.mean == pytest.approx(1.0)
+    assert len(line.failed) == 1
+
+
+def test_the_spread_is_over_row_orders():
+    told = [fact("linsep", 1.0, 1.0), fact("linsep", 1.5, 1.0, order=1)]
+    assert judge("iris", "hinge", told).spread == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("name", ["softmax", "crammer-singer", "logistic", "regression"])
+def test_objectives_are_those_written_out(name):
+    rng = np.random.default_rng(0)
+    X, W, b = rng.normal(size=(7, 3)), rng.normal(size=(3, 3)), rng.normal(size=3)
+    y, signs = rng.integers(0, 3, 7), np.where(rng.random(7) < 0.5, 1, -1)
+    S, half = X @ W.T + b, 0.5 * (W**2).sum()
+    wanted = {
+        "softmax": half + sum(np.log(np.exp(s).sum()) - s[k] for s, k in zip(S, y, strict=True)),
+        "crammer-singer": half
+        + sum(max(s[j] - s[k] + (j != k) for j in range(3)) for s, k in zip(S, y, strict=True)),
+        "logistic": 0.5 * (W[0] ** 2).sum() + np.log1p(np.exp(-signs * S[:, 0])).sum(),
+        "regression": ((S[:, 0] - signs) ** 2).sum(),
+    }
+    several = LEARNERS[name].several
+    answer = (W, b) if several else (W[0], b[:1])
+    for rows in (X, sp.csr_matrix(X)):
+        value = LEARNERS[name].value(answer, rows, y if several else signs)
+        assert value == pytest.approx(wanted[name])
+
+
+def test_names_are_chosen_by_list_or_beginning():
+    assert run.chosen("embedding-384*,iris", list(SETS))[-1] == "iris"
+    assert len(run.chosen("embedding-384*", list(SETS))) == 3
+    with pytest.raises(SystemExit, match="none of"):
+        run.chosen("irisses", list(SETS))
+
+
+def test_there_are_enough_sets_and_labels_for_two_classes():
+    assert len(SETS) >= 25
+    assert set(two_classes(np.array([0, 1, 2]), 1)) == {-1, 1}
+    assert two_classes(np.array([0, 1, 2]), None) is None
+    X, y = in_order(np.arange(5)[:, None], np.arange(5), 3)
+    assert (X[:, 0] == y).all() and (y != np.arange(5)).any()
+
+
+def test_made_rows_have_the_shapes_they_are_named_for():
+    X, y = made.embeddings(200, 16, 10, 0)
+    assert X.dtype == np.float32 and len(np.unique(y)) > 5
+    assert np.allclose(np.linalg.norm(X, axis=1), 4.0, atol=1e-4)
+    X, y = made.clicks(500, 6, 64, 0)
+    assert X.shape == (500, 64) and set(y) == {-1, 1}
+    X, y = made.one_hot(100, 4, 5, 0)
+    assert (X.sum(axis=1) == 4).all()
+    X, y = made.text(300, 50, 6, 4, 0)
+    assert np.allclose(sp.linalg.norm(X, axis=1), 1.0)
