@@ -4,7 +4,6 @@ import io
 import re
 from html import escape
 
-from docutils import nodes
 from matplotlib import mathtext, rc_context
 from matplotlib.font_manager import FontProperties
 
@@ -12,7 +11,8 @@ from matplotlib.font_manager import FontProperties
 def drawing(formula: str, size: float) -> str:
     """A formula as inline SVG that takes the colour of the text around it."""
     buffer = io.StringIO()
-    tex = f"${' '.join(formula.split())}$"
+    long = re.sub(r"\\(le|ge|ne)(?![a-z])", r"\\\1q", formula)  # matplotlib has no short names
+    tex = f"${' '.join(long.split())}$"
     with rc_context({"mathtext.fontset": "stix", "svg.hashsalt": "linsep"}):
         depth = mathtext.math_to_image(tex, buffer, FontProperties(size=size), 72, "svg")
     svg = buffer.getvalue()
@@ -25,11 +25,15 @@ def drawing(formula: str, size: float) -> str:
 
 
 def inline(self, node):  # type: ignore[no-untyped-def]
+    from docutils import nodes
+
     self.body.append(drawing(node.astext(), 13))
     raise nodes.SkipNode
 
 
 def display(self, node):  # type: ignore[no-untyped-def]
+    from docutils import nodes
+
     self.body.append(f'<div class="formula-block">{drawing(node.astext(), 15)}</div>')
     raise nodes.SkipNode
 

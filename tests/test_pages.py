@@ -97,3 +97,22 @@ def test_every_learner_has_a_guide_with_all_its_parts(name):
         assert part in headings, (name, part)
     assert "$" in text  # formulas
     assert ">>> " in text
+
+
+def test_every_formula_of_the_pages_can_be_drawn(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    from typeset import drawing
+
+    formulas = set()
+    for page in sorted(DOCS.rglob("*.md")):
+        if not {"_build", "gallery"} & set(page.relative_to(DOCS).parts):
+            text = re.sub(
+                r"```.*?```|^ {4}.*?$|`[^`]*`",
+                "",
+                page.read_text(encoding="utf-8"),
+                flags=re.DOTALL | re.MULTILINE,
+            )
+            formulas |= set(re.findall(r"\$\$(.+?)\$\$|(?<!\$)\$([^$]+)\$(?!\$)", text, re.DOTALL))
+    assert len(formulas) > 30
+    for block, inline in formulas:
+        assert drawing(block or inline, 13).startswith("<svg")

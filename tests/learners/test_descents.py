@@ -1,11 +1,15 @@
 """Gradient, minibatch and sgd: the lectures' steps, on the objective that is certified."""
 
+import pickle
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from degenerate import CASES
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -86,6 +90,48 @@ def test_single_rows_take_exactly_the_steps_of_the_delta_rule():
     np.testing.assert_allclose(streamed.coef_[0], w, atol=1e-14)
     np.testing.assert_allclose(streamed.intercept_, b, atol=1e-14)
     assert streamed.status_ is Status.streaming
+
+
+STREAMS = [
+    LogisticRegression(solver="sgd"),
+    LogisticRegression(solver="minibatch", batch_size=7, schedule="1/sqrt(t)"),
+    LogisticRegression(solver="minibatch", batch_size=5000, l1_ratio=0.5, eta0=0.1),
+    LinearSVC(solver="sgd"),
+]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from(STREAMS), st.sampled_from([2, 3]), st.sampled_from(["f4", "f8"]), st.booleans(),
+    st.booleans(), st.sampled_from([60, 9000]), st.lists(st.floats(0, 1), max_size=6),
+)  # fmt: skip
+def test_steps_do_not_depend_on_how_rows_are_cut(
+    learner, classes, dtype, sparse, weighted, n, cuts
+):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 3)).astype(dtype), rng.integers(0, classes, n)
+    X = sp.csr_array(X) if sparse else X
+    weights = rng.integers(1, 4, n).astype(float) if weighted else None
+    ends = sorted({0, n, *(int(cut * n) for cut in cuts)})
+    whole, parts = (type(learner)(**learner.get_params()) for _ in range(2))
+    whole.partial_fit(X, y, sample_weight=weights)
+    for start, stop in pairwise(ends):
+        some = None if weights is None else weights[start:stop]
+        parts.partial_fit(X[start:stop], y[start:stop], np.arange(classes), sample_weight=some)
+        parts = pickle.loads(pickle.dumps(parts))
+    assert parts.coef_.tobytes() == whole.coef_.tobytes()
+    assert parts.intercept_.tobytes() == whole.intercept_.tobytes()
+
+
+def test_a_part_that_is_refused_leaves_the_stream_as_it_was():
+    X, y = np.array([[1.0], [-1.0], [2.0]]), [1, 0, 1]
+    stream, other = (LogisticRegression(solver="minibatch", batch_size=4) for _ in range(2))
+    stream.partial_fit(X, y)
+    with pytest.raises(LinsepError):
+        stream.partial_fit([[1e300], [-1e300]], [0, 1])
+    stream.partial_fit(X, y)
+    other.partial_fit(X, y).partial_fit(X, y)
+    assert stream.coef_.tobytes() == other.coef_.tobytes()
 
 
 def test_a_fold_steps_by_the_mean_of_its_rows():

@@ -1,5 +1,6 @@
 """Learners that step: what gradient, minibatch and sgd share, whatever the loss."""
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +17,12 @@ from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import ScoreLoss
 from linsep.train.convex.steps.score_walks import Pace, Steps, descend
+from linsep.train.convex.steps.stream_steps import StreamMethod, StreamSteps
 from linsep.train.online.schedules import SCHEDULES
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.run.loop import Listener, Pass, tell
+from linsep.train.run.loop import Listener, tell
+from linsep.train.run.whole_folds import WholeFolds
 
 Array = npt.NDArray[Any]
 
@@ -122,40 +125,42 @@ def _descent(
 def take_in(learner: Any, problem: Problem, loss: ScoreLoss, penalty: Elastic) -> None:
     """Go through rows that came in part, once, in their order, in the units of the data.
 
-    The penalty is shared out among all rows so far.
+    Folds are those of one pass over all rows so far, and step and penalty follow the rows so far:
+    how the rows are cut into parts does not change the weights.
     """
-    planes = 1 if problem.binary else problem.n_classes
-    shape = (planes, problem.n_features)
-    first = getattr(learner, "_rows_seen", 0) == 0
-    start = None
-    if hasattr(learner, "coef_") and learner.coef_.shape == shape:
-        start = learner.coef_, learner.intercept_
-    descent = _descent(learner, problem, loss, penalty, start, False)
-    size = learner.batch_size if learner.solver == "minibatch" else 1
-    if first:
-        by_hand = not isinstance(learner.eta0, str)
-        learner._step = float(learner.eta0) if by_hand else descent.view.step_size(size, loss.bend)
-        learner._rows_seen, learner.n_iter_ = 0, 0
-    learner._rows_seen += problem.n_rows
-    if descent.lam:
-        descent.lam *= problem.n_rows / learner._rows_seen
-    learner.n_iter_ += 1
-    eta = learner._step
-    if learner.schedule in SCHEDULES:
-        eta = SCHEDULES[learner.schedule](eta, learner.n_iter_)
-    before = loss.losses(descent.scores(descent.a) + descent.b, descent.problem.codes)
-    wrong = loss.mistakes(descent.scores(descent.a) + descent.b, descent.problem.codes)
+    problem = counted(problem)
+    stream, folds = _streamed(learner, problem)
+    by_hand = not isinstance(learner.eta0, str)
+    method = StreamMethod(
+        loss, penalty, float(learner.C), bool(learner.fit_intercept),
+        learner.batch_size if learner.solver == "minibatch" else 1,
+        float(learner.eta0) if by_hand else None,
+        SCHEDULES.get(learner.schedule), stream.n_rows,
+    )  # fmt: skip
     with learner._listening(None, False, problem) as listeners:
         if learner._recorder is not None:
-            learner._recorder.begin(*descent.outside(descent.a, descent.b))
-        made = descent.fold_pass(eta, size, 0, 0, False, learner._recorder)
-        W, b = descent.outside(descent.a, descent.b)
-        learner.coef_ = W.astype(problem.X.dtype)
-        learner.intercept_ = b.astype(problem.X.dtype)
-        problem.require_in_range(learner.coef_, learner.intercept_)
+            learner._recorder.begin(*stream.kept(method))
+        stream, done = folds.part_pass(stream, problem, method, learner._recorder)
+        W, b = (part.astype(problem.X.dtype) for part in stream.kept(method))
+        problem.require_in_range(W, b)
+        learner.coef_, learner.intercept_ = W, b
+        learner._stream = stream, folds
+        learner.n_iter_ += 1
         learner.diagnosis_ = None  # an older one spoke of other weights, as did the numbers below
-        tell(listeners, Pass(0, wrong, made, float(descent.c @ before), eta))
+        tell(listeners, done)
         learner._end(Status.streaming)
     for name in ("objective_", "gap_", "proof_"):
         if hasattr(learner, name):
             delattr(learner, name)
+
+
+def _streamed(learner: Any, problem: Problem) -> tuple[StreamSteps, WholeFolds[StreamSteps]]:
+    """Steps and folds to go on with: copies, so that a part that fails leaves them as they are."""
+    known = getattr(learner, "_stream", None)
+    if known is not None:
+        return deepcopy(known)  # type: ignore[no-any-return]
+    shape = (1 if problem.binary else problem.n_classes, problem.n_features)
+    learner.n_iter_ = 0
+    if hasattr(learner, "coef_") and learner.coef_.shape == shape:
+        return StreamSteps(learner.coef_, learner.intercept_), WholeFolds()
+    return StreamSteps(np.zeros(shape), np.zeros(shape[0])), WholeFolds()

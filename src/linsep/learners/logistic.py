@@ -274,9 +274,11 @@ class LogisticRegression(Inference, LinearClassifier):
     ) -> Self:
         """Go on learning from these rows, once, in the order given, in the units of the data.
 
-        Pass all labels in `classes` on the first call if these rows do not hold them all. The
-        penalty is shared out among all rows so far; how far the weights are from the optimum is
-        not known until `fit` or `linsep.gap` looks at all rows.
+        However the rows are cut into parts, the weights are those of one call with all of them:
+        the step of a fold that is short of rows is taken again when they have come, and step
+        ('auto') and penalty follow the rows so far. In a `schedule`, t counts blocks of 4,096 rows.
+        Pass all labels in `classes` on the first call if these rows do not hold them all. How far
+        the weights are from the optimum is not known until `fit` or `linsep.gap` looks at all rows.
         """
         problem = self._part(X, y, classes, sample_weight, not hasattr(self, "coef_"))
         take_in(self, problem, loss_of(problem), self._penalty)
@@ -284,7 +286,7 @@ class LogisticRegression(Inference, LinearClassifier):
 
     def _reset(self, problem: Problem) -> None:
         check_multi_class(self, problem.binary)
-        self._rows_seen = 0
+        self._stream = None
 
     def _finish(self, problem: Problem, found: Any) -> Status:
         self._publish(problem, found)

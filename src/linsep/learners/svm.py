@@ -210,7 +210,7 @@ class LinearSVC(LinearClassifier):
             )
 
     def _reset(self, problem: Problem) -> None:
-        self._rows_seen = 0
+        self._stream = None
 
     def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
         if self.solver == "sgd":

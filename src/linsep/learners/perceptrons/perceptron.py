@@ -13,7 +13,6 @@ from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier, one_of, positive
 from linsep.learners.diagnosis import out_of_passes
 from linsep.learners.perceptrons.one_pass import fit_stream
-from linsep.learners.perceptrons.whole_folds import WholeFolds
 from linsep.learners.sklearn_compat import check_perceptron
 from linsep.rows.radius import largest_square
 from linsep.status import Status
@@ -24,6 +23,7 @@ from linsep.train.online.solver import OnlineSolver
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, run
+from linsep.train.run.whole_folds import WholeFolds
 
 Array = npt.NDArray[Any]
 
@@ -215,7 +215,7 @@ class Perceptron(LinearClassifier):
         passes = self.max_iter if online else 0
         kesler = self.multiclass == "kesler"
         self._solver = OnlineSolver(problem, self.keep, bias, kesler, online, passes)
-        self._folds = WholeFolds()
+        self._folds: WholeFolds[OnlineSolver] = WholeFolds()
         d = problem.n_features
         if earlier is not None and earlier[0].shape == (self._solver.n_planes, d):
             self._solver.start_at(*earlier)
