@@ -64,9 +64,8 @@ class Fitting:
         verbose : show progress on stderr
         checkpoint : path of a file that is written after the first pass and then every few seconds;
             if the process dies, the same call goes on from the last pass written down and ends with
-            the same bytes. Closed forms, which make one pass, and solvers that keep numbers for
-            each row (descent on the dual, several classes of `LogisticRegression` and `LinearSVC`,
-            l1_ratio > 0) begin again.
+            the same bytes. Closed forms, which make one pass, begin again, and so do some solvers
+            of `LogisticRegression` (descent on the dual, several classes, l1_ratio > 0).
         in_order : of the perceptron family on a cluster: train serially, on a copy of the rows, and
             end with the bytes of a fit in memory, instead of mixing the weights of shards
 

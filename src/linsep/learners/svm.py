@@ -26,7 +26,7 @@ from linsep.proofs.gap.joint_certificate import crammer_singer
 from linsep.proofs.gap.penalty import RIDGE as PLAIN
 from linsep.status import Status
 from linsep.train.convex.choose import Machine, one_vs_rest
-from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.drive import Goal, Savepoint, drive, savepoints, telling
 from linsep.train.convex.dual.crammer_singer import CrammerSinger
 from linsep.train.convex.dual.support import near_margin, supports
 from linsep.train.convex.losses import Hinge, SquaredHinge
@@ -126,8 +126,9 @@ class LinearSVC(LinearClassifier):
 
     batch_size = 1  # sgd steps row by row
     _first_at_zero = True
-    _resumable = ("_replay_log",)
+    _resumable = ("_replay_log", "_savepoints")
     _replay_log: ReplayLog
+    _savepoints: list[Savepoint]
     support_: Array
     dual_coef_: Array
     sigmoids_: Array
@@ -221,7 +222,7 @@ class LinearSVC(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
         status = self._settle(problem, listeners)
-        del self._replay_log
+        del self._replay_log, self._savepoints
         self.diagnosis_ = explain(self, problem, status)
         if hasattr(self, "sigmoids_"):
             del self.sigmoids_
@@ -232,11 +233,12 @@ class LinearSVC(LinearClassifier):
     def _settle(self, problem: Problem, listeners: list[Listener]) -> Status:
         """The hyperplanes, by the solver asked for."""
         before = self._before(problem) if self.warm_start else None
+        joint = self.multiclass == "crammer-singer"
+        runs = 1 if problem.binary or joint else problem.n_classes
+        self._savepoints = savepoints(listeners, runs)
         replay_log.begin(self, listeners)
-        own = self._replay_log if problem.binary else None
         if self.solver == "sgd":
             return self._by_rows(problem, listeners, before)
-        joint = self.multiclass == "crammer-singer"
         if joint and not problem.binary:
             return self._jointly(problem, listeners, before)
         settings: dict[str, Any] = {
@@ -247,9 +249,9 @@ class LinearSVC(LinearClassifier):
             "max_iter": self.max_iter,
             "seed": seed_of(self.random_state),
             "n_jobs": self.n_jobs,
+            "keep": bool(self._savepoints),
         }
-        tell = (own or ReplayLog()).telling_looks(listeners)
-        goal = Goal(float(self.tol), self.max_iter, tell, noise=noise(problem))
+        goal = Goal(float(self.tol), self.max_iter, telling(listeners), noise=noise(problem))
 
         def fit(machine: Machine, k: int, goal: Goal) -> Solution:
             alpha = None if before is None or before[2] is None else before[2][k]
@@ -262,11 +264,15 @@ class LinearSVC(LinearClassifier):
             return drive(solver, goal._replace(certify=certify))
 
         if problem.binary:
-            machine = Machine(problem.X, problem.signs, log=own, **settings)
-            solutions = [fit(machine, 0, goal)]
+            machine = Machine(problem.X, problem.signs, **settings)
+            solutions = [
+                fit(machine, 0, goal._replace(savepoint=next(iter(self._savepoints), None)))
+            ]
         else:
             codes, n_classes = problem.codes, problem.n_classes
-            solutions = one_vs_rest(problem.X, codes, n_classes, fit, goal, **settings)
+            solutions = one_vs_rest(
+                problem.X, codes, n_classes, fit, goal, self._savepoints, **settings
+            )
         if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
             one = solutions[0]
             P, D, gap = 0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap
@@ -312,9 +318,10 @@ class LinearSVC(LinearClassifier):
         goal = Goal(
             float(self.tol),
             self.max_iter,
-            ReplayLog().telling_looks(listeners),
+            telling(listeners),
             certify,
             noise(problem),
+            savepoint=next(iter(self._savepoints), None),
         )
         found = drive(solver, goal)
         A, self.solver_ = found.alpha, found.solver

@@ -38,16 +38,21 @@ SOLVERS = {
     "sgd": lambda: LogisticRegression(solver="minibatch", tol=1e-9, max_iter=40, n_jobs=1),
     "tall": lambda: LinearSVC(tol=1e-7, n_jobs=1),
     "line": lambda: LinearRegression("sgd", tol=1e-14, max_iter=40, n_jobs=1),
+    "dual": lambda: LinearSVC(solver="dual", tol=1e-5, n_jobs=1),
+    "interior": lambda: LinearSVC(tol=1e-6, n_jobs=1),
+    "newton-cg": lambda: LinearSVC(tol=1e-4, n_jobs=1),
+    "joint": lambda: LinearSVC(multiclass="crammer-singer", tol=1e-4, n_jobs=1),
 }
-"""Batch solvers, which go on from the sums of their passes, and descents."""
+"""Solvers that go on from the sums of their passes or from their state, and descents."""
 
 
 def data(name):
     """Overlapping classes: no run ends before its passes are made."""
     rng = np.random.default_rng(1)
-    n = {"kernel": 400, "tall": 70_000, "short": 70_000}.get(name, 6000)
-    y = rng.integers(0, 3 if name == "pocket" else 2, n)
-    X = rng.standard_normal((n, 20)) + 0.1 * y[:, None]
+    few = {"kernel": 400, "dual": 500, "interior": 500, "joint": 200}
+    n = {**few, "tall": 70_000, "short": 70_000}.get(name, 6000)
+    y = rng.integers(0, 3 if name in ("pocket", "joint") else 2, n)
+    X = rng.standard_normal((n, 600 if name == "newton-cg" else 20)) + 0.1 * y[:, None]
     if name == "short":
         X = sp.csr_array(np.where(np.abs(X) > 0.8, X, 0.0))
     return X, y

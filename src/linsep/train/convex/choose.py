@@ -6,7 +6,7 @@ bytes. `LinearSVC.solver_` and `LogisticRegression.solver_` say what ran.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from linsep.parallel import Pool, threads
 from linsep.status import Status
-from linsep.train.convex.drive import Candidate, Goal, Solver
+from linsep.train.convex.drive import Candidate, Goal, Savepoint, Solver
 from linsep.train.convex.dual import interior_point
 from linsep.train.convex.dual.active_set import Polished
 from linsep.train.convex.dual.coordinate_descent import DualDescent
@@ -30,6 +30,7 @@ from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.primal_newton import PrimalNewton
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.solution import Solution
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 
@@ -218,7 +219,7 @@ class Machine(NamedTuple):
     weights : cᵢ ≥ 0 of each row, or None where each counts once
     C, loss, fit_intercept, max_iter, seed, n_jobs : as of `DualDescent`
     shared : more arguments of `DualDescent`: lanes, halt, design
-    log : passes over all rows of an earlier run of `PrimalNewton`, or None
+    keep : whether solvers keep what a checkpoint asks for
     """
 
     X: Any
@@ -231,7 +232,7 @@ class Machine(NamedTuple):
     seed: int = 0
     n_jobs: int | None = None
     shared: dict[str, Any] = {}
-    log: Any = None
+    keep: bool = False
 
     @property
     def _given(self) -> tuple[Any, Array, Array | None, float]:
@@ -259,7 +260,7 @@ class Machine(NamedTuple):
         if line == "newton" and shape.suits_primal:
             primal = PrimalNewton(
                 *self._given, loss=self.loss, fit_intercept=self.fit_intercept,
-                n_jobs=self.n_jobs, start=start, log=self.log,
+                n_jobs=self.n_jobs, start=start, keep=self.keep,
             )  # fmt: skip
             able = shape.steps < np.inf and shape.n * shape.d <= IN_MEMORY
             return Handover(primal, lambda at: self.steps((at.w, at.b))) if able else primal
@@ -299,7 +300,7 @@ class Machine(NamedTuple):
         return Handover(newton, lambda at: inside)  # Newton's may get stuck, as with C or X huge
 
 
-class Pace:
+class Pace(Stateful):
     """How fast descent closes its gap, and whether others would close it sooner.
 
     Parameters
@@ -313,6 +314,8 @@ class Pace:
     >>> [pace(Candidate(n, 1.0, 1.0 - gap)) for n, gap in ((20, 0.5), (40, 0.05), (80, 0.04))]
     [False, False, True]
     """
+
+    state_names = ("_price", "_tol", "_seen")
 
     def __init__(self, price: float, tol: float) -> None:
         self._price, self._tol = price, tol
@@ -345,6 +348,9 @@ class Handover:
     ) -> None:
         self._first, self._then, self._shape = first, then, shape
         self._second: Any = None
+        self._one: Solution | None = None  # where the first ended
+        self._seen: Candidate | None = None  # its last candidate
+        self._pace: Pace | None = None
         self._tol = 1e-4
         self.pool: Pool = first.pool
 
@@ -363,24 +369,54 @@ class Handover:
             self._second.tol = tol
 
     def candidates(self) -> Iterator[Candidate]:
-        seen, shape = None, self._shape
-        pace, most = None, np.inf
-        if shape is not None:
-            half = self._first.max_iter // 2  # is left for the second, whatever it costs
-            price = min(shape.steps, shape.products) / shape.one_pass
-            pace = Pace(min(price, half), self._tol)
-            most = half if half >= PATIENCE else np.inf
-        for seen in self._first.candidates():
-            yield seen
-            slow = pace is not None and (pace(seen) or seen.n_iter >= most)
-            if slow and not seen.within(self._tol):
-                break
+        if self._second is None:
+            yield from self._begin()
+            self._hand_over(self._first.solution())
+        seen = self._seen
         assert seen is not None
-        self._second = self._then(self._first.solution())
-        self._second.pool, self._second.tol = self.pool, self._tol
         for later in self._second.candidates():
             bounds = min(seen.primal, later.primal), max(seen.dual, later.dual)
             yield Candidate(seen.n_iter + later.n_iter, *bounds, later.active, seen.least)
+
+    def _begin(self) -> Iterator[Candidate]:
+        """The candidates of the first, until it ends or is too slow."""
+        shape, most = self._shape, np.inf
+        if shape is not None:
+            half = self._first.max_iter // 2  # is left for the second, whatever it costs
+            price = min(shape.steps, shape.products) / shape.one_pass
+            self._pace = self._pace or Pace(min(price, half), self._tol)
+            most = half if half >= PATIENCE else np.inf
+        for seen in self._first.candidates():
+            self._seen = seen
+            yield seen
+            slow = self._pace is not None and (self._pace(seen) or seen.n_iter >= most)
+            if slow and not seen.within(self._tol):
+                break
+
+    def _hand_over(self, solution: Solution) -> None:
+        self._one, self._second = solution, self._then(solution)
+        self._second.pool, self._second.tol = self.pool, self._tol
+
+    def state(self) -> dict[str, Any]:
+        pace = None if self._pace is None else self._pace.state()
+        if self._one is None:
+            return {"first": self._first.state(), "pace": pace, "one": None}
+        one = self._one
+        return {
+            "second": self._second.state(), "seen": tuple(self._seen or ()),
+            "one": (one.w, one.b, one.alpha, one.primal, one.dual, one.gap, one.n_iter),
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        if state["one"] is not None:
+            self._seen = Candidate(*state["seen"])
+            self._hand_over(Solution(*state["one"]))
+            self._second.restore(state["second"])
+            return
+        self._first.restore(state["first"])
+        if state["pace"] is not None:
+            self._pace = Pace(0.0, 0.0)
+            self._pace.restore(state["pace"])
 
     def interrupted(self) -> None:
         (self._second or self._first).interrupted()
@@ -392,7 +428,7 @@ class Handover:
 
     def solution(self) -> Solution:
         """The better weights and the higher bound of both."""
-        one = self._first.solution()
+        one = self._one or self._first.solution()
         if self._second is None:
             return one  # type: ignore[no-any-return]
         two = self._second.solution()
@@ -418,6 +454,7 @@ def one_vs_rest(
     n_classes: int,
     fit: Callable[[Machine, int, Goal], Solution],
     goal: Goal,
+    saved: Sequence[Savepoint] = (),
     **settings: Any,
 ) -> list[Solution]:
     """Fit each class against all others, several classes at a time.
@@ -427,6 +464,7 @@ def one_vs_rest(
     fit : what to do with the machine of a class; its goal tells the listener of all classes begun
         so far together, from one thread at a time
     goal : of all classes together
+    saved : a savepoint for each class, or none
     settings : those of `Machine`, from `weights` on
 
     Returns
@@ -462,7 +500,9 @@ def one_vs_rest(
     def one(k: int) -> Solution:
         signs = np.where(codes == k, np.int8(1), np.int8(-1))
         machine = Machine(X, signs, n_jobs=1, shared=shared, **settings)
-        solution = fit(machine, k, goal._replace(listener=partial(tell, k), halt=halt))
+        at = saved[k] if saved else None
+        own = goal._replace(listener=partial(tell, k), halt=halt, savepoint=at)
+        solution = fit(machine, k, own)
         if halt.is_set() and solution.status in (Status.stopped, Status.interrupted):
             ending = Status.stopped if stopped.is_set() else Status.interrupted
             return replace(solution, status=ending)

@@ -6,10 +6,31 @@ certificate confirms the gap that was asked for, after `max_iter` passes, or whe
 step left. A candidate that its solver takes to be good enough and the certificate does not confirm
 makes the run go on with a tighter inner tolerance: the certificate, not the solver, says that a fit
 has converged.
+
+A run can be written down and gone on with by another process. A solver that is asked for `state()`
+after a candidate says, in arrays, numbers and lists of them, what its next pass depends on; one
+that is given it by `restore(state)` yields that same candidate first, and then the next ones, bit
+by bit as if it had never stopped. The tolerance is the driver's to keep. So the way to write a
+solver is to have whatever lives from one pass to the next in attributes, never in variables of the
+generator:
+
+    def candidates(self):
+        if not self.restored:
+            self.begin()
+            self.look()
+        while True:
+            yield self.candidate()
+            self.step()          # from attributes alone
+            self.look()
+
+A solver that is a function of few large sums over the rows may instead keep those sums in a
+`linsep.train.run.replay_log.ReplayLog`, and the tolerance of each pass beside them: after
+`restore` it goes through its run again without reading rows, silently up to the last candidate.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from threading import Event
 from typing import Any, NamedTuple, Protocol
 
@@ -19,6 +40,8 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.solution import Solution
+from linsep.train.run.loop import UNCOUNTED, Listener, Pass, tell
+from linsep.train.run.state import copied
 
 FINEST = 1e-13
 """Relative gaps below this are rounding."""
@@ -68,6 +91,50 @@ class Certificate(Protocol):
         ...
 
 
+class Savepoint:
+    """Where a run stands, for a checkpoint to write down; or where an earlier one stood.
+
+    Parameters
+    ----------
+    copies : whether states are copied at each candidate, as where several runs go on side by side
+        and one of them has all written down
+    """
+
+    def __init__(self, copies: bool = False) -> None:
+        self._copies = copies
+        self._now: Callable[[], Any] | None = None
+        self.earlier: dict[str, Any] | None = None
+
+    def note(self, now: Callable[[], Any]) -> None:
+        """The run stands where `now` says, until the next note."""
+        if self._copies:
+            kept = copied(now())
+            self._now = lambda: kept
+        else:
+            self._now = now
+
+    def state(self) -> dict[str, Any]:
+        """Where the run stands; of one that has not gone on yet, where the earlier one stood."""
+        return {"run": self.earlier if self._now is None else self._now()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Have the run go on from there."""
+        self.earlier = state["run"]
+
+
+def savepoints(listeners: list[Listener], runs: int = 1) -> list[Savepoint]:
+    """One for each of some runs side by side; none where no listener is a checkpoint."""
+    kept = any(hasattr(one, "resume") for one in listeners)
+    return [Savepoint(copies=runs > 1) for _ in range(runs)] if kept else []
+
+
+def telling(listeners: list[Listener]) -> "Callable[[Candidate], bool] | None":
+    """Listeners to passes as one listener to candidates; True from any of them stops the run."""
+    if not listeners:
+        return None
+    return lambda seen: tell(listeners, Pass(seen.n_iter, UNCOUNTED, seen.active, seen.primal))
+
+
 class Goal(NamedTuple):
     """What a fit is asked for.
 
@@ -79,6 +146,8 @@ class Goal(NamedTuple):
     certify : looks at a solution; None where the solver's own bounds are all there is
     noise : what rounding the stored weights may cost, relative to the objective
     halt : set from another thread to end early with what there is
+    savepoint : is told where the run stands, and says where an earlier one stood; None where no
+        checkpoint is kept
     """
 
     tol: float = 1e-4
@@ -87,6 +156,7 @@ class Goal(NamedTuple):
     certify: Callable[[Solution], Certificate] | None = None
     noise: float = 1e-12
     halt: Event | None = None
+    savepoint: Savepoint | None = None
 
 
 class Solver(Protocol):
@@ -121,26 +191,55 @@ class Solver(Protocol):
         """The same problem in columns of moderate scale, where that may spare an overflow."""
         ...
 
+    def state(self) -> dict[str, Any]:
+        """What the passes after this candidate depend on, besides the problem and `tol`."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Have `candidates` begin with the candidate that the state was taken at."""
+        ...
+
 
 def drive(solver: Solver, goal: Goal) -> Solution:
     """Run a solver until the goal is reached and confirmed, or the run ends otherwise."""
+    earlier = goal.savepoint.earlier if goal.savepoint is not None else None
+    if earlier is None:
+        return _drive(solver, goal, None)
+    other = solver.rescaled() if earlier["rescaled"] else None
+    return _drive(other or solver, goal, earlier, other is not None)
+
+
+def _drive(
+    solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: bool = False
+) -> Solution:
     solver.tol = max(goal.tol, FINEST)
     try:
         with solver.pool, np.errstate(all="ignore"):
-            return _run(solver, goal)
+            return _run(solver, goal, earlier, rescaled)
     except OverflowedError:
         other = solver.rescaled()
         if other is None:
             raise
-        return drive(other, goal)
+        return _drive(other, goal, None, rescaled=True)
 
 
-def _run(solver: Solver, goal: Goal) -> Solution:
+def _state(solver: Solver, tol: float, tries: int, best: float, rescaled: bool) -> dict[str, Any]:
+    """A run as a savepoint keeps it: at a candidate that nothing has been made of yet."""
+    known = {"tol": tol, "tries": tries, "best": best, "rescaled": rescaled}
+    return {**known, "solver": solver.state()}
+
+
+def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: bool) -> Solution:
     status: Status | None = None
     certified: Solution | None = None
-    tries, best = 0, np.inf
+    tries, best, told = 0, np.inf, False
     try:
+        if earlier is not None:
+            solver.restore(earlier["solver"])
+            solver.tol, tries, best, told = *(earlier[k] for k in ("tol", "tries", "best")), True
         for seen in solver.candidates():
+            if goal.savepoint is not None:
+                goal.savepoint.note(partial(_state, solver, solver.tol, tries, best, rescaled))
             if seen.within(solver.tol):
                 certified = _certified(solver, goal)
                 if certified is None or certified.certificate.gap <= goal.tol:
@@ -152,7 +251,7 @@ def _run(solver: Solver, goal: Goal) -> Solution:
                     break
                 best = gap
                 solver.tol = max(FINEST, solver.tol * min(0.5, max(0.01, 0.5 * goal.tol / gap)))
-            if goal.listener is not None and goal.listener(seen) is True:
+            if not told and goal.listener is not None and goal.listener(seen) is True:
                 status = Status.stopped
             elif goal.halt is not None and goal.halt.is_set():
                 status = Status.interrupted
@@ -160,42 +259,44 @@ def _run(solver: Solver, goal: Goal) -> Solution:
                 status = Status.budget
             if status is not None:
                 break
+            told = False
         certified = certified if status in (Status.converged, Status.unproved) else None
-        found = certified or _certified(solver, goal) or solver.solution()
+        solution = certified or _certified(solver, goal) or solver.solution()
     except KeyboardInterrupt:
         status = Status.interrupted
         solver.interrupted()
-        found = _certified(solver, goal) or solver.solution()
+        solution = _certified(solver, goal) or solver.solution()
     if status in (None, Status.budget):
-        status = Status.converged if _reached(found, goal) else Status.budget
-    return replace(found, status=status, solver=solver.name, message=_message(found, status, goal))
+        status = Status.converged if _reached(solution, goal) else Status.budget
+    message = _message(solution, status, goal)
+    return replace(solution, status=status, solver=solver.name, message=message)
 
 
 def _certified(solver: Solver, goal: Goal) -> Solution | None:
     if goal.certify is None:
         return None
-    found = solver.solution()
-    return replace(found, certificate=goal.certify(found))
+    solution = solver.solution()
+    return replace(solution, certificate=goal.certify(solution))
 
 
-def _rounding(found: Solution, goal: Goal) -> bool:
+def _rounding(solution: Solution, goal: Goal) -> bool:
     """Whether all that the certificate lacks may be rounding, not distance from the optimum."""
-    return bool(found.certificate.shown <= ALIKE * goal.tol + goal.noise)
+    return bool(solution.certificate.shown <= ALIKE * goal.tol + goal.noise)
 
 
-def _reached(found: Solution, goal: Goal) -> bool:
-    claimed = found.gap <= goal.tol * found.primal
-    if found.certificate is None:
+def _reached(solution: Solution, goal: Goal) -> bool:
+    claimed = solution.gap <= goal.tol * solution.primal
+    if solution.certificate is None:
         return claimed
-    return bool(found.certificate.gap <= goal.tol) or (claimed and _rounding(found, goal))
+    return bool(solution.certificate.gap <= goal.tol) or (claimed and _rounding(solution, goal))
 
 
-def _message(found: Solution, status: Status, goal: Goal) -> str:
-    gap = found.gap / found.primal if found.primal > 0.0 else 0.0
-    numbers = f"{found.n_iter} passes, relative gap {gap:.1e}, asked for {goal.tol:.1e}."
+def _message(solution: Solution, status: Status, goal: Goal) -> str:
+    gap = solution.gap / solution.primal if solution.primal > 0.0 else 0.0
+    numbers = f"{solution.n_iter} passes, relative gap {gap:.1e}, asked for {goal.tol:.1e}."
     if status is not Status.budget:
         return numbers
     return (
-        f"Stopped after {found.n_iter} passes with a relative gap of {gap:.1e}; {goal.tol:.1e} was "
-        "asked for. Raise max_iter, bring the features to one scale, or lower C."
+        f"Stopped after {solution.n_iter} passes with a relative gap of {gap:.1e}; {goal.tol:.1e} "
+        "was asked for. Raise max_iter, bring the features to one scale, or lower C."
     )

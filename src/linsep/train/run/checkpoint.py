@@ -133,6 +133,8 @@ class Keeper:
         if self._found is None or not self.names:
             return None
         header, arrays = self._found
+        if set(header["state"]) != set(self.names):  # of an older version
+            return None
         for name in self.names:
             state = header["state"][name]
             setattr(self.learner, name, thaw(state, getattr(self.learner, name, None), arrays))

@@ -1,7 +1,8 @@
 """What the next pass of a run depends on, as plain values, and back.
 
 A part of a run says what that is by `state()` and takes it again by `restore()`; nobody else needs
-to know its insides. `freeze` turns states into JSON and a list of arrays, `thaw` gives them back.
+to know its insides. `freeze` turns states into JSON and a list of arrays, `thaw` gives them back;
+`copied` keeps one while the run goes on.
 """
 
 from typing import Any, ClassVar, TypeVar
@@ -18,8 +19,12 @@ RECORDS: dict[str, Any] = {}
 
 def record(kind: R) -> R:
     """Mark a named tuple that may be part of a state."""
-    RECORDS[kind.__name__] = kind
+    RECORDS[_name(kind)] = kind
     return kind
+
+
+def _name(kind: Any) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 class Stateful:
@@ -55,10 +60,12 @@ def freeze(value: Any, arrays: list[Array]) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {"named": type(value).__name__, "of": [freeze(one, arrays) for one in value]}
+        return {"named": _name(type(value)), "of": [freeze(one, arrays) for one in value]}
     if isinstance(value, (list, tuple)):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [freeze(one, arrays) for one in value]}
+    if isinstance(value, dict):
+        return {"dict": {name: freeze(one, arrays) for name, one in value.items()}}
     return {"object": {name: freeze(one, arrays) for name, one in value.state().items()}}
 
 
@@ -76,6 +83,28 @@ def thaw(frozen: Any, present: Any, arrays: list[Array]) -> Any:
         pairs = zip(inside, have or [None] * len(inside), strict=True)
         values = [thaw(one, old, arrays) for one, old in pairs]
         return tuple(values) if kind == "tuple" else values
+    if kind == "dict":
+        return {name: thaw(one, None, arrays) for name, one in inside.items()}
     now = present.state()
     present.restore({name: thaw(one, now[name], arrays) for name, one in inside.items()})
     return present
+
+
+def copied(state: Any) -> Any:
+    """A state that stays as it is when the run goes on: its arrays are copies.
+
+    >>> state = {"w": np.zeros(1), "seen": [(1, np.ones(1))]}
+    >>> kept = copied(state)
+    >>> state["w"][0] = 5.0
+    >>> kept
+    {'w': array([0.]), 'seen': [(1, array([1.]))]}
+    """
+    if isinstance(state, np.ndarray):
+        return np.array(state)
+    if isinstance(state, dict):
+        return {name: copied(one) for name, one in state.items()}
+    if isinstance(state, tuple) and hasattr(state, "_fields"):
+        return type(state)(*(copied(one) for one in state))
+    if isinstance(state, (list, tuple)):
+        return type(state)(copied(one) for one in state)
+    return state

@@ -228,6 +228,14 @@ class Polished:
         self._first = False
         yield from self._solver.candidates()
 
+    def state(self) -> dict[str, Any]:
+        return {"solver": None if self._first else self._solver.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        if state["solver"] is not None:
+            self._start = None
+            self._solver.restore(state["solver"])
+
     def interrupted(self) -> None:
         self._first = False
         self._solver.interrupted()

@@ -31,6 +31,7 @@ from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, Squa
 from linsep.train.convex.dual.kernels import ALPHA, CAP
 from linsep.train.convex.dual.state import DualState
 from linsep.train.convex.solution import Solution
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 
@@ -42,8 +43,10 @@ LOSSES: dict[str, DualLoss] = {
 FARTHEST = 8  # passes made without a look at all rows, at most
 
 
-class Best:
+class Best(Stateful):
     """The lowest P and the highest D met, from w = 0 and α = 0 on; not always of the same pass."""
+
+    state_names = ("w", "b", "alpha", "primal", "dual")
 
     def __init__(self, state: DualState) -> None:
         self.w = np.zeros(len(state.w))
@@ -68,12 +71,14 @@ class Best:
         return seen.primal - seen.dual, fell
 
 
-class GapSchedule:
+class GapSchedule(Stateful):
     """When a look at all rows is worth its price.
 
     The slack met in a pass foretells the gap after it. A look is due when that promises the gap
     asked for, and now and then to bring rows back into play that were left out too early.
     """
+
+    state_names = ("_aim", "_last", "_seen", "_passes", "_foretold")
 
     def __init__(self, tol: float, primal: float, often: bool) -> None:
         self._often = often
@@ -117,6 +122,8 @@ class DualDescent:
 
     name = "dual"
     tol = 1e-4
+    _looked: tuple[float, bool] | None = None  # the gap, and whether D fell, at the last look
+    _restored = False
 
     def __init__(
         self,
@@ -151,37 +158,57 @@ class DualDescent:
             design = Design(self._X, self._free, self.pool)
         else:
             design = self._design()
-        self.state = DualState(
+        self.at = DualState(
             design, self._signs, self._caps, self._loss, free=self._free, lanes=self._lanes,
             seed=self._seed, pool=self.pool,
         )  # fmt: skip
         if self._start is not None:
-            self.state.start_from(self._start)
-        self.best = Best(self.state)
+            self.at.start_from(self._start)
+        self.best = Best(self.at)
+        often = design.entries < SMALL
+        self.schedule = GapSchedule(self.tol, self.best.primal, often)
 
     def candidates(self) -> Iterator[Candidate]:
         """Passes over the rows in play, and a look at all rows when it is due."""
-        self._begin()
-        state, best = self.state, self.best
-        schedule = GapSchedule(self.tol, best.primal, often=state.design.entries < SMALL)
-        if state.points[:, ALPHA].any():  # a warm start may already be there
+        if not self._restored:
+            self._begin()
+        state, best, schedule = self.at, self.best, self.schedule
+        if self._restored:
+            yield self._seen()
+        elif state.points[:, ALPHA].any():  # a warm start may already be there
             best.look(state)
             yield self._seen()
         while True:
+            if self._looked is not None:
+                gap, fell = self._looked
+                if fell and state.working.lanes > 1 and not state.working.cautious:
+                    state.working.be_cautious()
+                schedule.looked(gap, best.primal, self.tol)
+                state.widen()
+                self._looked = None
             met = state.one_pass(max(1, self.max_iter - state.n_iter))
             over = state.n_iter >= self.max_iter or self._halt.is_set()
             if not (schedule.due(met) or over):
                 state.narrow()
                 continue
-            gap, fell = best.look(state)
+            self._looked = best.look(state)
             yield self._seen()
-            if fell and state.working.lanes > 1 and not state.working.cautious:
-                state.working.be_cautious()
-            schedule.looked(gap, best.primal, self.tol)
-            state.widen()
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {"at": self.at, "best": self.best, "schedule": self.schedule}
+
+    def state(self) -> dict[str, Any]:
+        return {"looked": self._looked, **{k: one.state() for k, one in self._parts.items()}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._start, self._looked, self._restored = None, state["looked"], True
+        self._begin()
+        for name, part in self._parts.items():
+            part.restore(state[name])
 
     def _seen(self) -> Candidate:
-        best, state = self.best, self.state
+        best, state = self.best, self.at
         active = len(state.working.listing)
         return Candidate(state.n_iter, best.primal, best.dual, active, 1e-15 * best.start)
 
@@ -189,14 +216,14 @@ class DualDescent:
         """Weights that a pass left between two multipliers, computed anew."""
         if not hasattr(self, "best"):
             self._begin()
-        self.state.rebuild()
-        self.best.look(self.state)
+        self.at.rebuild()
+        self.best.look(self.at)
 
     def rescaled(self) -> None:
         """Lengths of rows overflow whatever the columns' scale: there is no other way here."""
 
     def solution(self) -> Solution:
-        best, state = self.best, self.state
+        best, state = self.best, self.at
         w = state.design.features(best.w)
         bounds = (best.primal, best.dual, best.gap)
         now = state.points[:, ALPHA].copy()

@@ -29,6 +29,7 @@ from linsep.train.convex.solution import Solution
 from linsep.train.convex.standardise import Lens
 from linsep.train.convex.steps.delta_rule import seen_through
 from linsep.train.order import row_order
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -90,8 +91,10 @@ def sweep(rows, codes, caps, squares, order, rho, A, W, b, rest, s):  # type: ig
     return moved
 
 
-class Joint:
+class Joint(Stateful):
     """The problem in rows z = (x − μ)/scale, and where the descent is."""
+
+    state_names = ("A", "W", "b", "rest")
 
     def __init__(self, X: Any, codes: Array, caps: Floats, K: int, free: bool) -> None:
         n, d = X.shape
@@ -230,8 +233,10 @@ def _path(flow: Floats, start: int, ends: Array) -> list[int]:
     return []
 
 
-class Best:
+class Best(Stateful):
     """The lowest P and the highest D met, from W = 0 and A = 0 on."""
+
+    state_names = ("W", "b", "A", "primal", "dual")
 
     def __init__(self, joint: Joint) -> None:
         self.W, self.b, self.A = np.zeros_like(joint.W), np.zeros_like(joint.b), joint.A * 0.0
@@ -267,6 +272,7 @@ class CrammerSinger:
     """
 
     name = "dual"
+    _moved: int | None = None  # rows that the last pass moved
 
     def __init__(
         self,
@@ -305,7 +311,10 @@ class CrammerSinger:
 
     def candidates(self) -> Iterator[Candidate]:
         """Passes in a new order each; a look at all rows after the first few and every fifth."""
-        self._begin()
+        if self._moved is None:
+            self._begin()
+        else:
+            yield self._seen(self._moved)
         joint, best = self.joint, self.best
         while True:
             self.n_iter += 1
@@ -316,8 +325,22 @@ class CrammerSinger:
             if not moved:
                 joint.rest[:] = 0
             best.look(joint)
-            unit = joint.scale**2
-            yield Candidate(self.n_iter, best.primal / unit, best.dual / unit, moved)
+            self._moved = moved
+            yield self._seen(moved)
+
+    def _seen(self, moved: int) -> Candidate:
+        unit = self.joint.scale**2
+        return Candidate(self.n_iter, self.best.primal / unit, self.best.dual / unit, moved)
+
+    def state(self) -> dict[str, Any]:
+        parts = {"joint": self.joint.state(), "best": self.best.state()}
+        return {**parts, "n_iter": self.n_iter, "moved": self._moved}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._start, self._moved, self.n_iter = None, state["moved"], state["n_iter"]
+        self._begin()
+        self.joint.restore(state["joint"])
+        self.best.restore(state["best"])
 
     def interrupted(self) -> None:
         if not hasattr(self, "best"):

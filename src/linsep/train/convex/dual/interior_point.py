@@ -27,6 +27,7 @@ from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.dual.design import middle
 from linsep.train.convex.dual.state import EPS
 from linsep.train.convex.solution import Solution
+from linsep.train.run.state import Stateful, record
 
 Array = npt.NDArray[Any]
 
@@ -122,6 +123,7 @@ class Rows:
         return w, b - float(self.centre @ w)
 
 
+@record
 class Point(NamedTuple):
     """A point inside: weights, intercept, multipliers and both slacks."""
 
@@ -260,8 +262,10 @@ def _factor(G: Array) -> Any:
     raise np.linalg.LinAlgError
 
 
-class Best:
+class Best(Stateful):
     """The lowest P and the highest D met, from w = 0 and α = 0 on."""
+
+    state_names = ("point", "alpha", "primal", "dual")
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -303,6 +307,7 @@ class InteriorPoint:
 
     name = "interior"
     tol = 1e-4
+    _at: tuple[int, Any, float, int] | None = None  # which start; point, least gap, steps stuck
 
     def __init__(
         self,
@@ -327,11 +332,17 @@ class InteriorPoint:
 
     def candidates(self) -> Iterator[Candidate]:
         """Steps along the central path, until rounding lets none succeed."""
-        self._begin()
-        machine, best = self.machine, self.best
-        for p in machine.starts():
+        if self._at is None:
+            self._begin()
+        machine, best, restored = self.machine, self.best, self._at
+        for k, p in enumerate(machine.starts()):
             gap, stuck = np.inf, 0
+            if restored is not None:
+                if k < restored[0]:
+                    continue
+                (_, p, gap, stuck), restored = restored, None
             while stuck < PATIENCE and np.isfinite(p.v).all():
+                self._at = k, p, gap, stuck
                 z = machine.y * (machine.rows.scores(p.v) + p.b)
                 now = best.look(p, z)
                 self.n_iter += 1
@@ -342,6 +353,14 @@ class InteriorPoint:
                     break
                 stuck = 0 if now < 0.9 * gap else stuck + 1
                 gap = min(gap, now)
+
+    def state(self) -> dict[str, Any]:
+        return {"at": self._at, "n_iter": self.n_iter - 1, "best": self.best.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._at, self.n_iter = state["at"], state["n_iter"]
+        self._begin()
+        self.best.restore(state["best"])
 
     def interrupted(self) -> None:
         if not hasattr(self, "best"):

@@ -19,6 +19,7 @@ Array = npt.NDArray[Any]
 CALL = 20_000_000  # entries read before an interrupt is looked for
 LAPS = 20  # passes made in one call when there are few entries
 STRETCHED = 4096  # rows by which a start is stretched
+CARRIED = ("w", "n_iter", "reach", "_b", "_level", "_excess", "_slow", "_copies", "_stale")
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -88,6 +89,18 @@ class DualState:
         plan = Plan(lanes, share, self._pull, seed)
         self.working = WorkingSet(design, self.points, plan, pool)
         self._refuse_overflow()
+
+    def state(self) -> dict[str, Any]:
+        """What the next pass depends on."""
+        known = {name: getattr(self, name) for name in CARRIED}
+        return {**known, "points": self.points, "working": self.working.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        for name in CARRIED:
+            setattr(self, name, state[name])
+        self.points[:] = state["points"]
+        self.working.restore(state["working"])
 
     def start_from(self, alpha: Array) -> None:
         """Begin at these multipliers, brought within their bounds and stretched.

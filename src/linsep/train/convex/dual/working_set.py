@@ -38,6 +38,7 @@ Array = npt.NDArray[Any]
 BLOCK = 4  # neighbouring rows visited in one go
 ROUNDS = 2  # times the lanes are merged in a pass
 NOWHERE = 0xFFFFFFFF
+CARRIED = ("listing", "places", "cautious", "lanes", "crowded", "_measured")
 
 
 @kernel
@@ -90,13 +91,25 @@ def copy_rows(rows, listing, indptr, data, indices, start, stop):  # type: ignor
 class Packed:
     """Copies of some sparse rows in consecutive memory, with room for a few more."""
 
-    def __init__(self, rows: CSR, listing: Array, n_rows: int, pool: Pool) -> None:
+    def __init__(
+        self,
+        rows: CSR,
+        listing: Array,
+        n_rows: int,
+        pool: Pool,
+        room: tuple[int, int] | None = None,
+    ) -> None:
         self._source = rows
         self._pool = pool
-        room = int(1.25 * self._lengths(listing).sum()) + 1024
-        self._data = np.empty(room, rows.data.dtype)
-        self._indices = np.empty(room, np.uint32)
-        self._indptr = np.zeros(int(1.25 * len(listing)) + 1024, np.int64)
+        if room is None:
+            room = (
+                int(1.25 * self._lengths(listing).sum()) + 1024,
+                int(1.25 * len(listing)) + 1024,
+            )
+        self.room = room  # for entries, and for rows and one more
+        self._data = np.empty(room[0], rows.data.dtype)
+        self._indices = np.empty(room[0], np.uint32)
+        self._indptr = np.zeros(room[1], np.int64)
         self._owners = np.empty(len(self._indptr) - 1, np.uint32)
         self._used = 0
         self.homes = np.full(n_rows, NOWHERE, np.uint32)
@@ -186,6 +199,23 @@ class WorkingSet:
         self.places: Array = self.listing
         self._spread_out()
 
+    def state(self) -> dict[str, Any]:
+        """What the next pass depends on, besides `points`."""
+        packed = self._packed
+        known = {name: getattr(self, name) for name in CARRIED}
+        return {**known, "packed": None if packed is None else (packed.owners, packed.room)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        for name in CARRIED:
+            setattr(self, name, state[name])
+        self._packed = None
+        if state["packed"] is not None:
+            owners, room = state["packed"]
+            rows: Any = self._design.rows
+            self._packed = Packed(rows, owners, len(self._points), self._pool, room)
+        self._arrange()
+
     @property
     def entries(self) -> int:
         """How many numbers a pass over the list reads, about."""
@@ -254,23 +284,29 @@ class WorkingSet:
     def _lay_out(self) -> None:
         """Decide on lanes for the list as it is, and measure its rows."""
         design, listed = self._design, len(self.listing)
-        rows: Any = self._packed.rows if self._packed else design.rows
         wide = listed > self._plan.share * len(self._points) and self.entries >= SMALL
         self.lanes = self._plan.lanes if wide else 1
         self.crowded = 0
-        self._centre = design.centre
         if self.lanes > 1:
             met = design.crowd * (listed / (2 * ROUNDS))
             self.crowded = len(met) if self.cautious else int((met > design.square).sum())
+        self._arrange()
+        if self._measured != (self.lanes, self.crowded):
+            self._measured = None
+            self._measure(0)
+
+    def _arrange(self) -> None:
+        """Lay the rows out as the lanes want them."""
+        design = self._design
+        rows: Any = self._packed.rows if self._packed else design.rows
+        self._centre = design.centre
+        if self.lanes > 1:
             rows = Stretched(rows.data, rows.indices, rows.indptr, self.crowded)
             if len(design.centre):
                 self._centre = design.centre.copy()
                 self._centre[: self.crowded] *= 2.0
         self.rows = rows
         self.spread = inner(self._centre, design.centre)
-        if self._measured != (self.lanes, self.crowded):
-            self._measured = None
-            self._measure(0)
 
     def _measure(self, first: int) -> None:
         """Set the curvature of the listed rows from `first` on."""

@@ -14,6 +14,7 @@ from linsep._compile import inline, kernel
 from linsep.data.blocks.blocks import BLOCK
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
+from linsep.train.run.state import record
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -22,6 +23,7 @@ CHUNK = 256
 TOGETHER = 8  # blocks that a thread takes at a time
 
 
+@record
 class Terms(NamedTuple):
     """What the scores of all rows give.
 

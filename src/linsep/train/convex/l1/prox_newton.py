@@ -50,6 +50,9 @@ LOOKED_AT = 256  # rows by which the scale of columns is judged
 FAR = 1e4  # a mean of so many spreads costs sums too many digits
 HUGE = 1e60
 
+CARRIED = ("w", "b", "S", "terms", "proposed", "alpha", "gap", "primal", "dual", "n_iter",
+           "_stalled", "_polished", "_columns")  # fmt: skip
+
 
 def suits(X: Any) -> bool:
     """Whether columns are near enough to zero, and of a moderate size, to go without scaling."""
@@ -101,6 +104,9 @@ class ProxNewton:
         self._start, self.n_iter = start, 0
         self.gap = self.primal = np.inf
         self.dual = 0.0
+        self._stalled, self._polished, self._restored = 0, False, False
+        self._model: _Model | None = None
+        self._columns = np.empty(0, np.int64)  # those of the model
 
     def _begin(self) -> None:
         self.design = design_of(self.X, self.pool)
@@ -157,28 +163,41 @@ class ProxNewton:
             self.terms, self.b = after, self.b + step
 
     def candidates(self) -> Iterator[Candidate]:
-        self._begin()
-        stalled, polished = 0, False
-        model: _Model | None = None
-        chosen = np.empty(0, np.int64)
+        again = self._restored
+        if not again:
+            self._begin()
         while True:
             v, fell = self._bound()
-            stalled = 0 if fell else stalled + 1
+            if not again:
+                self._stalled = 0 if fell else self._stalled + 1
             there = self.gap <= self.tol * self.primal
-            if not there or polished or self.tol > FINE:
+            if again or not there or self._polished or self.tol > FINE:
                 yield Candidate(self.n_iter, self.primal, self.dual, len(self.w))
-            polished = there
-            if stalled >= STALLED:
+            again, self._polished = False, there
+            if self._stalled >= STALLED:
                 if self.gap <= (self.tol + self._rounding()) * self.primal:
                     self.tol = 1.01 * self.gap / self.primal  # no sum over rows can tell more
                     yield Candidate(self.n_iter, self.primal, self.dual, len(self.w))
                 return
-            before, chosen = chosen, self._chosen(v)
-            if model is None or not np.array_equal(before, chosen):
-                model = _Model(self.design.part(chosen), self.free, self.penalty)
-            for _ in range(1 if 4 * len(chosen) > len(self.w) else INNER):
-                if self._step(model, chosen) <= 0.1 * self.gap:
+            before, self._columns = self._columns, self._chosen(v)
+            if self._model is None or not np.array_equal(before, self._columns):
+                part = self.design.part(self._columns)
+                self._model = _Model(part, self.free, self.penalty)
+            for _ in range(1 if 4 * len(self._columns) > len(self.w) else INNER):
+                if self._step(self._model, self._columns) <= 0.1 * self.gap:
                     break
+
+    def state(self) -> dict[str, Any]:
+        curved = None if self._model is None else self._model.curved
+        return {**{name: getattr(self, name) for name in CARRIED}, "curved": curved}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.design, self._restored = design_of(self.X, self.pool), True
+        for name in CARRIED:
+            setattr(self, name, state[name])
+        if state["curved"] is not None:
+            self._model = _Model(self.design.part(self._columns), self.free, self.penalty)
+            self._model.remake(state["curved"])
 
     def _bound(self) -> tuple[Floats, bool]:
         """Xᵀ(αy) of the multipliers proposed; P, D and the gap, and whether one became better."""
@@ -331,8 +350,11 @@ class _Model:
             aged = float(np.abs(D - self.curved).sum())
             if aged <= AGED * float(D.sum()):
                 return self._H
-        self._H, self.curved = self.part.matrix(D), D
+        self.remake(D)
         return self._H
+
+    def remake(self, D: Floats) -> None:
+        self._H, self.curved = self.part.matrix(D), D
 
 
 def fit_l1(

@@ -103,6 +103,7 @@ class NewtonCG:
 
     name = "newton-cg"
     tol = 1e-4
+    _at: tuple[Point, float, int] | None = None  # point; gap last halved at, steps since
 
     def __init__(
         self,
@@ -134,16 +135,19 @@ class NewtonCG:
             w, b = self._columns.inside(np.asarray(self._start[0], np.float64), self._start[1])
             u = np.append(w, b if self._free else 0.0)
         self._inverse: Any = None
+        self._made: Point | None = None  # where the preconditioner was made
         self._price, self._used, self._foretold = 0.0, 0, False
         smooth = SmoothedHinge(WIDTH) if isinstance(self._loss, Hinge) else self._loss
         self._lowest = self._highest = self._look(u, self._y * self._rows.scores(u), smooth)
 
     def candidates(self) -> Iterator[Candidate]:
         """A step, and a look at all rows after it."""
-        self._begin()
-        p, self.n_iter = self._lowest, 1
-        halved, since = math.inf, 0
+        if self._at is None:
+            self._begin()
+            self._at, self.n_iter = (self._lowest, math.inf, 0), 1
+        p, halved, since = self._at
         while since <= PATIENCE:
+            self._at = p, halved, since
             gap = self._lowest.primal - self._highest.dual
             halved, since = (gap, 0) if gap <= 0.5 * halved else (halved, since + 1)
             active = int(np.count_nonzero(p.D))
@@ -227,6 +231,7 @@ class NewtonCG:
         """Make a preconditioner where there is none, or where a new one would save its price."""
         if self._inverse is not None and self._used <= WORTH * self._price:
             return
+        self._made = p
         d, curved = self._rows.d, np.flatnonzero(p.D)
         m = max(1024, PER_FEATURE * d)
         price = (PRODUCT * min(m, len(curved)) * d + SYSTEM * d * d) * d
@@ -276,6 +281,25 @@ class NewtonCG:
                 return t
             t *= 0.5
         return 0.0
+
+    def state(self) -> dict[str, Any]:
+        assert self._at is not None
+        p, halved, since = self._at
+        seen = (p, self._lowest, self._highest, self._made)
+        points = [q and (q.u, q.z, getattr(q.loss, "h", 0.0)) for q in seen]
+        step = (self._used, self._foretold)
+        return {"points": points, "since": (halved, since), "n_iter": self.n_iter, "step": step}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._begin()
+        p, self._lowest, self._highest, *made = (
+            self._look(u, z, SmoothedHinge(h) if isinstance(self._loss, Hinge) else self._loss)
+            for u, z, h in filter(None, state["points"])
+        )
+        if made:
+            self._precondition(made[0])
+        self._at, self.n_iter = (p, *state["since"]), state["n_iter"]
+        self._used, self._foretold = state["step"]
 
     def interrupted(self) -> None:
         if not hasattr(self, "_lowest"):

@@ -261,7 +261,7 @@ class PrimalNewton:
     fit_intercept : whether b is free, or zero
     n_jobs : threads; never changes the bytes of the result
     start : weights and intercept to begin from
-    log : what an earlier run evaluated, gone through again; new passes are added
+    keep : whether passes are kept, so that a further run can go through them again
     rescale : whether columns are brought to moderate scale from a look at all rows
     """
 
@@ -279,15 +279,17 @@ class PrimalNewton:
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         start: tuple[Array, float] | None = None,
-        log: ReplayLog | None = None,
+        keep: bool = False,
         rescale: bool = False,
     ) -> None:
         self._given = (X, signs.astype(np.int8, copy=False), weights, float(C))
         self._settings: dict[str, Any] = {
             "loss": loss, "fit_intercept": fit_intercept, "n_jobs": n_jobs, "start": start,
-            "log": log,
+            "keep": keep,
         }  # fmt: skip
-        self._rescale = rescale
+        self._rescale, self._log = rescale, ReplayLog(keep)
+        self._tols: list[float] = []  # at first, and after each look
+        self._recalled = 0  # looks of an earlier run
         self.pool = Pool(n_jobs)
 
     def rescaled(self) -> "PrimalNewton | None":
@@ -296,24 +298,37 @@ class PrimalNewton:
     def _begin(self) -> None:
         free = bool(self._settings["fit_intercept"])
         self.problem = _Given(*self._given, free, self.pool, self._rescale)
-        if self._settings["log"] is not None:
-            self.problem.objective.replay_log = self._settings["log"]
+        self.problem.objective.replay_log = self._log
         self.descent = _Descent(self.problem.objective, self.tol)
 
     def candidates(self) -> Iterator[Candidate]:
         """A sample; steps with all rows; then on those near the kink, looking at all each time."""
         self._begin()
         problem, descent, start = self.problem, self.descent, self._settings["start"]
+        self._tols = self._tols or [self.tol]
+        descent.tol = self._tols[0]
         kink = SQUARED if self._settings["loss"] == "squared_hinge" else WIDTH
         u = problem.start(start)
-        sampled, kink = problem.by_sample(u, kink, self.tol)
+        sampled, kink = problem.by_sample(u, kink, descent.tol)
         u = sampled if start is None else u  # a warm start has its place, but not how wide a kink
         for p in problem.near_kink(descent, u, kink):
+            if descent.passes < self._recalled:
+                descent.tol = self._tols[descent.passes]
+                continue
             low, high, unit = descent.lowest, descent.highest, problem.unit
             assert low is not None and high is not None
             bounds = unit * low.primal, unit * high.dual
             yield Candidate(descent.passes, *bounds, p.sums.active)
             descent.tol = self.tol
+            self._tols.append(self.tol)
+
+    def state(self) -> dict[str, Any]:
+        return {"entries": self._log.entries, "tols": self._tols}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go through the passes again by what they gave, up to the last one."""
+        self._log.restore(state)
+        self._tols, self._recalled = state["tols"], len(state["entries"])
 
     def interrupted(self) -> None:
         if not hasattr(self, "descent"):

@@ -134,6 +134,7 @@ class SquaredHingeNewton:
 
     name = "newton"
     tol = 1e-4
+    _at: tuple[Array, float, float, int] | None = None  # weights, intercept; least gap, steps stuck
 
     def __init__(
         self,
@@ -160,10 +161,13 @@ class SquaredHingeNewton:
 
     def candidates(self) -> Iterator[Candidate]:
         """Newton's steps, until rounding lets none succeed."""
-        self._begin()
-        machine, best, v, b = self.machine, self.best, self.v, self.b
-        gap, stuck = np.inf, 0
+        if self._at is None:
+            self._begin()
+            self._at = self.v, self.b, np.inf, 0
+        machine, best = self.machine, self.best
+        v, b, gap, stuck = self._at
         while stuck < PATIENCE and np.isfinite(v).all():
+            self._at = v, b, gap, stuck
             p, z = machine.at(v, b)
             now = best.look(p, z)
             self.n_iter += 1
@@ -180,6 +184,16 @@ class SquaredHingeNewton:
             if self._start is not None and not np.isfinite(v).all():
                 # All rows beyond the margin: nothing there says where the intercept should go.
                 self._start, v, b = None, np.zeros_like(v), 0.0
+
+    def state(self) -> dict[str, Any]:
+        known = {"at": self._at, "n_iter": self.n_iter - 1, "started": self._start is not None}
+        return {**known, "best": self.best.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._start = self._start if state["started"] else None
+        self._at, self.n_iter = state["at"], state["n_iter"]
+        self._begin()
+        self.best.restore(state["best"])
 
     def interrupted(self) -> None:
         if not hasattr(self, "best"):

@@ -1,0 +1,166 @@
+"""A solver stopped after any pass goes on, in a new object, to the same bytes."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from linsep.train.convex import choose
+from linsep.train.convex.choose import Handover, Machine, Shape
+from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
+from linsep.train.convex.dual.coordinate_descent import DualDescent
+from linsep.train.convex.dual.crammer_singer import CrammerSinger
+from linsep.train.convex.dual.interior_point import InteriorPoint
+from linsep.train.convex.l1.prox_newton import ProxNewton
+from linsep.train.convex.newton.newton_cg import NewtonCG
+from linsep.train.convex.newton.primal_newton import PrimalNewton
+from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
+from linsep.train.convex.penalties import Elastic
+from linsep.train.run.checkpoint import pack, unpack
+from linsep.train.run.state import copied, freeze, thaw
+
+
+class Death(BaseException):
+    """Ends a run from within a listener."""
+
+
+def rows(n=300, d=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * np.geomspace(1.0, 5.0, d)
+    return X, np.where(X[:, 0] + rng.standard_normal(n) > 0.3, 1, -1)
+
+
+def texts(n=4000, d=3000, seed=0):
+    """Sparse rows, enough of them for two lanes and for copies of the rows in play."""
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, 0.02, "csr", np.float64, rng).tocsr()
+    w = rng.standard_normal(d)
+    return X, np.where(X @ w + 0.3 * rng.standard_normal(n) > 0, 1, -1)
+
+
+def handed_over():
+    """Descent that is left for steps after a few passes."""
+    X, y = rows(60, 200)
+    machine = Machine(X, y, None, 1e4, "hinge", True, 2000, keep=True)
+    shape = Shape("hinge", 60, 200, 12_000, False, suits_steps=True)
+    return Handover(machine.dual(), lambda at: machine.steps((at.w, at.b)), shape)
+
+
+X, Y = rows()
+SPARSE, SIGNS = texts()
+TALL = rows(40_000, 6)
+CODES = np.digitize(X[:, 0] + 0.3 * X[:, 1], (-0.5, 0.5))
+
+SOLVERS = {
+    "dual hinge": lambda: DualDescent(X, Y, C=10.0, max_iter=3000),
+    "dual squared hinge, text": lambda: DualDescent(SPARSE, SIGNS, loss="squared_hinge"),
+    "dual hinge, text": lambda: DualDescent(SPARSE, SIGNS, C=3.0),
+    "dual logistic, text": lambda: DualDescent(SPARSE, SIGNS, loss="logistic", C=5.0),
+    "interior point": lambda: InteriorPoint(X, Y, C=100.0),
+    "interior point, squared": lambda: InteriorPoint(X, Y, C=100.0, loss="squared_hinge"),
+    "squared hinge, Newton": lambda: SquaredHingeNewton(X, Y, C=1e3),
+    "Newton-CG, hinge": lambda: NewtonCG(X, Y, loss="hinge"),
+    "Newton-CG, logistic": lambda: NewtonCG(SPARSE, SIGNS, C=50.0),
+    "primal Newton, hinge": lambda: PrimalNewton(*TALL, keep=True),
+    "primal Newton, squared": lambda: PrimalNewton(*TALL, loss="squared_hinge", keep=True),
+    "l1": lambda: ProxNewton(SPARSE, SIGNS, None, 1.0, Elastic(1.0, 0.0)),
+    "Crammer and Singer": lambda: CrammerSinger(X, CODES, n_classes=3),
+    "active set": lambda: Machine(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),
+    "handover": handed_over,
+}
+TOL = {"dual hinge": 1e-3, "dual hinge, text": 1e-6, "l1": 1e-9, "Newton-CG, logistic": 1e-9}
+
+
+class Count:
+    """A certificate that asks for ten times as much, the first two times."""
+
+    def __init__(self):
+        self.gap = self.shown = 0.0
+
+    def __call__(self, solution):
+        self.gap = self.shown = 10.0 * solution.relative_gap
+        return self
+
+
+def written_down(state):
+    """A state as it comes back from a file."""
+    arrays = []
+    header, arrays = unpack(pack({"state": freeze(state, arrays)}, arrays))
+    return thaw(header["state"], None, arrays)
+
+
+def run(name, savepoint=None, last=None, **more):
+    """The solution, and the candidates heard of; `last` is the one that ends the run."""
+    heard = []
+
+    def listener(seen):
+        heard.append(seen)
+        if len(heard) == last:
+            raise Death
+
+    goal = Goal(TOL.get(name, 1e-6), 2000, listener, Count(), savepoint=savepoint, **more)
+    return drive(SOLVERS[name](), goal), heard
+
+
+def answer(solution):
+    arrays = [solution.w, solution.b, solution.alpha]
+    bounds = float(solution.primal), float(solution.dual)
+    numbers = (*bounds, solution.n_iter, solution.status, solution.solver)
+    return b"".join(np.asarray(one).tobytes() for one in arrays) + repr(numbers).encode()
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_solver_goes_on_to_the_same_bytes_from_any_candidate(name):
+    whole, heard = run(name)
+    assert len(heard) >= 2
+    for last in sorted({1, 2, len(heard) // 3, len(heard) // 2, len(heard)} - {0}):
+        savepoint = Savepoint()
+        with pytest.raises(Death):
+            run(name, savepoint, last)
+        later = Savepoint()
+        later.restore(written_down(savepoint.state()))
+        solution, rest = run(name, later)
+        assert answer(solution) == answer(whole)
+        assert rest == heard[last:]  # each candidate is heard of once
+
+
+def test_the_handover_is_gone_on_from_on_either_side():
+    _, heard = run("handover")
+    sides = set()
+    for last in range(1, len(heard) + 1):
+        savepoint = Savepoint()
+        with pytest.raises(Death):
+            run("handover", savepoint, last)
+        sides.add(savepoint.state()["run"]["solver"]["one"] is None)
+    assert sides == {True, False}
+
+
+def test_a_finished_run_ends_again_where_it_ended():
+    whole = run("interior point", first := Savepoint(copies=True))[0]
+    again = Savepoint()
+    again.restore(written_down(first.state()))
+    solution, heard = run("interior point", again)
+    assert answer(solution) == answer(whole) and heard == []
+
+
+def test_a_savepoint_that_was_not_gone_on_from_stays_what_it_was():
+    savepoint = Savepoint()
+    assert savepoint.state() == {"run": None}
+    savepoint.restore({"run": {"tol": 1.0}})
+    assert savepoint.state() == {"run": {"tol": 1.0}}
+
+
+def test_copies_stay_as_they_were_while_the_run_goes_on():
+    savepoint, w = Savepoint(copies=True), np.zeros(2)
+    savepoint.note(lambda: {"w": w})
+    w[:] = 1.0
+    assert savepoint.state()["run"]["w"].tolist() == [0.0, 0.0]
+    assert copied([Candidate(1, 2.0, 1.0)]) == [Candidate(1, 2.0, 1.0)]
+
+
+def test_pace_is_part_of_a_handover():
+    pace, other = choose.Pace(10.0, 1e-4), choose.Pace(0.0, 0.0)
+    for n, gap in ((20, 0.5), (40, 0.4)):
+        pace(Candidate(n, 1.0, 1.0 - gap))
+    other.restore(written_down(pace.state()))
+    later = Candidate(80, 1.0, 0.7)
+    assert pace(later) == other(later) and pace.state() == other.state()
