@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from sklearn.dummy import DummyClassifier
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    log_loss,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -24,13 +30,17 @@ from linsep import (
 from linsep.data.toys import height_weight, overlapping, three_classes, two_groups, xor
 from linsep.errors import DataError, ParameterError
 from linsep.views.cli import group
-from linsep.views.report.pictures import calibration, edges_of, leads_of, roc
+from linsep.views.report.curves import calibration, leads_of, precision_recall, roc
+from linsep.views.report.findings import find
+from linsep.views.report.parts import held_out_rows
+from linsep.views.report.pictures import edges_of
+from linsep.views.report.thresholds import thresholds
 
 
 @pytest.fixture
 def page(tmp_path):
-    def write(model, X, y):
-        return report(model, X, y, tmp_path / "r.html").read_text("utf-8")
+    def write(model, X, y, **more):
+        return report(model, X, y, tmp_path / "r.html", **more).read_text("utf-8")
 
     return write
 
@@ -38,22 +48,80 @@ def page(tmp_path):
 def test_the_numbers_are_those_of_the_model(page):
     X, y = overlapping(n=300)
     model = LogisticRegression(C=2.0).fit(X, y)
-    text = page(model, X, y)
+    text = page(model, X, y, holdout=0)
     wrong = 1 - model.score(X, y)
-    assert f"{wrong:.2%} of 300 rows wrong" in text
-    counts = re.findall(r'<td class="(?:right|wrong|none)"[^>]*>([\d,]+)</td>', text)
+    assert f"Training rows: {wrong:.2%} of 300 rows wrong" in text
+    assert "new rows will do worse" in text
     said = model.predict(X)
-    assert [int(c) for c in counts] == [
+    assert counts_of(text) == [
         int(((y == t) & (said == p)).sum()) for t in (-1, 1) for p in (-1, 1)
     ]
-    order = np.argsort(-np.abs(model.coef_[0]))
-    shown = re.findall(r'<th scope="row">(x\d)</th><td class="number">([^<]+)', text)
-    assert [name for name, _ in shown] == [f"x{k}" for k in order]
-    assert [float(w) for _, w in shown] == pytest.approx(model.coef_[0][order].tolist(), rel=1e-5)
+    standard = model.coef_[0] * X.std(axis=0)
+    order = np.argsort(-np.abs(standard))
+    numbers = r'</th><td class="number">([^<]+)' + 3 * r'</td><td class="number">([^<]+)'
+    shown = re.findall(rf'<th scope="row">(x\d){numbers}</td><td class="bar">', text)
+    assert [name for name, *_ in shown] == [f"x{k}" for k in order]
+    for (_, *values), k in zip(shown, order, strict=True):
+        w = model.coef_[0][k]
+        wanted = [w, standard[k], np.exp(w), np.exp(standard[k])]
+        assert [float(one) for one in values] == pytest.approx(wanted, rel=1e-3)
     assert "C=2.0" in text
     assert linsep.separability(X, y).verdict in text
     assert f"{model.gap_:.1e}" in text
-    assert text.count("<figure>") == 4  # plane, leads, ROC, calibration
+    assert text.count("<figure ") == 5  # plane, leads, ROC, precision and recall, calibration
+
+
+def counts_of(text):
+    found = re.findall(r'<td class="(?:right|wrong|none)"[^>]*>([\d,]+)</td>', text)
+    return [int(one) for one in found]
+
+
+def test_rows_that_the_fit_has_not_seen_come_first(page):
+    X, y = overlapping(n=300)
+    model = LogisticRegression().fit(X, y)
+    text = page(model, X, y)
+    test = held_out_rows(y, 0.2, True)
+    assert len(test) == 60
+    rest = np.setdiff1d(np.arange(300), test)
+    other = LogisticRegression().fit(X[rest], y[rest])
+    assert f"Held-out rows: {1 - other.score(X[test], y[test]):.2%} of 60 rows wrong" in text
+    assert f"Training rows: {1 - model.score(X, y):.2%} of 300 rows wrong" in text
+    assert sum(counts_of(text)) == 60
+    chances = other.predict_proba(X[test])
+    for figure in (log_loss(y[test], chances), brier_score_loss(y[test], chances[:, 1])):
+        assert f"{figure:.4f} (" in text
+    given = page(model, X, y, test=(X[:50], y[:50]))
+    assert f"Test rows: {1 - model.score(X[:50], y[:50]):.2%} of 50 rows wrong" in given
+    assert sum(counts_of(given)) == 50
+    others = page(model, X[:50], y[:50])
+    assert "These rows: " in others and "Training rows" not in others
+    with pytest.raises(ParameterError, match="holdout is 2"):
+        page(model, X, y, holdout=2)
+
+
+def test_thresholds_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    codes, scores = rng.integers(0, 2, 200), rng.random(200)
+    for one in thresholds(scores, codes == 1, [0.2, 0.5, 0.9]):
+        said = scores >= one.at
+        found = precision_recall_fscore_support(codes, said, average="binary")[:3]
+        assert (one.precision, one.recall, one.f1) == pytest.approx(found)
+        assert one.specificity == pytest.approx((~said & (codes == 0)).sum() / (codes == 0).sum())
+
+
+def test_the_largest_errors_are_named_with_what_led_to_them():
+    X, y = overlapping(n=200)
+    model = LogisticRegression().fit(X, y)
+    found = find(model, X, y, holdout=0)
+    wrong = np.flatnonzero(model.predict(X) != y)
+    worst = wrong[np.argsort(-model.predict_proba(X)[wrong].max(axis=1), kind="stable")][:10]
+    assert [one.row for one in found.mistakes] == worst.tolist()
+    for one in found.mistakes:
+        (name, value), k = one.values[0], one.row
+        j = int(name[1:])
+        assert value == X[k, j]
+        pull = np.sign(model.decision_function(X[[k]])[0]) * model.coef_[0] * (X[k] - X.mean(0))
+        assert j == pull.argmax()
 
 
 def test_a_model_without_intercept_is_told_about_planes_through_the_origin(page):
@@ -72,16 +140,19 @@ def test_areas_are_scikit_learns_with_ties_too():
         false, true, area = roc(scores, codes)
         assert area == pytest.approx(roc_auc_score(codes, scores), abs=1e-12)
         assert (false[0], true[0], false[-1], true[-1]) == (0, 0, 1, 1)
+        recall, precision, mean = precision_recall(scores, codes == 1)
+        assert mean == pytest.approx(average_precision_score(codes, scores), abs=1e-12)
+        assert (recall[-1], precision[-1]) == pytest.approx((1, codes.mean()))
 
 
 def test_calibration_compares_what_was_said_with_what_came():
     chances = np.repeat([0.1, 0.9], 50)
     came = np.r_[np.arange(50) < 5, np.arange(50) < 45]
-    said, share, rows = calibration(chances, came)
-    assert rows == 10
-    assert said[0] == pytest.approx(0.1)
-    assert said[-1] == pytest.approx(0.9)
-    assert share.mean() == pytest.approx(0.5)
+    tenths = calibration(chances, came)
+    assert [one.rows for one in tenths] == [10] * 10
+    assert (tenths[0].said, tenths[-1].said) == pytest.approx((0.1, 0.9))
+    assert np.mean([one.came for one in tenths]) == pytest.approx(0.5)
+    assert all(one.interval.low <= one.came <= one.interval.high for one in tenths)
 
 
 def test_leads_are_negative_exactly_for_rows_that_are_wrong():
@@ -96,9 +167,9 @@ def test_every_kind_of_model_has_its_page(page, recwarn):
     X, y = three_classes(60, spread=2.0)
     assert page(LinearSVC().fit(X, y), X, y).count('<table class="weights">') == 3
     A, t = two_groups()
-    assert page(Perceptron().fit(A, t), A, t).count("<figure>") == 3  # it has no probabilities
+    assert page(Perceptron().fit(A, t), A, t).count("<figure ") == 4  # it has no probabilities
     assert '<table class="weights">' not in page(KernelPerceptron("rbf").fit(A, t), A, t)
-    assert "<figure>" in page(Scaled(LogisticRegression()).fit(A, t), A, t)
+    assert "<figure " in page(Scaled(LogisticRegression()).fit(A, t), A, t)
     H, w = height_weight()
     assert "root mean square" in page(LinearRegression().fit(H, w), H, w)
     B, s = xor()
@@ -121,7 +192,8 @@ def test_a_loaded_model_has_a_page_too(page, tmp_path):
 
 
 def rows_of(text):
-    return re.findall(r'<th scope="row">([^<]+)</th><td class="number">', text)
+    tables = "".join(re.findall(r'<table class="weights">.*?</table>', text, re.DOTALL))
+    return re.findall(r'<th scope="row">([^<]+)</th><td class="number">', tables)
 
 
 def test_weights_of_a_model_from_a_file_are_named_by_its_columns(page, people, model, tmp_path):

@@ -105,7 +105,7 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
     if out is not None:
         record["model"] = _keep(learner, out)
     if asked["report"] is not None:
-        record["report"] = _write_report(learner, source, asked["report"])
+        record["report"] = _write_report(learner, source, data, asked)
     if as_json:
         import json
 
@@ -340,11 +340,24 @@ def _write_trace(trace: Any, path: str) -> None:
         click.echo(line)
 
 
-def _write_report(learner: Any, source: Any, path: str) -> str:
-    from linsep.views.report import report
+def _write_report(learner: Any, source: Any, data: str, asked: dict[str, Any]) -> str:
+    import shlex
 
+    from linsep.views.report import write_report
+    from linsep.views.sources import open_source
+
+    path, test = asked["report"], None
+    if asked["test"]:
+        how = arguments.how_to_read(reading=asked["reading"])
+        kept = arguments.split_classes(asked["classes"])
+        test = open_source(asked["test"], None, kept, _beside(asked["bad_rows"]),
+                           like=learner, **how).load()  # fmt: skip
     X, y = source.load()
-    report(learner, X, y, path)
+    target = getattr(getattr(source, "encoding", None), "target", None)
+    said = "" if target is None else f", predicting {target}"
+    write_report(path, learner, X, y, test=test, holdout=asked["holdout"], refit=_again(asked),
+                 command=shlex.join(["linsep", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else "",
+                 source=f"{data}{said}")  # fmt: skip
     size = f" ({Path(path).stat().st_size:,} bytes)" if Path(path).is_file() else ""
     click.echo(f"Report in {path}{size}.", err=True)
     return path

@@ -9,24 +9,35 @@ from linsep.errors import ParameterError
 __all__ = ["report"]
 
 
-def report(model: Any, X: Any, y: Any, path: str | Path) -> Path:
-    """Write one page about a fitted model and how it does on these rows.
+def report(
+    model: Any, X: Any, y: Any, path: str | Path, *, test: Any = None, holdout: float | None = None
+) -> Path:
+    """Write one page about a fitted model and how it does.
 
-    What was fitted and how it ended; what is proved (a separator or why there is none, and the
-    duality gap where the learner has one); errors beside those of always saying the commonest
-    class; the confusion matrix; weights, largest first; how the scores of the classes are spread,
-    and for two classes the ROC curve and, where there are probabilities, whether they can be
-    relied on. With two features, the picture of the plane. The page holds its pictures and asks
-    for nothing from elsewhere.
+    The figures are of rows that the model has not seen, where there are some: of `test`, or of a
+    part of the rows that is held out and judged by a fit to the others. Those of the rows of the
+    fit stand beside them and are called so.
+
+    On the page: accuracy, areas and losses with intervals, beside those of always saying the
+    commonest class; precision, recall and F1 of each class; the confusion matrix; ROC, precision
+    and recall, and calibration; what each threshold finds and costs; weights in the units of the
+    data, for one standard deviation, and as odds ratios; the rows it is most wrong about; the
+    features in a few numbers; what is proved; and how to have the same numbers again. The page
+    holds its pictures and asks for nothing from elsewhere.
 
     Parameters
     ----------
     model : fitted learner, pipeline or search that ends in one, or what `linsep.load` gives
         Of a pipeline the page is about its last step, on rows as the steps before it prepare them.
     X, y : rows and labels
-        Those it was trained on, or others; the page cannot know and says which number there were.
+        Those it was trained on, or others; the digest that the fit has noted tells which.
     path : str or Path
         Where to write, ending in .html.
+    test : (X_test, y_test), optional
+        Rows that the model has not seen.
+    holdout : float, optional
+        The share of X to hold out. By default 0.2 where X are the rows of the fit, there is no
+        `test`, and a second fit is cheap; 0 for none.
 
     Returns
     -------
@@ -40,14 +51,19 @@ def report(model: Any, X: Any, y: Any, path: str | Path) -> Path:
     >>> X, y = two_groups()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = linsep.report(linsep.LinearSVC().fit(X, y), X, y, f"{folder}/report.html")
-    ...     "0.00% of 8 rows wrong" in path.read_text("utf-8")
+    ...     "Training rows: 0.00% of 8 rows wrong" in path.read_text("utf-8")
     True
     """
+    return write_report(path, model, X, y, test=test, holdout=holdout)
+
+
+def write_report(path: str | Path, model: Any, X: Any, y: Any, **more: Any) -> Path:
+    """The same; `more` also takes `refit`, `command` and `source` of `find`."""
     from linsep.views.report.findings import find
     from linsep.views.report.page import report_page
 
     path = Path(path)
     if path.suffix.lower() != ".html":
         raise ParameterError(f"path is {str(path)!r}; a report ends in .html.")
-    replace(path, [report_page(find(model, X, y)).encode()])
+    replace(path, [report_page(find(model, X, y, **more)).encode()])
     return path

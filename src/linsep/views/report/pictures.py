@@ -10,14 +10,17 @@ import numpy.typing as npt
 
 from linsep.data.blocks.sampling import sample_by_class
 from linsep.errors import LinsepError
+from linsep.views.report.curves import calibration, leads_of, precision_recall, roc
 from linsep.views.report.findings import Found
+from linsep.views.report.parts import Part
 
 Array = npt.NDArray[Any]
+Draw = Callable[[Any, Any, Part], None]
 
 DRAWN = 2000  # rows drawn at most
-BINS = 10
-HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++")
-BARS = len(HATCHES)
+HATCHES = ("", "///", "...")
+CURVES = 6  # in one picture
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
 
 def pictures(findings: Found) -> Iterator[tuple[str, str]]:
@@ -28,24 +31,34 @@ def pictures(findings: Found) -> Iterator[tuple[str, str]]:
         raise LinsepError(
             "The pictures of a report are drawn by matplotlib: pip install 'linsep[plot]'"
         ) from None
-    for number, (words, draw) in enumerate(_which(findings)):
-        yield words, _svg(draw, findings, f"report{number}")
+    part = findings.parts[0]
+    for number, (words, draw) in enumerate(_which(findings, part)):
+        yield words, _svg(draw, part.model, part, f"report{number}")
 
 
-def _which(findings: Found) -> Iterator[tuple[str, Callable[[Any, Found], None]]]:
-    if findings.truth is not None:
+def _which(findings: Found, part: Part) -> Iterator[tuple[str, Draw]]:
+    if part.codes is None:
         yield "Predictions against the truth; on the line they agree.", _agreement
+        yield "Errors against predictions: no pattern should be left in them.", _residuals
         return
-    if findings.X is not None:
+    if part.X.shape[1] == 2 and not hasattr(part.X, "toarray"):
         yield "The plane of the two features: regions, boundary, rows.", _plane
     yield "How far the right class is ahead; below zero, rows are wrong.", _leads
-    if len(findings.model.classes_) == 2 and len(set(findings.codes.tolist()) & {0, 1}) == 2:  # type: ignore[union-attr]
+    several = len(set(part.codes.tolist()) - {-1}) > 1
+    if several and len(findings.model.classes_) == 2:
         yield "ROC: rows of the second class found, against others taken for it.", _roc
-        if findings.chances is not None:
-            yield "Calibration: how often what was said to be likely came true.", _calibration
+        yield "Precision of what is taken for the second class, as more of it is found.", _pr
+    elif several:
+        yield "ROC of each class against the rest.", _roc
+        yield "Precision and recall of each class against the rest.", _pr
+    if part.chances is not None:
+        yield ("Calibration: how often what was said to be likely came true, with 95 % intervals."
+               if len(findings.model.classes_) == 2 else
+               "Calibration: how often the likeliest class was right, with 95 % intervals."
+               ), _calibration  # fmt: skip
 
 
-def _svg(draw: Callable[[Any, Found], None], findings: Found, salt: str) -> str:
+def _svg(draw: Draw, model: Any, part: Part, salt: str) -> str:
     """The picture without prologue and metadata; names in it differ from those of the others."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -53,44 +66,47 @@ def _svg(draw: Callable[[Any, Found], None], findings: Found, salt: str) -> str:
 
     with matplotlib.rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         figure = Figure(figsize=(4.6, 3.6), layout="constrained")
-        draw(figure.subplots(), findings)
+        draw(figure.subplots(), model, part)
         made = io.StringIO()
         FigureCanvasSVG(figure).print_svg(made, metadata={"Date": None, "Creator": None})
     text = made.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     return re.sub(r'( id="|href="#|url\(#)', rf"\1{salt}-", text)
 
 
 def written(label: Any) -> str:
-    """A label as a picture writes it: a dollar is no formula."""
-    return str(label).replace("$", r"\$")
+    """A label as a picture writes it: a dollar is no formula, and long ones are cut."""
+    text = str(label).replace("$", r"\$")
+    return text if len(text) <= 24 else f"{text[:23]}…"
 
 
-def _plane(ax: Any, findings: Found) -> None:
+def _plane(ax: Any, model: Any, part: Part) -> None:
     from linsep.views.plots.boundary import boundary
 
-    assert findings.X is not None and findings.codes is not None
-    known = np.flatnonzero(findings.codes >= 0)
-    some = known[sample_by_class(findings.codes[known], DRAWN)]
-    boundary(findings.model, findings.X[some], findings.model.classes_[findings.codes[some]], ax)
+    assert part.codes is not None
+    known = np.flatnonzero(part.codes >= 0)
+    some = known[sample_by_class(part.codes[known], DRAWN)]
+    boundary(model, part.X[some], model.classes_[part.codes[some]], ax)
+    if model.feature_names:
+        ax.set(xlabel=written(model.feature_names[0]), ylabel=written(model.feature_names[1]))
 
 
-def _leads(ax: Any, findings: Found) -> None:
-    from linsep.views.scene.palette import BLACK, colour_of
+def _leads(ax: Any, model: Any, part: Part) -> None:
+    from linsep.views.scene.palette import BLACK, BLUE, ORANGE, colour_of
 
-    assert findings.scores is not None and findings.codes is not None
-    leads = leads_of(findings.scores, findings.codes)
+    assert part.scores is not None and part.codes is not None
+    leads = leads_of(part.scores, part.codes)
     edges = edges_of(leads[np.isfinite(leads)])
-    labels = findings.model.classes_.tolist()
-    for k, label in enumerate(labels[:BARS]):
-        mine = leads[findings.codes == k]
-        ax.hist(mine, edges, color=colour_of(k), alpha=0.55, hatch=HATCHES[k], edgecolor="white",
-                linewidth=0.4, label=f"class {written(label)}")  # fmt: skip
-    if len(labels) > BARS:  # bars of so many would hide each other
-        rest = leads[findings.codes >= BARS]
-        more = f"{len(labels) - BARS} more classes"
-        ax.hist(rest, edges, histtype="step", color=BLACK, label=more)
+    labels = model.classes_.tolist()
+    if len(labels) > len(HATCHES):  # bars of so many would hide each other
+        ax.hist(leads[leads > 0], edges, color=BLUE, alpha=0.55, label="right")
+        ax.hist(leads[leads <= 0], edges, color=ORANGE, alpha=0.8, hatch="///", label="wrong")
+    else:
+        for k, label in enumerate(labels):
+            ax.hist(leads[part.codes == k], edges, color=colour_of(k), alpha=0.55,
+                    hatch=HATCHES[k], edgecolor="white", linewidth=0.4,
+                    label=f"class {written(label)}")  # fmt: skip
     ax.axvline(0, color=BLACK, lw=1.2)
     ax.set(xlabel="score of the right class, ahead of the best other", ylabel="rows")
     ax.legend(frameon=False, fontsize=8)
@@ -105,75 +121,84 @@ def edges_of(leads: Array, bars: int = 40) -> Array:
     return np.linspace(low, high, bars + 1)
 
 
-def leads_of(scores: Array, codes: Array) -> Array:
-    """Signed scores of two classes; for more, how far the right one is ahead of the next."""
-    if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores)
-    own = np.arange(scores.shape[1]) == codes[:, None]
-    others = np.where(own, -np.inf, scores).max(axis=1)
-    right = np.where(codes >= 0, scores[np.arange(len(codes)), np.maximum(codes, 0)], -np.inf)
-    return right - others
+def _against(model: Any, part: Part) -> Iterator[tuple[Any, str, Array, Array]]:
+    """A name, scores and membership for each curve: the second of two classes, or each of more."""
+    assert part.scores is not None and part.codes is not None
+    some = part.codes >= 0
+    if part.scores.ndim == 1:
+        yield 0, written(model.classes_[1]), part.scores[some], part.codes[some] == 1
+        return
+    order = np.argsort(-np.bincount(part.codes[some], minlength=len(model.classes_)),
+                       kind="stable")[:CURVES]  # fmt: skip
+    for k in sorted(order.tolist()):
+        mine = part.codes[some] == k
+        if mine.any() and not mine.all():
+            yield k, written(model.classes_[k]), part.scores[some, k], mine
 
 
-def _roc(ax: Any, findings: Found) -> None:
-    from linsep.views.scene.palette import BLUE, GREY
+def _roc(ax: Any, model: Any, part: Part) -> None:
+    from linsep.views.scene.palette import BLUE, GREY, colour_of
 
-    assert findings.scores is not None and findings.codes is not None
-    false, true, area = roc(findings.scores, findings.codes)
-    ax.plot(false, true, color=BLUE, lw=1.8, label=f"area {area:.4f}")
+    for k, name, scores, positive in _against(model, part):
+        false, true, area = roc(scores, positive.astype(int), DRAWN)
+        alone = part.scores is not None and part.scores.ndim == 1
+        ax.plot(false, true, color=BLUE if alone else colour_of(k), lw=1.8,
+                ls=DASHES[k % CURVES], label=f"{name}: area {area:.4f}")  # fmt: skip
     ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1, label="by chance: 0.5")
-    ax.set(xlabel="share of others taken for it", ylabel="share found",
-           title=f"class {written(findings.model.classes_[1])}")  # fmt: skip
+    ax.set(xlabel="share of others taken for it (false positive rate)",
+           ylabel="share found (recall)")  # fmt: skip
     ax.legend(frameon=False, fontsize=8, loc="lower right")
 
 
-def roc(scores: Array, codes: Array) -> tuple[Array, Array, float]:
-    """Shares of others and of the second class at or above each score, and the area.
+def _pr(ax: Any, model: Any, part: Part) -> None:
+    from linsep.views.scene.palette import BLUE, GREY, colour_of
 
-    >>> roc(np.array([0.1, 0.4, 0.35, 0.8]), np.array([0, 0, 1, 1]))[2]
-    0.75
-    """
-    some = codes >= 0
-    scores, positive = scores[some], codes[some] == 1
-    order = np.argsort(-scores, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)  # ties move together
-    hits = np.concatenate([[0], np.cumsum(positive[order])[last]])
-    wrong = np.concatenate([[0], np.cumsum(~positive[order])[last]])
-    true, false = hits / hits[-1], wrong / wrong[-1]
-    area = float(np.trapezoid(true, false))
-    if len(true) > DRAWN:
-        keep = np.unique(np.linspace(0, len(true) - 1, DRAWN).astype(int))
-        true, false = true[keep], false[keep]
-    return false, true, area
+    for k, name, scores, positive in _against(model, part):
+        recall, precision, mean = precision_recall(scores, positive, DRAWN)
+        alone = part.scores is not None and part.scores.ndim == 1
+        ax.plot(recall, precision, color=BLUE if alone else colour_of(k), lw=1.8,
+                ls=DASHES[k % CURVES], label=f"{name}: average {mean:.4f}")  # fmt: skip
+        if alone:
+            ax.axhline(positive.mean(), color=GREY, ls="--", lw=1,
+                       label=f"by chance: {positive.mean():.4f}")  # fmt: skip
+    ax.set(xlabel="share found (recall)", ylabel="share right (precision)", ylim=(-0.02, 1.04))
+    ax.legend(frameon=False, fontsize=8, loc="lower left")
 
 
-def _calibration(ax: Any, findings: Found) -> None:
+def _calibration(ax: Any, model: Any, part: Part) -> None:
     from linsep.views.scene.palette import BLUE, GREY
 
-    assert findings.chances is not None and findings.codes is not None
-    said, came, rows = calibration(findings.chances, findings.codes == 1)
+    assert part.chances is not None and part.codes is not None
+    if len(model.classes_) == 2:
+        chances, positive = part.chances[:, 1], part.codes == 1
+        name = f"probability said of class {written(model.classes_[1])}"
+    else:
+        chances, positive = part.chances.max(axis=1), part.chances.argmax(axis=1) == part.codes
+        name = "probability said of the likeliest class"
+    tenths = calibration(chances, positive)
+    said, came = np.array([one.said for one in tenths]), np.array([one.came for one in tenths])
+    ends = np.array([one.interval for one in tenths]).T
     ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1, label="as said")
-    ax.plot(said, came, color=BLUE, marker="o", ms=5, label=f"tenths of about {rows:,} rows")
-    ax.set(xlabel=f"probability said of class {written(findings.model.classes_[1])}",
-           ylabel="share that came true", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))  # fmt: skip
+    ax.errorbar(said, came, yerr=np.abs(ends - came), color=BLUE, marker="o", ms=5, capsize=2,
+                lw=1.2, label=f"tenths of about {tenths[0].rows:,} rows")  # fmt: skip
+    ax.set(xlabel=name, ylabel="share that came true", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.legend(frameon=False, fontsize=8, loc="upper left")
 
 
-def calibration(chances: Array, positive: Array) -> tuple[Array, Array, int]:
-    """Rows sorted by what was said of them, in tenths: mean probability and share that was so."""
-    order = np.argsort(chances, kind="stable")
-    parts = [part for part in np.array_split(order, BINS) if len(part)]
-    said = np.array([chances[part].mean() for part in parts])
-    came = np.array([positive[part].mean() for part in parts])
-    return said, came, len(parts[0])
-
-
-def _agreement(ax: Any, findings: Found) -> None:
+def _agreement(ax: Any, model: Any, part: Part) -> None:
     from linsep.views.scene.palette import BLACK, BLUE
 
-    assert findings.truth is not None and findings.said is not None
-    truth, said = findings.truth.ravel()[:DRAWN], findings.said.ravel()[:DRAWN]
+    truth, said = np.asarray(part.y, float).ravel()[:DRAWN], part.said.ravel()[:DRAWN]
     ax.scatter(truth, said, s=14, color=BLUE, alpha=0.6)
     ends = [truth.min(), truth.max()]
     ax.plot(ends, ends, color=BLACK, lw=1.2)
     ax.set(xlabel="truth", ylabel="predicted")
+
+
+def _residuals(ax: Any, model: Any, part: Part) -> None:
+    from linsep.views.scene.palette import BLACK, BLUE
+
+    truth, said = np.asarray(part.y, float).ravel()[:DRAWN], part.said.ravel()[:DRAWN]
+    ax.scatter(said, truth - said, s=14, color=BLUE, alpha=0.6)
+    ax.axhline(0, color=BLACK, lw=1.2)
+    ax.set(xlabel="predicted", ylabel="truth − predicted")
