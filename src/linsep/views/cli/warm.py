@@ -11,11 +11,13 @@ from linsep.views.arguments import LEARNERS, as_json
 KINDS = [("f8", False), ("f8", True), ("f4", False), ("f4", True)]
 """Precision, and whether sparse: kernels of one kind have little in common with another's."""
 
-# Rows, features and entries of a row. Solvers change with the size of the data: there are data of
-# each size at which one does, as small as it may be.
+# Rows, features and entries of a row.
 FEW = (6, 2, 2)
-DENSE = (FEW, (20_000, 80, 80), (66_000, 40, 40), (120, 8_000, 8_000))
-SPARSE = (FEW, (66_000, 40, 4), (30_000, 1_000, 8), (400, 10_000, 20))
+ROWS = (FEW[0], 120, 400, 3_000, 6_000, 30_000, 66_000)
+FEATURES = (FEW[1], 40, 300, 600, 1_000, 2_400, 10_000)
+ENTRIES = (FEW[2], 4, 20)  # where rows are sparse
+LONG = {False: (66_000, 40, 40), True: (66_000, 40, 4)}
+WIDE = {False: (120, 8_000, 8_000), True: (400, 10_000, 20)}
 PASSES = 5  # enough for what pays only where more passes follow
 
 _queue: Any = None  # where a process tells of each fit
@@ -115,19 +117,53 @@ def _compile_kind(names: tuple[str, ...], dtype: str, sparse: bool) -> bool:
 
 
 def _fits(names: tuple[str, ...], sparse: bool) -> list[tuple[str, tuple[int, int, int], int]]:
-    """Learner, size of the rows and number of classes of each fit.
+    """Learner, size of the rows and number of classes of each fit, sizes together.
 
     Learners without passes know one way for rows of any number, and take long for wide ones.
     """
-    found = []
-    for size in SPARSE if sparse else DENSE:
-        for name in names:
-            if size == FEW or (
-                _passes(name) and name not in ("KernelPerceptron", "KernelSVC", "LinearRegression")
-            ):
-                counts = (2,) if name == "LinearRegression" else (2, 3)
-                found += [(name, size, classes) for classes in counts]
-    return found
+    fits = []
+    for name in names:
+        for classes in (2,) if name == "LinearRegression" else (2, 3):
+            sizes = [FEW]
+            if _passes(name) and name not in ("KernelPerceptron", "KernelSVC", "LinearRegression"):
+                sizes += [LONG[sparse], WIDE[sparse]]
+            if name in ("LinearSVC", "LogisticRegression"):
+                sizes += sizes_met(name, sparse, classes)
+            fits += [(name, size, classes) for size in dict.fromkeys(sizes)]
+    return sorted(fits, key=lambda fit: fit[1])
+
+
+def sizes_met(name: str, sparse: bool, classes: int) -> list[tuple[int, int, int]]:
+    """For each line of the table of solvers that a learner can meet, the smallest rows that do.
+
+    Where there are such, also the smallest for which dual descent has more than one lane.
+    """
+    from linsep.train.convex.choose import line_for, shape_of
+    from linsep.train.convex.dual.design import SMALL
+
+    loss = "hinge" if name == "LinearSVC" else "logistic"
+    several = 2 if loss == "hinge" else classes  # machines are fitted class by class
+    smallest: dict[tuple[Any, bool], tuple[int, int, int]] = {}
+    for n in ROWS:
+        for d in FEATURES:
+            for entries in [one for one in ENTRIES if one <= d] if sparse else [d]:
+                line = line_for(shape_of(_outline(n, d, entries, sparse), loss, several))
+                met = (line, n * entries >= SMALL)
+                now = smallest.get(met)
+                if now is None or n * entries < now[0] * now[2]:
+                    smallest[met] = (n, d, entries)
+    return list(smallest.values())
+
+
+def _outline(n: int, d: int, entries: int, sparse: bool) -> Any:
+    """Rows of a size, with nothing in them."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    if not sparse:
+        return np.broadcast_to(np.float64(0.0), (n, d))
+    columns = np.zeros(n * entries, np.int32)
+    return sp.csr_array((columns, columns, np.arange(n + 1) * entries), shape=(n, d), copy=False)
 
 
 def _passes(name: str) -> bool:
