@@ -289,7 +289,16 @@ class Pool:
         place = distant(function)
         if place is not None:
             return place.sum(function, items, np.add)  # type: ignore[no-any-return]
-        return tree_sum(self.in_order(function, items), np.add)
+        items = list(items)
+        together = 1  # parts that one call adds up: a subtree, so that no byte changes
+        while self._pool is not None and len(items) >= 4 * together * self.size:
+            together *= 2
+        if together == 1:
+            return tree_sum(self.in_order(function, items), np.add)
+        groups = [items[k : k + together] for k in range(0, len(items), together)]
+        return tree_sum(
+            self.in_order(lambda some: tree_sum(map(function, some), np.add), groups), np.add
+        )
 
     def in_order(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
         """`map` for results that are taken one after the other: few are made ahead."""

@@ -6,6 +6,7 @@ fixed binary tree over block numbers (`linsep.parallel`). Neither the number of 
 of the pieces a reader happens to deliver can change a bit of the result.
 """
 
+from itertools import pairwise
 from typing import Any
 
 BLOCK = 4096
@@ -24,3 +25,35 @@ def spans(n_rows: int, block: int = BLOCK) -> list[tuple[int, int]]:
     [(0, 4), (4, 8), (8, 10)]
     """
     return [(start, min(start + block, n_rows)) for start in range(0, n_rows, block)]
+
+
+FEW = 8 * BLOCK
+"""Rows up to which any spans will do: on a cluster they lie in one partition."""
+ALONE = 1 << 15
+"""Entries up to which all rows are one span: handing parts over costs more."""
+ENOUGH = 1 << 18
+"""Entries of a span, at least, where rows are many."""
+
+
+def sum_rows(n: int, d: int, entries: int, share: int = 4) -> int:
+    """Rows in a span for sums of d numbers: whole blocks, 2^k of them.
+
+    A span has enough entries, `share` or more for each number of its sum, while four are left.
+    """
+    rows, enough = BLOCK, max(share * d, ENOUGH)
+    while rows * (entries / max(1, n)) < enough and 8 * rows <= n:
+        rows *= 2
+    return rows
+
+
+def sum_spans(n: int, d: int, entries: int, share: int = 4) -> list[tuple[int, int]]:
+    """Spans of rows whose sums of d numbers are added up, by the shape of X alone.
+
+    >>> sum_spans(8, 2, 16), len(sum_spans(8, 9000, 72_000))
+    ([(0, 8)], 4)
+    """
+    if n > FEW:
+        return spans(n, sum_rows(n, d, entries, share))
+    count = 1 if entries <= ALONE else 4
+    cuts = [k * n // count for k in range(count + 1)]
+    return [span for span in pairwise(cuts) if span[0] < span[1]]

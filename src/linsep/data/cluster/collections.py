@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._scipy import sp
-from linsep.data.blocks.blocks import BLOCK
+from linsep.data.blocks.blocks import BLOCK, sum_rows
 from linsep.data.blocks.page_release import release
 from linsep.data.blocks.store import Growing
 from linsep.data.check import labels as label_check
@@ -29,6 +29,8 @@ BYTES = 1 << 26
 """Most bytes in a partition, where it has more blocks than the fewest."""
 FEWEST = 8
 """Blocks in a partition, at least: solvers look at so many together."""
+SPARSE_SHARE = 16
+"""Entries for each feature that sums over sparse rows take together, at most."""
 SHARE = 4
 """Partitions for each thread of the cluster, at least, so that none waits for a long last one."""
 IN_MEMORY = 1 << 26
@@ -77,7 +79,7 @@ def rows_of(client: Any, X: Any, finite: bool = True) -> ClusterRows:
     n, d = sum(one.rows for one in shapes), first.columns
     if n == 0 or d == 0:
         raise DataError(f"X has shape ({n}, {d}); rows with features are wanted.")
-    spans = cut(n, d * np.dtype(first.dtype).itemsize, sum(client.nthreads().values()))
+    spans = _cut(client, shapes, first, n, d)
     partitions = list(_partitions(client, made, [one.rows for one in shapes], spans))
     del made
     rounds = Rounds(client, partitions, spans, (n, d))
@@ -98,9 +100,19 @@ def _chunks(client: Any, X: Any) -> list[Any]:
     return [client.compute(X)]
 
 
-def cut(n: int, row: int, threads: int) -> list[Span]:
+def _cut(client: Any, shapes: list[Shape], first: Shape, n: int, d: int) -> list[Span]:
+    """Where partitions begin and end; sparse ones hold as many rows as their sums ask for."""
+    threads, item = sum(client.nthreads().values()), np.dtype(first.dtype).itemsize
+    if not first.sparse:
+        return cut(n, d * item, threads)
+    entries = sum(one.entries for one in shapes)
+    together = sum_rows(n, d, entries, SPARSE_SHARE) // BLOCK
+    return cut(n, -(-entries * (item + 4) // n), threads, max(2 * FEWEST, together))
+
+
+def cut(n: int, row: int, threads: int, fewest: int = FEWEST) -> list[Span]:
     """Partitions of 2^k blocks: few for the scheduler, small for memory, enough for all threads."""
-    blocks = FEWEST
+    blocks = fewest
     while 2 * blocks * BLOCK * row <= BYTES and n >= SHARE * threads * 2 * blocks * BLOCK:
         blocks *= 2
     size = blocks * BLOCK

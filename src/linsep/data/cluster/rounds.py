@@ -10,6 +10,7 @@ their deaths can change a bit.
 import hashlib
 import itertools
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -27,6 +28,9 @@ FANIN = 16
 """Partitions whose sums are added by one task, where they are many."""
 AHEAD = 64
 """Tasks that wait for their turn, at most, where results are taken one after the other."""
+
+BESIDE = 4
+"""Arrays with a number for each row that workers keep: labels, weights and the like."""
 
 _numbers = itertools.count()
 
@@ -60,8 +64,8 @@ def add_up(add: bytes, *parts: Any) -> Any:
         return tree_sum(parts, unpacked(add, None, []))
 
 
-def held(content: bytes) -> bytes:
-    """A large function, sent to one worker; others fetch it there."""
+def held(content: Any) -> Any:
+    """A large function or numbers of rows, sent to one worker; others fetch them there."""
     return content
 
 
@@ -82,6 +86,7 @@ class Rounds:
         self.client, self.partitions, self.spans, self.shape = client, partitions, spans, shape
         self.made = 0
         self._known: set[bytes] = set()
+        self._beside: OrderedDict[tuple[int, bytes], Any] = OrderedDict()
 
     def map(self, function: Any, rows: Any, items: list[list[Any]]) -> Iterator[list[Any]]:
         """The results of each partition's items, in order; few are waited for at a time."""
@@ -146,10 +151,23 @@ class Rounds:
         self, name: str, content: Any, parcel: Parcel, k: int, items: list[Any], add: Any
     ) -> Any:
         span = self.spans[k]
+        slices = [self._there(k, one) for one in parcel.slices(*span)]
         return self.client.submit(
-            task, content, self.partitions[k], span, self.shape, parcel.slices(*span), items, add,
+            task, content, self.partitions[k], span, self.shape, slices, items, add,
             key=_key(name), pure=False,
         )  # fmt: skip
+
+    def _there(self, k: int, numbers: Any) -> Any:
+        """Numbers of the rows of a partition: sent once, then asked for where they are."""
+        mark = k, hashlib.blake2b(numbers.view(np.uint8).data, digest_size=16).digest()
+        if mark not in self._beside:
+            self._beside[mark] = self.client.submit(
+                held, numbers, key=_key("numbers-of-rows"), pure=False
+            )
+            while len(self._beside) > BESIDE * len(self.partitions):
+                self._beside.popitem(last=False)
+        self._beside.move_to_end(mark)
+        return self._beside[mark]
 
     def _result(self, future: Any) -> Any:
         return settled(self.client, future)

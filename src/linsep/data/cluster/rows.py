@@ -43,11 +43,18 @@ class LocalRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: slice) -> Any:
+    def __getitem__(self, rows: Any) -> Any:
+        if not isinstance(rows, slice):
+            return self.part[np.asarray(rows) - self.first]
         start, stop, _ = rows.indices(self.shape[0])
         if start < self.first or stop > self.first + self.part.shape[0]:
             raise IndexError(f"rows {start} to {stop} are not in this partition")
         return frozen_rows(self.part[start - self.first : stop - self.first])
+
+    def entries(self, start: int, stop: int) -> tuple[Array, Array, Array]:
+        """Sparse rows without a copy: entries and places of the partition, where rows begin."""
+        first = start - self.first
+        return self.part.data, self.part.indices, self.part.indptr[first : stop - self.first + 1]
 
 
 class ClusterRows:
@@ -120,7 +127,7 @@ class ClusterRows:
         rows = isinstance(items, range) and items.step % BLOCK == 0
         for item in items:
             if isinstance(item, tuple):
-                first, last = item
+                first, last = item[:2]
             else:
                 first = item if rows else item * BLOCK
                 last = min(len(self), first + BLOCK)

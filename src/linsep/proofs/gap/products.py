@@ -13,8 +13,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._compile import kernel, weighted_add
-from linsep.data.blocks.blocks import BLOCK, spans
+from linsep.data.blocks.blocks import on_cluster, spans, sum_spans
 from linsep.data.check.arrays import frozen, sum_of_squares
+from linsep.parallel import sum_over
 from linsep.rows.rows import LANES, Rows, add, aligned, as_rows, dot, scores
 
 Array = npt.NDArray[Any]
@@ -51,32 +52,39 @@ class Products:
         self.sparse = sp.issparse(X)
         self._lock = Lock()
         self._last: tuple[Floats, Floats] | None = None
-        rows, self.terms = BLOCK, d
+        self.terms, self.spans = d, spans(n)
         self._few = max(64, WIDE // max(1, d))
+        self._rows: Any = None
         if self.sparse:
-            steps = (np.diff(X.indptr[a : b + 1]).max() for a, b in spans(n))
-            self.terms = int(max(steps, default=0))
             # A block of sums is as long as a row of weights: it must have more to add than that.
-            enough = int(X.nnz) // ((4 if self._alone else 16) * max(1, d))
-            blocks = max(1, min(-(-n // BLOCK), max(2, enough)))
-            rows = self._few = -(-n // blocks)
-            self._rows = as_rows(X)
-        self.spans = spans(n, rows)
+            self.spans = sum_spans(n, d, int(X.nnz), 4 if self._alone else 16)
+            self.terms = sum_over(_longest(X), self.spans, max, 1)
+            self._few = n
+            self._rows = None if on_cluster(X) else as_rows(X)
+        rows = max((stop - start for start, stop in self.spans), default=1)
         longest = min(rows, self._few)
         self.added = longest + -(-rows // longest) + math.log2(max(1, len(self.spans)))
 
     @property
     def pointers(self) -> Array | None:
         """Where sparse rows begin, as kernels read it: a copy, which may lie in a file too."""
-        return getattr(self._rows, "indptr", None) if self.sparse else None
+        return getattr(self._rows, "indptr", None)
 
     def part(self, span: tuple[int, int]) -> Part:
         """The block of rows start..stop."""
         if not self.sparse:
             return _Dense(self.X[slice(*span)], self._few)
+        rows, X = self._rows, self.X
+        if rows is None:  # on a worker, which has some of the rows
+            X = X[slice(*span)]
+            rows, span = as_rows(X), (0, span[1] - span[0])
         if self._alone:
-            return _Walked(self._rows, self.X, span)
-        return _Multiplied(self._rows, self.X, span, self._turn)
+            return _Walked(rows, X, span)
+        return _Multiplied(rows, X, span, self._turn)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to the workers of a cluster: not the list of all spans."""
+        return {**self.__dict__, "spans": None, "_last": None}
 
     def _turn(self, W: Floats) -> Floats:
         """W with the weights of a feature side by side, made once."""
@@ -84,6 +92,13 @@ class Products:
             if self._last is None or self._last[0] is not W:
                 self._last = W, _side_by_side(W)
             return self._last[1]
+
+
+def _longest(X: Any) -> Any:
+    """The most entries in a row of a span."""
+    if on_cluster(X):
+        return lambda span: int(np.diff(X[slice(*span)].indptr).max(initial=0))
+    return lambda span: int(np.diff(X.indptr[span[0] : span[1] + 1]).max(initial=0))
 
 
 @kernel

@@ -38,9 +38,10 @@ def supports(problem: Problem, alphas: list[Array]) -> tuple[Array, Array]:
     found = room_for(np.broadcast_to(np.float64(0), (len(alphas), len(rows))), problem.X)
     written, at = PageRelease(found.T), 0
     planes = np.array([1]) if problem.binary else np.arange(problem.n_classes)
-    for block, (start, stop) in zip(problem.blocks(), spans(problem.n_rows), strict=True):
+    codes = problem.codes
+    for start, stop in spans(problem.n_rows):
         alpha = mine(start, stop)
-        alpha *= np.where(planes[:, None] == block.codes, 1.0, -1.0)
+        alpha *= np.where(planes[:, None] == codes[start:stop], 1.0, -1.0)
         alpha = alpha[:, alpha.any(axis=0)]
         found[:, at : at + alpha.shape[1]] = alpha
         at += alpha.shape[1]

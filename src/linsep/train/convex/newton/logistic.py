@@ -154,7 +154,7 @@ def _by_products(
 
     solver = NewtonCG(
         X, signs, weights, C, fit_intercept=options["fit_intercept"], n_jobs=options["n_jobs"],
-        start=start,
+        start=start, multipliers=False,
     )  # fmt: skip
     return drive(solver, Goal(max(options["tol"], _DIGITS), options["max_iter"], tell))
 

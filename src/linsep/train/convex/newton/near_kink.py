@@ -70,7 +70,7 @@ def band_of(rows: Tall, u: Floats, h: float, sums: TallSums, entries: float) -> 
     def piece(k: int) -> tuple[Any, Any, Any]:
         return rows.piece(k, near)
 
-    pieces = rows.pool.map(piece, range(len(rows)))
+    pieces = rows.pool.map(piece, rows.parts)
     inside = rows.joined([one for one in pieces if len(one[1])])
     own = inside.at(u, h)
     below = sums._replace(
@@ -92,7 +92,7 @@ def _nearest(rows: Tall, u: Floats, h: float, most: int) -> tuple[Any, float]:
         apart = np.abs(1.0 - rows.signed_scores(k, u))
         return np.where(apart < h, 0.0, apart / rows.lengths(k))
 
-    for mine in rows.pool.in_order(distances, range(len(rows))):
+    for mine in rows.pool.in_order(distances, rows.parts):
         near = mine < reach
         first += len(mine)
         if not near.any():

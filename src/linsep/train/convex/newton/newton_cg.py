@@ -8,9 +8,9 @@ no matrix of products of features is made, so that features may be many and rows
 the products few is the preconditioner. It is the diagonal of H; and for dense rows H of a sample,
 its diagonal raised to that of H, so that features the sample misses are not left out.
 
-A step goes as far along its direction as P falls, which costs no look at X: scores change by the
-scores of the step. The multipliers α = −Uℓ′ of each point, those of the heavier class shrunk until
-Σ αᵢyᵢ = 0, bound the optimum from below.
+A step is taken whole, or in the largest part of it that lets P fall. The multipliers α = −Uℓ′ of
+each point, those of the heavier class shrunk until Σ αᵢyᵢ = 0, bound the optimum from below. All of
+it is sums over rows (`linsep.train.convex.newton.row_products`), wherever these lie.
 """
 
 import math
@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import kernel
+from linsep.data.blocks.blocks import on_cluster
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate, Goal, drive
-from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge, curvature, dual, slope, value
+from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.newton.row_products import RowProducts
 from linsep.train.convex.newton.smoothed_hinge import RoundedHinge as SmoothedHinge
 from linsep.train.convex.sampling import scattered
@@ -54,7 +54,8 @@ WIDEST_SPARSE = 1024  # the same where rows are sparse, and products of features
 PATIENCE = 60  # steps with one loss that may fail to halve the gap
 WORTH = 2.0  # times its price in products that a step takes before a new preconditioner is due
 ENTRY, PRODUCT, SYSTEM = 0.5, 0.035, 0.012  # ns of an entry, of n·d² and d³ of the preconditioner
-SHORTEST = 1e-10  # part of a step
+SHORTER = 0.5 ** np.arange(1.0, 34.0)  # parts of a step that are tried where all of it fails
+AT_FIRST = 6  # of those
 
 
 class Point(NamedTuple):
@@ -62,21 +63,21 @@ class Point(NamedTuple):
 
     Attributes
     ----------
-    u, z : weights and intercept; margins
+    u : weights and intercept
     loss : the smooth loss
     value, gradient : of the objective with it
-    alpha, D : multipliers made feasible, and Uℓ″, of each row
+    shrink : what makes the multipliers of either class feasible
+    curved : rows with Uℓ″ > 0
     primal, dual : P of the loss asked for, and a bound on its minimum
     kink : what is left of the gap once the gradient is zero
     """
 
     u: Floats
-    z: Floats
     loss: Any
     value: float
     gradient: Floats
-    alpha: Floats
-    D: Floats
+    shrink: Floats
+    curved: int
     primal: float
     dual: float
     kink: float
@@ -99,6 +100,7 @@ class NewtonCG:
     fit_intercept : whether b is free, or zero
     n_jobs : threads; never changes the bytes of the result
     start : weights and intercept to begin from
+    multipliers : whether the solution brings those of all rows
     """
 
     name = "newton-cg"
@@ -116,17 +118,18 @@ class NewtonCG:
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         start: tuple[Array, float] | None = None,
+        multipliers: bool = True,
     ) -> None:
-        n = X.shape[0]
-        self._X, self._y = X, signs.astype(np.float64)
-        self._caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, float)
+        self._X, self._signs = X, signs.astype(np.int8, copy=False)
+        self._caps = np.array([float(C)]) if weights is None else C * np.asarray(weights, float)
+        self._multipliers = multipliers
         self._loss, self._free, self._start = LOSSES[loss], fit_intercept, start
         self.pool = Pool(n_jobs)
         self.n_iter = 0
 
     def _begin(self) -> None:
-        X, self._columns = _moderate(self._X, self._free)
-        self._rows = RowProducts(X, self.pool)
+        X, scaled, self._columns = _moderate(self._X, self._free)
+        self._rows = RowProducts(X, self._signs, self._caps, self.pool, scaled)
         d = X.shape[1]
         scale = self._columns.scale.astype(np.float64) if self._columns.scale.size else np.ones(d)
         self._ridge = np.append(scale * scale, 0.0)
@@ -138,7 +141,7 @@ class NewtonCG:
         self._made: Point | None = None  # where the preconditioner was made
         self._price, self._used, self._foretold = 0.0, 0, False
         smooth = SmoothedHinge(WIDTH) if isinstance(self._loss, Hinge) else self._loss
-        self._lowest = self._highest = self._look(u, self._y * self._rows.scores(u), smooth)
+        self._lowest = self._highest = self._look(u, smooth)
 
     def candidates(self) -> Iterator[Candidate]:
         """A step, and a look at all rows after it."""
@@ -150,17 +153,18 @@ class NewtonCG:
             self._at = p, halved, since
             gap = self._lowest.primal - self._highest.dual
             halved, since = (gap, 0) if gap <= 0.5 * halved else (halved, since + 1)
-            active = int(np.count_nonzero(p.D))
-            yield Candidate(self.n_iter, self._lowest.primal, self._highest.dual, active)
+            yield Candidate(self.n_iter, self._lowest.primal, self._highest.dual, p.curved)
             step = self._step(p)
-            turned, t = self._y * self._rows.scores(step), 1.0
             falls = -0.5 * float(p.gradient @ step)
             smooth = self._narrower(p, falls)
-            if smooth is p.loss:
-                t = self._length(p, step, turned)
-            if t == 0.0 or smooth is None:
+            if smooth is None:
                 return
-            q = self._look(p.u + t * step, p.z + t * turned, smooth)
+            q = self._look(p.u + step, smooth)
+            if smooth is p.loss and not self._fell(p, q, step):
+                t = self._length(p, step)
+                if t == 0.0:
+                    return
+                q = self._look(p.u + t * step, smooth)
             self._foretold = smooth is p.loss and abs(p.value - q.value - falls) < 0.1 * falls
             since = since if smooth is p.loss else 0
             p, self.n_iter = q, self.n_iter + 1
@@ -179,28 +183,34 @@ class NewtonCG:
         h = p.loss.h * min(0.7, max(NARROWING, narrow))
         return SmoothedHinge(h) if h >= LEAST else None
 
-    def _look(self, u: Floats, z: Floats, smooth: Any) -> Point:
-        """P, its gradient and a bound on the optimum at u, from the margins z there."""
-        alpha, D, sums = np.empty_like(z), np.empty_like(z), np.empty(4)
-        _losses(smooth, self._loss, z, self._y, self._caps, alpha, D, sums)
+    def _look(self, u: Floats, smooth: Any) -> Point:
+        """P, its gradient and a bound on the optimum at u."""
+        s = self._rows.look(u, smooth, self._loss)
         penalty = 0.5 * float(self._ridge @ (u * u))
-        pulled = self._rows.pull(alpha, self._y)
-        gradient = self._ridge * u - pulled.sum(axis=0)
-        if not (math.isfinite(sums[0] + penalty) and np.isfinite(gradient).all()):
+        gradient = self._ridge * u - s.pulled.sum(axis=0)
+        if not (math.isfinite(s.smooth + penalty) and np.isfinite(gradient).all()):
             raise OverflowedError("X has entries so large that sums over its rows overflow.")
         if not self._free:
             gradient[-1] = 0.0
         shrink = np.ones(2)
-        least, largest = sorted((float(sums[2]), float(sums[3])))
+        least, largest = sorted(s.weight.tolist())
         if self._free and largest > 0.0:
-            shrink[0 if sums[2] > sums[3] else 1] = least / largest
-        v = (shrink @ pulled)[:-1]
+            shrink[0 if s.weight[0] > s.weight[1] else 1] = least / largest
+        v = (shrink @ s.pulled)[:-1]
         # Σ Uℓ(z) + αz − (bound): the part of the gap that the gradient has no share in
-        kink = float(sums[1]) + float(alpha @ z) - _bound(self._loss, alpha, self._caps)
-        alpha *= np.where(self._y > 0.0, *shrink)
-        bound = _bound(self._loss, alpha, self._caps) - 0.5 * float(v @ (v / self._ridge[:-1]))
-        value, primal = penalty + float(sums[0]), penalty + float(sums[1])
-        return Point(u, z, smooth, value, gradient, alpha, D, primal, bound, kink)
+        kink = s.loss + s.tail - float(s.dual.sum())
+        dual = s.dual
+        if shrink.min() < 1.0 and isinstance(self._loss, Logistic):
+            dual = self._rows.shrunk_dual(shrink)
+        elif shrink.min() < 1.0:  # the hinges: rα, less (rα)²/4U where it is squared
+            dual = shrink * s.weight - shrink * shrink * (s.weight - s.dual)
+        bound = float(dual.sum()) - 0.5 * float(v @ (v / self._ridge[:-1]))
+        value, primal = penalty + s.smooth, penalty + s.loss
+        return Point(u, smooth, value, gradient, shrink, s.curved, primal, bound, kink)
+
+    def _fell(self, p: Point, q: Point, step: Floats) -> bool:
+        """Whether P is lower after the whole step, by enough."""
+        return q.value - p.value <= 1e-4 * float(p.gradient @ step) + 4e-15 * p.value
 
     def _step(self, p: Point) -> Floats:
         """Nearly H⁻¹(−∇P), by preconditioned conjugate gradients."""
@@ -213,7 +223,7 @@ class NewtonCG:
             left = min(left, max(1e-10, AIM * self.tol * p.primal / p.gap))
         stop, self._used = left * rho, 0
         while rho > stop and self._used < MOST:
-            Hq = self._ridge * q + self._rows.curve(p.D, q)
+            Hq = self._ridge * q + self._rows.curve(q)
             if not self._free:
                 Hq[-1] = 0.0
             self._used += 1
@@ -232,36 +242,37 @@ class NewtonCG:
         if self._inverse is not None and self._used <= WORTH * self._price:
             return
         self._made = p
-        d, curved = self._rows.d, np.flatnonzero(p.D)
-        m = max(1024, PER_FEATURE * d)
-        price = (PRODUCT * min(m, len(curved)) * d + SYSTEM * d * d) * d
+        d, m = self._rows.d, max(1024, PER_FEATURE * self._rows.d)
+        price = (PRODUCT * min(m, p.curved) * d + SYSTEM * d * d) * d
         price /= ENTRY * self._rows.entries
-        widest = WIDEST_SPARSE if sp.issparse(self._rows.X) else WIDEST
+        widest = WIDEST_SPARSE if self._rows.sparse else WIDEST
         factored = d <= widest and price <= MOST
-        if len(curved) <= 2 * m and factored:
-            self._inverse, self._price = self._factored(curved, p.D[curved], 0.0), price
+        if p.curved <= 2 * m and factored:
+            self._inverse, self._price = self._factored(None, 1.0, 0.0), price
             return
-        squares = self._rows.squares(p.D)
+        squares = self._rows.squares()
         if factored:
-            some = curved[scattered(len(curved), m)]
-            D = p.D[some] * (len(curved) / len(some))
-            self._inverse, self._price = self._factored(some, D, squares), price
+            some = scattered(p.curved, m)
+            self._inverse = self._factored(some, p.curved / len(some), squares)
+            self._price = price
             return
         diagonal = self._ridge + squares
         diagonal[diagonal <= 0.0] = 1.0
         self._inverse, self._price = partial(np.multiply, 1.0 / diagonal), 1.0
 
-    def _factored(self, some: Array, D: Floats, squares: Any) -> Callable[[Floats], Floats]:
+    def _factored(
+        self, some: Array | None, factor: float, squares: Any
+    ) -> Callable[[Floats], Floats]:
         """H of some rows factored, its diagonal raised to that of all."""
         for real in sorted({self._rows.X.dtype, np.dtype(np.float64)}, key=_itemsize):
-            H = self._rows.products(some, D, real)
+            H = self._rows.products(some, factor, real)
             H[np.diag_indices(len(H))] += self._ridge + np.maximum(0.0, squares - H.diagonal())
             if not self._free:
                 H[-1] = H[:, -1] = 0.0
-            factor = Curvature(H, 4.0 * float(np.finfo(real).eps))
-            if not factor.singular:
+            curvature = Curvature(H, 4.0 * float(np.finfo(real).eps))
+            if not curvature.singular:
                 break
-        return factor.solve
+        return curvature.solve
 
     def _solve(self, r: Floats) -> Floats:
         y = np.asarray(self._inverse(r))
@@ -269,37 +280,40 @@ class NewtonCG:
             y[-1] = 0.0
         return y
 
-    def _length(self, p: Point, step: Floats, turned: Floats) -> float:
-        """How far to go: the whole step, or the longest halving of it after which P has fallen."""
-        slope_ = float(p.gradient @ step)
+    def _length(self, p: Point, step: Floats) -> float:
+        """How far to go: the longest halving of a step after which P has fallen."""
+        slope = float(p.gradient @ step)
         a, b = float(self._ridge @ (p.u * step)), 0.5 * float(self._ridge @ (step * step))
         rest = p.value - 0.5 * float(self._ridge @ (p.u * p.u))
-        t = 1.0
-        while t > SHORTEST:
-            rose = _along(p.loss, p.z, turned, t, self._caps) - rest + t * (a + t * b)
-            if rose <= 1e-4 * t * slope_ + 4e-15 * p.value:
-                return t
-            t *= 0.5
+        for sizes in (SHORTER[:AT_FIRST], SHORTER[AT_FIRST:]):
+            losses = self._rows.along(p.u, p.loss, step, sizes)
+            rose = losses - rest + sizes * (a + sizes * b)
+            enough = np.flatnonzero(rose <= 1e-4 * sizes * slope + 4e-15 * p.value)
+            if len(enough):
+                return float(sizes[enough[0]])
         return 0.0
 
     def state(self) -> dict[str, Any]:
         assert self._at is not None
         p, halved, since = self._at
-        seen = (p, self._lowest, self._highest, self._made)
-        points = [q and (q.u, q.z, getattr(q.loss, "h", 0.0)) for q in seen]
+        seen = (self._lowest, self._highest, self._made, p)
+        points = [q and (q.u, getattr(q.loss, "h", 0.0)) for q in seen]
         step = (self._used, self._foretold)
         return {"points": points, "since": (halved, since), "n_iter": self.n_iter, "step": step}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._begin()
-        p, self._lowest, self._highest, *made = (
-            self._look(u, z, SmoothedHinge(h) if isinstance(self._loss, Hinge) else self._loss)
-            for u, z, h in filter(None, state["points"])
-        )
+        low, high, made, now = state["points"]
+        self._lowest, self._highest = self._seen(low), self._seen(high)
         if made:
-            self._precondition(made[0])
+            self._precondition(self._seen(made))
+        p = self._seen(now)  # the last: products are with the curvatures of what was looked at last
         self._at, self.n_iter = (p, *state["since"]), state["n_iter"]
         self._used, self._foretold = state["step"]
+
+    def _seen(self, point: tuple[Floats, float]) -> Point:
+        u, h = point
+        return self._look(u, SmoothedHinge(h) if isinstance(self._loss, Hinge) else self._loss)
 
     def interrupted(self) -> None:
         if not hasattr(self, "_lowest"):
@@ -313,7 +327,10 @@ class NewtonCG:
         w, b = self._columns.outside(low.u[:-1], float(low.u[-1]))
         gap = max(0.0, low.primal - high.dual)
         b = float(b) if self._free else 0.0
-        return Solution(np.asarray(w), b, high.alpha, low.primal, high.dual, gap, self.n_iter)
+        alpha = None
+        if self._multipliers:
+            alpha = self._rows.multipliers(high.u, high.loss, high.shrink)
+        return Solution(np.asarray(w), b, alpha, low.primal, high.dual, gap, self.n_iter)
 
 
 def solve(
@@ -343,45 +360,18 @@ def _itemsize(dtype: Any) -> int:
     return int(dtype.itemsize)
 
 
-def _moderate(X: Any, free: bool) -> tuple[Any, Columns]:
-    """X in columns of moderate scale: itself, or a copy where dense columns are extreme."""
+def _moderate(X: Any, free: bool) -> tuple[Any, Columns | None, Columns]:
+    """X in columns of moderate scale: itself, or a copy where dense columns are extreme.
+
+    Rows on a cluster stay as they are: the second says how they are scaled where they are read.
+    """
     nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
     if sp.issparse(X):
-        return X, nothing
+        return X, None, nothing
     columns = prepare(X, spread(X), free, 1.0)
     blocks = Blocks(X, columns)
-    return (X, nothing) if blocks.plain else (blocks.rows(slice(0, len(X))), columns)
-
-
-@kernel
-def _losses(smooth, loss, z, y, caps, alpha, D, sums):  # type: ignore[no-untyped-def]
-    """α = −Uφ′ and D = Uφ″ of each row; Σ Uφ, Σ Uℓ, and Σ α of either class, into `sums`"""
-    rounded = total = plus = minus = 0.0
-    for i in range(z.shape[0]):
-        a = -caps[i] * slope(smooth, z[i])
-        alpha[i] = a
-        D[i] = caps[i] * curvature(smooth, z[i])
-        rounded += caps[i] * value(smooth, z[i])
-        total += caps[i] * value(loss, z[i])
-        plus += a if y[i] > 0 else 0.0
-        minus += 0.0 if y[i] > 0 else a
-    sums[0], sums[1], sums[2], sums[3] = rounded, total, plus, minus
-
-
-@kernel
-def _bound(loss, alpha, caps):  # type: ignore[no-untyped-def]
-    """−Σ Uℓ*(−α/U)"""
-    total = 0.0
-    for i in range(alpha.shape[0]):
-        if caps[i] > 0.0:
-            total += caps[i] * dual(loss, alpha[i] / caps[i])
-    return total
-
-
-@kernel
-def _along(loss, z, turned, t, caps):  # type: ignore[no-untyped-def]
-    """Σ Uℓ(z + t·turned)"""
-    total = 0.0
-    for i in range(z.shape[0]):
-        total += caps[i] * value(loss, z[i] + t * turned[i])
-    return total
+    if blocks.plain:
+        return X, None, nothing
+    if on_cluster(X):
+        return X, columns, columns
+    return blocks.rows(slice(0, len(X))), None, columns

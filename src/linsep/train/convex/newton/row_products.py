@@ -1,13 +1,15 @@
-"""Products with the rows of X, dense or sparse, as Newton's method by conjugate gradients asks.
+"""Losses of labelled rows, dense or sparse, and products with them, as Newton's method by conjugate
+gradients asks: all of them sums over fixed spans of rows.
 
-    scores  sᵢ = ⟨w, xᵢ⟩ + b        pull  Σ aᵢyᵢx̃ᵢ        curve  Σ Dᵢ⟨p, x̃ᵢ⟩x̃ᵢ       x̃ = (x, 1)
+    zᵢ = yᵢ(⟨w, xᵢ⟩ + b),  αᵢ = −Uᵢφ′(zᵢ),  Dᵢ = Uᵢφ″(zᵢ)     pull  Σ αᵢyᵢx̃ᵢ,    x̃ = (x, 1)
+    curve  Σ Dᵢ⟨p, x̃ᵢ⟩x̃ᵢ        squares  Σ Dᵢx̃ᵢ²        products  Σ Dᵢx̃ᵢx̃ᵢᵀ over some rows
 
-Rows are cut into a fixed number of lanes, whatever the number of threads: each lane is summed in
-the order of its rows, and lanes are added in their order, so that threads never change a byte.
-Entries are read once for a product, in the type they have; sums are carried in float64.
+Spans depend on the shape of X alone (`linsep.data.blocks.blocks.sum_spans`) and their sums are
+added along a fixed tree: neither threads nor the workers of a cluster change a byte. Entries are
+read once for a product, in the type they have; sums are carried in float64.
 """
 
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,18 +17,20 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep._compile import by_type, kernel
-from linsep.data.blocks.page_release import PageRelease
+from linsep.data.blocks.blocks import on_cluster, sum_spans
+from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.parallel import Pool
+from linsep.train.convex.coordinates import Blocks, Columns
+from linsep.train.convex.losses import curvature, dual, slope, value
+from linsep.train.convex.newton.row_numbers import RowNumbers
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Span = tuple[int, int]
 
-LANES = 4
-"""Parts that rows are cut into where they are many."""
-STRETCH = 1 << 16
-"""Rows after which mapped pages are given back."""
-ALONE = 1 << 15
-"""Entries up to which all rows are one part: handing parts over costs more."""
+TOGETHER = 2048
+"""Rows whose products are added to others at a time."""
+_REST = 8
 
 
 class Dense(NamedTuple):
@@ -73,74 +77,230 @@ class Sparse(NamedTuple):
             out[self.indices[e]] += a * x * x
 
 
+class LossSums(NamedTuple):
+    """What a look at all rows finds; pairs hold the rows of sign +1 and of sign −1.
+
+    Attributes
+    ----------
+    smooth, loss : Σ Uφ of the smooth loss, and Σ Uℓ of the one asked for
+    weight : Σ α, a pair
+    dual : −Σ Uℓ*(−α/U), a pair
+    tail : Σ αz
+    curved : rows with D > 0
+    pulled : Σ αyx̃, a pair of rows
+    """
+
+    smooth: float
+    loss: float
+    weight: Floats
+    dual: Floats
+    tail: float
+    curved: int
+    pulled: Floats
+
+
 class RowProducts:
-    """The rows of a checked array or CSR matrix.
+    """Labelled rows of a checked array or CSR matrix.
+
+    Parameters
+    ----------
+    X : checked array or CSR matrix, or rows on a cluster
+    signs : −1 or +1 for each row
+    caps : Uᵢ of each row, or one for all in an array of length one
+    pool : threads that share the spans
+    columns : shift and scale of dense columns
 
     Examples
     --------
-    >>> rows = RowProducts(np.array([[1.0, 2.0], [3.0, 4.0]]), Pool(1))
-    >>> rows.scores(np.array([1.0, 0.0, 0.5]))
-    array([1.5, 3.5])
-    >>> rows.pull(np.array([1.0, 2.0]), np.array([1.0, -1.0]))
-    array([[ 1.,  2.,  1.],
-           [-6., -8., -2.]])
+    >>> from linsep.train.convex.losses import SquaredHinge
+    >>> X, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1], np.int8)
+    >>> rows, loss = RowProducts(X, y, np.ones(1), Pool(1)), SquaredHinge()
+    >>> sums = rows.look(np.zeros(3), loss, loss)
+    >>> sums.loss, sums.weight, sums.pulled[0]
+    (2.0, array([2., 2.]), array([2., 4., 2.]))
+    >>> rows.curve(np.array([0.0, 0.0, 1.0]))
+    array([ 8., 12.,  4.])
     """
 
-    def __init__(self, X: Any, pool: Pool) -> None:
-        self.X, self.pool = X, pool
+    def __init__(
+        self, X: Any, signs: Array, caps: Floats, pool: Pool, columns: Columns | None = None
+    ) -> None:
+        self.X, self.signs, self.caps, self.pool = X, signs, caps, pool
         self.n, self.d = X.shape
-        self.entries = int(X.nnz) if sp.issparse(X) else self.n * self.d
-        count = 1 if self.entries <= ALONE else LANES
-        self._lanes = list(pairwise(int(k * self.n // count) for k in range(count + 1)))
+        self.sparse = sp.issparse(X)
+        self.entries = int(X.nnz) if self.sparse else self.n * self.d
+        self.spans = sum_spans(self.n, self.d, self.entries)
         self._pages = PageRelease(X)
-        if sp.issparse(X):
+        self._numbers = RowNumbers(X)
+        self._blocks = Blocks(X, columns or Columns(np.empty(0), np.empty(0)))
+        self._whole: Any = None
+        if self.sparse and not on_cluster(X):
             places = X.indices.astype(np.int32, copy=False).view(np.uint32)
-            self._rows: Any = Sparse(X.data, places, X.indptr.astype(np.uint64))
-        else:
-            self._rows = Dense(np.asarray(X))
+            self._whole = Sparse(X.data, places, X.indptr.astype(np.uint64))
+        self._u: Floats = np.empty(0)
+        self._smooth: Any = None
+        self._loss: Any = None
 
-    def scores(self, u: Floats) -> Floats:
-        """⟨w, xᵢ⟩ + b of all rows, b last in `u`."""
-        out = np.empty(self.n)
-        self._walk(_scores, [(u, out)] * len(self._lanes))
-        return out
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to the workers of a cluster: not the list of all spans."""
+        return {**self.__dict__, "spans": None}
 
-    def pull(self, a: Floats, signs: Floats) -> Floats:
-        """Σ aᵢyᵢx̃ᵢ over the rows of either class, +1 first."""
-        parts = np.zeros((len(self._lanes), 2, self.d + 1))
-        self._walk(_pull, [(a, signs, part) for part in parts])
-        return np.asarray(parts.sum(axis=0))
+    def _part(self, span: Span) -> tuple[Any, Array, Floats]:
+        """Rows, signs and caps of a span."""
+        start, stop = span
+        self._pages.advance(stop - start)
+        caps = self.caps if len(self.caps) == 1 else self.caps[start:stop]
+        return self._rows(start, stop), self.signs[start:stop], caps
 
-    def curve(self, D: Floats, p: Floats) -> Floats:
+    def _rows(self, start: int, stop: int) -> Any:
+        if not self.sparse:
+            return Dense(self._blocks.rows(slice(start, stop)))
+        if self._whole is not None:
+            return self._whole._replace(indptr=self._whole.indptr[start : stop + 1])
+        data, indices, indptr = self.X.entries(start, stop)
+        places = indices.astype(np.int32, copy=False).view(np.uint32)
+        return Sparse(data, places, indptr.astype(np.uint64))
+
+    def look(self, u: Floats, smooth: Any, loss: Any) -> LossSums:
+        """One pass at (w, b), b last in `u`: later products are with the curvatures there."""
+        self._u, self._smooth, self._loss = u, smooth, loss
+        self._numbers.begin()
+        d = self.d
+
+        def one(span: Span) -> Floats:
+            rows, y, caps = self._part(span)
+            z, D, alpha = np.empty((3, span[1] - span[0]))
+            out = np.zeros(_REST + 2 * (d + 1))
+            _scores(rows, y, u, z)
+            _losses(smooth, loss, z, y, caps, alpha, D, out)
+            _pull(rows, alpha, y, out[_REST:].reshape(2, d + 1))
+            self._numbers.keep(span, z, D)
+            return out
+
+        s = self.pool.sum(one, self.spans)
+        pulled = s[_REST:].reshape(2, d + 1)
+        return LossSums(float(s[0]), float(s[1]), s[2:4], s[4:6], float(s[6]), int(s[7]), pulled)
+
+    def _known(self, span: Span) -> tuple[Floats, Floats]:
+        """z and D of a span at the point looked at last."""
+
+        def make() -> tuple[Floats, Floats]:
+            rows, y, caps = self._part(span)
+            z, D, alpha = np.empty((3, span[1] - span[0]))
+            _scores(rows, y, self._u, z)
+            _losses(self._smooth, self._loss, z, y, caps, alpha, D, np.zeros(_REST))
+            return z, D
+
+        return self._numbers.of(span, make)
+
+    def shrunk_dual(self, shrink: Floats) -> Floats:
+        """−Σ Uℓ*(−rα/U) where all rows were looked at last, r of either class; a pair."""
+        smooth, loss = self._smooth, self._loss
+
+        def one(span: Span) -> Floats:
+            out, (start, stop) = np.zeros(2), span
+            caps = self.caps if len(self.caps) == 1 else self.caps[start:stop]
+            _shrunk(smooth, loss, self._known(span)[0], self.signs[start:stop], caps, shrink, out)
+            return out
+
+        return self.pool.sum(one, self.spans)
+
+    def along(self, u: Floats, smooth: Any, step: Floats, sizes: Floats) -> Floats:
+        """Σ Uφ at u + t·step for each size t."""
+
+        def one(span: Span) -> Floats:
+            rows, y, caps = self._part(span)
+            (z, turned), out = np.empty((2, span[1] - span[0])), np.zeros(len(sizes))
+            _scores(rows, y, u, z)
+            _scores(rows, y, step, turned)
+            _along(smooth, z, turned, sizes, caps, out)
+            return out
+
+        return self.pool.sum(one, self.spans)
+
+    def curve(self, p: Floats) -> Floats:
         """Σ Dᵢ⟨p, x̃ᵢ⟩x̃ᵢ: the Hessian of the losses times p."""
-        parts = np.zeros((len(self._lanes), self.d + 1))
-        self._walk(_curve, [(D, p, part) for part in parts])
-        return np.asarray(parts.sum(axis=0))
 
-    def squares(self, D: Floats) -> Floats:
+        def one(span: Span) -> Floats:
+            out = np.zeros(self.d + 1)
+            _curve(self._part(span)[0], self._known(span)[1], p, out)
+            return out
+
+        return self.pool.sum(one, self.spans)
+
+    def squares(self) -> Floats:
         """Σ Dᵢx̃ᵢ², column by column: the diagonal of the Hessian of the losses."""
-        parts = np.zeros((len(self._lanes), self.d + 1))
-        self._walk(_squares, [(D, part) for part in parts])
-        return np.asarray(parts.sum(axis=0))
 
-    def _walk(self, sums: Any, given: list[tuple[Any, ...]]) -> None:
-        """Run a kernel over each lane, stretch by stretch; mapped pages are given back."""
+        def one(span: Span) -> Floats:
+            out = np.zeros(self.d + 1)
+            _squares(self._part(span)[0], self._known(span)[1], out)
+            return out
 
-        def one(first: int, last: int, *arguments: Any) -> None:
-            for start in range(first, last, STRETCH):
-                stop = min(last, start + STRETCH)
-                sums(self._rows, start, stop, *arguments)
-                self._pages.advance(stop - start)
+        return self.pool.sum(one, self.spans)
 
-        self.pool.run(one, [(*lane, *g) for lane, g in zip(self._lanes, given, strict=True)])
+    def products(self, some: Array | None, factor: float, real: Any = np.float64) -> Floats:
+        """factor · Σ Dᵢx̃ᵢx̃ᵢᵀ in the type `real`, over rows with Dᵢ > 0.
 
-    def products(self, some: Array, D: Floats, real: Any = np.float64) -> Floats:
-        """Σ Dᵢx̃ᵢx̃ᵢᵀ over some rows, in the type `real`; D has a number for each of them."""
-        part = self.X[some]
-        part = part.toarray() if sp.issparse(part) else part
-        B = np.empty((len(some), self.d + 1), real)
-        _weigh(part, D, B)
-        return np.asarray(B.T @ B, np.float64)
+        Over all of them, or over those of some ranks among them, in rising order.
+        """
+        H = np.zeros((self.d + 1, self.d + 1))
+        for part, D in self._gathered(some):
+            B = np.empty((len(D), self.d + 1), real)
+            _weigh(part, factor * D, B)
+            H += B.T @ B
+        return H
+
+    def _gathered(self, some: Array | None) -> Iterator[tuple[Array, Floats]]:
+        """Rows with D > 0 and these ranks, with their D, so many at a time."""
+
+        def count(span: Span) -> int:
+            return int(np.count_nonzero(self._known(span)[1]))
+
+        def rows(span_and_ranks: tuple[int, int, Array | None]) -> tuple[Any, Floats]:
+            *span, ranks = span_and_ranks
+            D = self._known((span[0], span[1]))[1]
+            places = np.flatnonzero(D)
+            places = places if ranks is None else places[ranks]
+            places_here = span[0] + places
+            some_rows = self.X[places_here] if self.sparse else self._blocks.rows(places_here)
+            return some_rows, D[places]
+
+        spans: list[tuple[int, int, Array | None]] = [(*span, None) for span in self.spans]
+        if some is not None:
+            ends = np.cumsum(self.pool.map(count, self.spans))
+            cuts = np.searchsorted(some, np.concatenate([[0], ends]))
+            spans = [
+                (*span, some[cuts[k] : cuts[k + 1]] - (int(ends[k - 1]) if k else 0))
+                for k, span in enumerate(self.spans)
+                if cuts[k] < cuts[k + 1]
+            ]
+        held: list[tuple[Any, Floats]] = []
+        for part, D in self.pool.in_order(rows, spans):
+            held.append((part.toarray() if sp.issparse(part) else part, D))
+            while sum(len(one[1]) for one in held) >= TOGETHER:
+                X, D = (np.concatenate(both) for both in zip(*held, strict=True))
+                yield X[:TOGETHER], D[:TOGETHER]
+                held = [(X[TOGETHER:], D[TOGETHER:])]
+        if held:
+            X, D = (np.concatenate(both) for both in zip(*held, strict=True))
+            yield X, D
+
+    def multipliers(self, u: Floats, smooth: Any, shrink: Floats) -> Array:
+        """αᵢ of all rows at u, those of each class times its number; in a file where rows are."""
+        out = room_for(np.broadcast_to(np.float64(0), (self.n,)), self.X)
+        pages = PageRelease(out)
+
+        def one(span: Span) -> Floats:
+            rows, y, caps = self._part(span)
+            z, D, alpha = np.empty((3, span[1] - span[0]))
+            _scores(rows, y, u, z)
+            _losses(smooth, self._loss, z, y, caps, alpha, D, np.zeros(_REST))
+            return np.asarray(alpha * np.where(y > 0, *shrink))
+
+        for span, alpha in zip(self.spans, self.pool.in_order(one, self.spans), strict=True):
+            out[slice(*span)] = alpha
+            pages.advance(len(alpha))
+        return np.asarray(out)
 
 
 @by_type
@@ -162,19 +322,71 @@ def add_squares(rows, i, a, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _scores(rows, first, last, u, out):  # type: ignore[no-untyped-def]
+def _scores(rows, y, u, z):  # type: ignore[no-untyped-def]
     b = u[u.shape[0] - 1]
-    for i in range(first, last):
-        out[i] = dot(rows, i, u) + b
+    for i in range(z.shape[0]):
+        s = dot(rows, i, u) + b
+        z[i] = s if y[i] > 0 else -s
 
 
 @kernel
-def _pull(rows, first, last, a, signs, out):  # type: ignore[no-untyped-def]
+def _losses(smooth, loss, z, y, caps, alpha, D, sums):  # type: ignore[no-untyped-def]
+    """α = −Uφ′ and D = Uφ″ of each row; the sums of `LossSums`, in its order"""
+    rounded = total = plus = minus = tail = upper = lower = 0.0
+    curved = 0
+    for i in range(z.shape[0]):
+        U = caps[0 if caps.shape[0] == 1 else i]
+        s = -slope(smooth, z[i])
+        a = U * s
+        alpha[i] = a
+        D[i] = U * curvature(smooth, z[i])
+        curved += 1 if D[i] != 0.0 else 0
+        rounded += U * value(smooth, z[i])
+        total += U * value(loss, z[i])
+        tail += a * z[i]
+        plus += a if y[i] > 0 else 0.0
+        minus += 0.0 if y[i] > 0 else a
+        E = U * dual(loss, s)
+        upper += E if y[i] > 0 else 0.0
+        lower += 0.0 if y[i] > 0 else E
+    sums[0], sums[1], sums[2], sums[3] = rounded, total, plus, minus
+    sums[4], sums[5], sums[6], sums[7] = upper, lower, tail, np.float64(curved)
+
+
+@kernel
+def _shrunk(smooth, loss, z, y, caps, shrink, out):  # type: ignore[no-untyped-def]
+    """−Σ Uℓ*(−rα/U), class by class"""
     plus = minus = 0.0
-    for i in range(first, last):
+    for i in range(z.shape[0]):
+        U = caps[0 if caps.shape[0] == 1 else i]
+        s = -slope(smooth, z[i])
+        if y[i] > 0:
+            plus += U * dual(loss, shrink[0] * s)
+        else:
+            minus += U * dual(loss, shrink[1] * s)
+    out[0] += plus
+    out[1] += minus
+
+
+@kernel
+def _along(loss, z, turned, sizes, caps, out):  # type: ignore[no-untyped-def]
+    """Σ Uφ(z + t·turned) for each size t"""
+    for k in range(sizes.shape[0]):
+        total = 0.0
+        for i in range(z.shape[0]):
+            U = caps[0 if caps.shape[0] == 1 else i]
+            total += U * value(loss, z[i] + sizes[k] * turned[i])
+        out[k] += total
+
+
+@kernel
+def _pull(rows, a, signs, out):  # type: ignore[no-untyped-def]
+    """Σ aᵢyᵢx̃ᵢ over the rows of either class, +1 first"""
+    plus = minus = 0.0
+    for i in range(a.shape[0]):
         if a[i] == 0.0:
             continue
-        if signs[i] > 0.0:
+        if signs[i] > 0:
             add(rows, i, a[i], out[0])
             plus += a[i]
         else:
@@ -185,9 +397,9 @@ def _pull(rows, first, last, a, signs, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _curve(rows, first, last, D, p, out):  # type: ignore[no-untyped-def]
+def _curve(rows, D, p, out):  # type: ignore[no-untyped-def]
     b, total = p[p.shape[0] - 1], 0.0
-    for i in range(first, last):
+    for i in range(D.shape[0]):
         if D[i] != 0.0:
             a = D[i] * (dot(rows, i, p) + b)
             add(rows, i, a, out)
@@ -196,9 +408,9 @@ def _curve(rows, first, last, D, p, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _squares(rows, first, last, D, out):  # type: ignore[no-untyped-def]
+def _squares(rows, D, out):  # type: ignore[no-untyped-def]
     total = 0.0
-    for i in range(first, last):
+    for i in range(D.shape[0]):
         if D[i] != 0.0:
             add_squares(rows, i, D[i], out)
             total += D[i]

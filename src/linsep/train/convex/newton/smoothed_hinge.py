@@ -73,8 +73,10 @@ class TallRows:
         self.blocks, self.signs, self.c, self.pool = blocks, signs, c, pool
         blocks.pages = PageRelease(blocks.X, signs)
 
-    def __len__(self) -> int:
-        return len(self.blocks)
+    @property
+    def parts(self) -> range:
+        """Blocks, by their numbers."""
+        return range(len(self.blocks))
 
     def part(self, k: int) -> tuple[Array, Array, Floats]:
         """Rows, signs and weights of block k."""
@@ -171,8 +173,10 @@ class SparseTallRows:
     def __init__(self, rows: SparseRows) -> None:
         self.rows, self.signs, self.c, self.pool = rows, rows.signs, rows.c, rows.pool
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    @property
+    def parts(self) -> range:
+        """Groups, each by the number of its first row."""
+        return self.rows.parts
 
     def at(self, u: Floats, h: float) -> TallSums:
         """One pass at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
@@ -214,16 +218,18 @@ class SparseTallRows:
         """Fill in αᵢ of all rows, those of each class times its number in `shrink`."""
         pages = PageRelease(out)
 
-        def one(k: int) -> None:
-            start, stop = self.rows.span(k)
+        def one(k: int) -> Floats:
             _, signs, c = self.rows.part(k)
             t = 1.0 - signs * self.rows.scores(k, u)
             over = 2.0 * np.maximum(0.0, t)
             slopes = over if h == SQUARED else np.clip((t + h) / (2.0 * h), 0.0, 1.0)
-            out[start:stop] = c * slopes * np.where(signs > 0, *shrink)
-            pages.advance(stop - start)
+            return np.asarray(c * slopes * np.where(signs > 0, *shrink))
 
-        self.rows.pool.map(one, range(len(self.rows)))
+        parts = self.rows.parts
+        for k, alpha in zip(parts, self.rows.pool.in_order(one, parts), strict=True):
+            start, stop = self.rows.span(k)
+            out[start:stop] = alpha
+            pages.advance(stop - start)
 
 
 def _along(
@@ -246,7 +252,7 @@ def _along(
             sums[place] = c @ over
         return sums
 
-    return add_up(np.array(rows.pool.map(one, range(len(rows)))))
+    return add_up(np.array(rows.pool.map(one, rows.parts)))
 
 
 @kernel

@@ -50,7 +50,7 @@ class LogisticRows:
             z = (signs * self.blocks.scores(k, u))[np.broadcast_to(c > 0, signs.shape)]
             return float(z.min(initial=np.inf)), float(z.max(initial=-np.inf))
 
-        found = self.pool.map(one, range(len(self.blocks)))
+        found = self.pool.map(one, self.blocks.parts)
         return min(low for low, _ in found), max(high for _, high in found)
 
     def widest(self, whiten: Floats) -> float:
@@ -61,7 +61,7 @@ class LogisticRows:
             _, _, c = self.blocks.part(k)
             return float(np.max(np.where(c > 0, self.blocks.lengths(k, M), 0.0)))
 
-        return max(self.pool.map(one, range(len(self.blocks))))
+        return max(self.pool.map(one, self.blocks.parts))
 
 
 class SparseProblem(Problem):

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
-from linsep.data.blocks.blocks import BLOCK
+from linsep.data.blocks.blocks import BLOCK, spans
 from linsep.data.blocks.page_release import PageRelease, rows_of
-from linsep.parallel import Pool, add_up
+from linsep.parallel import Pool, sum_over
 from linsep.rows.rows import CSR
 from linsep.train.convex.coordinates import LOOKED_AT, Columns, Spread, prepare
 from linsep.train.convex.losses import curvature, slope, value
@@ -80,44 +80,49 @@ class SparseRows:
         self._shift = shift.astype(np.float64) if shift.size else np.zeros(self.n_features)
         self._scale = scale.astype(np.float64) if scale.size else np.ones(self.n_features)
 
-    def __len__(self) -> int:
-        return -(-self.n_rows // GROUP)
+    @property
+    def parts(self) -> range:
+        """Groups, each by the number of its first row."""
+        return range(0, self.n_rows, GROUP)
 
     def span(self, k: int) -> tuple[int, int]:
-        """First and last-plus-one row of group k."""
-        return k * GROUP, min(self.n_rows, (k + 1) * GROUP)
+        """First and last-plus-one row of the group that begins with row k."""
+        return k, min(self.n_rows, k + GROUP)
 
     def part(self, k: int) -> tuple[CSR, Array, Floats]:
-        """Rows, signs and weights of group k."""
+        """Rows, signs and weights of a group."""
         start, stop = self.span(k)
-        indptr = self.X.indptr[start : stop + 1]
+        if hasattr(self.X, "entries"):  # some of the rows, on a worker of a cluster
+            data, indices, indptr = self.X.entries(start, stop)
+        else:
+            data, indices, indptr = self.X.data, self.X.indices, self.X.indptr[start : stop + 1]
         first, last = int(indptr[0]), int(indptr[-1])
-        places = self.X.indices[first:last].astype(np.int32, copy=False).view(np.uint32)
-        rows = CSR(self.X.data[first:last], places, (indptr - first).astype(np.uint64))
+        places = indices[first:last].astype(np.int32, copy=False).view(np.uint32)
+        rows = CSR(data[first:last], places, (indptr - first).astype(np.uint64))
         return rows, self.signs[start:stop], self.c if len(self.c) == 1 else self.c[start:stop]
 
     def at(self, u: Floats, loss: Any, real: Any, curved: bool) -> SparseSums:
         """One pass at (u, b), b last in `u`, by the derivatives of `loss`."""
         d, w, b = self.n_features, np.ascontiguousarray(u[:-1]), float(u[-1])
-        parts = np.zeros((len(self), 2 * d + 9))
+        size = 2 * d + 9
 
         def one(k: int) -> Floats:
-            H = np.zeros((d + 1, d + 1) if curved else (0, 0))
-            _sum_up(*self.part(k), self._shift, self._scale, w, b, loss, real, H, parts[k])
+            out = np.zeros(size + (d + 1) ** 2 * curved)
+            H = out[size:].reshape((d + 1, d + 1) if curved else (0, 0))
+            _sum_up(*self.part(k), self._shift, self._scale, w, b, loss, real, H, out[:size])
             start, stop = self.span(k)
             self._pages.advance(stop - start)
-            return H
+            return out
 
-        H = self.pool.sum(one, range(len(self)))
-        total = add_up(parts)
-        s = total[2 * d :]
+        total = self.pool.sum(one, self.parts)
+        s, H = total[2 * d : size], total[size:].reshape((d + 1, d + 1) if curved else (0, 0))
         return SparseSums(
             total[: 2 * d].reshape(2, d), s[0:2], s[2:4], s[4:6], float(s[6]), int(s[7]),
             int(s[8]), H + H.T if curved else None,
         )  # fmt: skip
 
     def scores(self, k: int, u: Floats) -> Floats:
-        """⟨u, x′⟩ + b for the rows of group k."""
+        """⟨u, x′⟩ + b for the rows of a group."""
         rows, _, _ = self.part(k)
         found = np.empty(len(rows.indptr) - 1)
         w = np.ascontiguousarray(u[:-1])
@@ -125,7 +130,7 @@ class SparseRows:
         return found
 
     def lengths(self, k: int, M: Floats) -> Floats:
-        """x̃ᵀMx̃ for the rows of group k."""
+        """x̃ᵀMx̃ for the rows of a group."""
         rows, _, _ = self.part(k)
         found = np.empty(len(rows.indptr) - 1)
         _lengths(rows, self._shift, self._scale, M, found)
@@ -139,13 +144,14 @@ def columns_of(X: Any, fit_intercept: bool, penalty: float, careful: bool) -> Co
     columns = prepare(few, _spread(few), fit_intercept, penalty, careful)
     if not columns.shift.size:
         return columns
-    full = np.zeros(d, np.int64)
     pages = PageRelease(X)
-    for start in range(0, n, GROUP):
-        stop = min(n, start + GROUP)
-        places = X.indices[X.indptr[start] : X.indptr[stop]]
-        full += np.bincount(places, minlength=d)
-        pages.advance(stop - start)
+
+    def filled(span: tuple[int, int]) -> Any:
+        part = X[slice(*span)]
+        pages.advance(span[1] - span[0])
+        return np.bincount(part.indices, minlength=d)
+
+    full = sum_over(filled, spans(n, GROUP), np.add, 1)
     return columns._replace(shift=np.where(full == n, columns.shift, 0.0).astype(X.dtype))
 
 

@@ -1,0 +1,52 @@
+"""Rows of many features, dense and sparse, stay on the workers, and no byte changes."""
+
+import warnings
+
+import dask
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cluster_models import content
+
+import linsep
+from linsep.errors import ClusterNote
+
+
+def wide():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((40_000, 12)) @ rng.standard_normal((12, 260))
+    X = (X + rng.standard_normal(X.shape)).astype(np.float32) / 5
+    return X, (X @ rng.standard_normal(260) + 2 * rng.standard_normal(len(X)) > 0).astype(int)
+
+
+def one_hot(columns=11, levels=100):
+    rng = np.random.default_rng(2)
+    n = 70_000
+    places = rng.integers(0, levels, (n, columns)) + levels * np.arange(columns)
+    ends = np.arange(0, n * columns + 1, columns)
+    entries = np.ones(n * columns), places.ravel().astype(np.int32), ends
+    X = sp.csr_array(entries, shape=(n, levels * columns))
+    return X, (X @ rng.standard_normal(X.shape[1]) + 2 * rng.standard_normal(n) > 0).astype(int)
+
+
+CASES = {
+    "wide": (wide, linsep.LogisticRegression(), "newton-cg"),
+    "sparse": (one_hot, linsep.LogisticRegression(), "newton-cg"),
+    "squared hinge": (one_hot, linsep.LinearSVC(loss="squared_hinge"), "newton-cg"),
+    "hinge": (one_hot, linsep.LinearSVC(tol=1e-2), "newton-cg"),
+    "short rows": (lambda: one_hot(9, 10), linsep.LogisticRegression(), "newton"),
+    "short rows, hinge": (lambda: one_hot(9, 10), linsep.LinearSVC(), "newton"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_stay_on_the_workers_and_no_byte_changes(client, name):
+    make, learner, solver = CASES[name]
+    X, y = make()
+    here = content(learner.fit(X, y)), learner.gap_, learner.objective_
+    parts = [dask.delayed(X[i : i + 23_000]) for i in range(0, X.shape[0], 23_000)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ClusterNote)
+        learner.fit(parts, y)
+    assert learner.solver_ == solver
+    assert (content(learner), learner.gap_, learner.objective_) == here
