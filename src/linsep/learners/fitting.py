@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import on_cluster
+from linsep.data.cluster.recognise import from_dask
 from linsep.data.sources.dataset import Chunks, opened
 from linsep.data.table.encoding import Encoding
 from linsep.errors import NotConverged
-from linsep.learners.cluster.lazy import from_dask, make_lazy
+from linsep.learners.cluster.lazy import make_lazy
 from linsep.learners.parameters import check_callback, check_types
 from linsep.status import Status
 from linsep.train.problem import Problem

@@ -7,6 +7,7 @@ on the workers, and their numbers kept on the client, in a file where they are m
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from linsep.data.blocks.page_release import release
 from linsep.data.blocks.store import Growing
 from linsep.data.check import labels as label_check
 from linsep.data.check.arrays import check_shape, require_finite
+from linsep.data.cluster.connect import client_of
 from linsep.data.cluster.rounds import Rounds, Span, settled
 from linsep.data.cluster.rows import ClusterRows, SparseClusterRows, joined
 from linsep.data.table.column_statistics import EncodedLabels
@@ -87,6 +89,21 @@ def rows_of(client: Any, X: Any, finite: bool = True) -> ClusterRows:
     if first.sparse:
         return SparseClusterRows(rounds, first.dtype, names, sum(one.entries for one in shapes))
     return ClusterRows(rounds, first.dtype, names)
+
+
+@contextmanager
+def opened(X: Any, y: Any, classes: Array | None = None) -> Iterator[tuple[Any, EncodedLabels]]:
+    """Rows and labels of Dask collections on the active cluster, or on processes of this machine.
+
+    Labels are numbered by their place in `classes` where these are given.
+    """
+    with client_of() as client:
+        rows = rows_of(client, X)
+        labels = labels_of(client, y, len(rows))
+        if classes is not None and not np.array_equal(labels.classes, classes):
+            _, numbers = label_check.encode(labels.classes, None, classes)
+            labels = EncodedLabels(classes, np.asarray(numbers)[labels.codes])
+        yield rows, labels
 
 
 def _chunks(client: Any, X: Any) -> list[Any]:

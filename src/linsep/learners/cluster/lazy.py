@@ -12,12 +12,6 @@ METHODS = (
 """What is lazy on Dask arrays and data frames."""
 
 
-def from_dask(X: Any) -> bool:
-    """Whether X comes from Dask, without importing it."""
-    one = X[0] if isinstance(X, (list, tuple)) and X else X
-    return hasattr(one, "__dask_graph__") or type(one).__module__ == "distributed.client"
-
-
 def make_lazy(cls: type) -> None:
     """Let the methods of a class take Dask arrays and data frames."""
     for name in METHODS:

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.check.labels import encode
+from linsep.data.cluster.recognise import from_dask
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes
 from linsep.proofs.gap.joint_certificate import crammer_singer, softmax
@@ -45,8 +47,8 @@ class Gap:
     relative: float
 
 
-Objective = Callable[[Any, Any, Array, Array, Array], Certificate]
-"""(model, X, codes, C for each row, its number) -> bounds on the objective."""
+Objective = Callable[[Any, Any, Array, Any, Array], Certificate]
+"""(model, X, codes, C for each row or all, its number) -> bounds on the objective."""
 
 OBJECTIVES: dict[str, Objective] = {}
 """The convex learners, by class name: adding a learner with a gap is adding an entry."""
@@ -96,32 +98,46 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
         )
     if not hasattr(model, "coef_"):
         raise ParameterError(f"model is a {name} that has not been fitted; call fit first.")
+    if from_dask(X):
+        from linsep.data.cluster.collections import opened
+
+        with opened(X, y, model.classes_) as (rows, labels):
+            return _bounded(model, rows, labels.classes, labels.codes, sample_weight)
     X = check_rows(X)
     classes, codes = encode(y, X.shape[0], classes=model.classes_)
+    return _bounded(model, X, classes, codes, sample_weight)
+
+
+def _bounded(model: Any, X: Any, classes: Array, codes: Array, sample_weight: Any) -> Gap:
+    """The bounds from checked rows, or from rows on a cluster, which stay there."""
+    name = type(model).__name__
     if X.shape[1] != np.shape(model.coef_)[1]:
         raise DataError(
             f"X has {X.shape[1]} columns and the model {np.shape(model.coef_)[1]}; pass the data "
             "it was fitted to."
         )
     C = _penalties(model, classes, codes, check_weights(sample_weight, X.shape[0]))
-    rows = np.flatnonzero(C > 0)
-    if len(rows) < len(C):
+    rows = np.arange(X.shape[0])
+    if np.ndim(C) and not np.all(C > 0):
+        rows = np.flatnonzero(C > 0)
         X, codes, C = X[rows], codes[rows], C[rows]
     bounds = OBJECTIVES[name](model, X, codes, C, rows)
     distance = bounds.high - bounds.low
     return Gap(bounds.high, bounds.low, distance, distance / bounds.high if bounds.high else 0.0)
 
 
-def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) -> Array:
-    """Cᵢ = C · class weight · sample weight"""
+def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) -> Any:
+    """Cᵢ = C · class weight · sample weight; one number where all are alike"""
     strength = float(model.C)
     if not 0 < strength < math.inf:
         raise ParameterError(
             f"model has C={model.C!r}; a gap needs a finite penalty. Whether a finite optimum "
             "exists without one is what linsep.separability(X, y) tells."
         )
-    C = np.full(len(codes), strength)
     by_class = getattr(model, "class_weight", None)
+    if by_class is None and weights is None:
+        return strength
+    C = np.full(len(codes), strength)
     if isinstance(by_class, dict):
         C *= np.array([float(by_class.get(label, 1.0)) for label in classes.tolist()])[codes]
     elif by_class is not None:  # balanced: every class weighs the same in all
@@ -130,14 +146,14 @@ def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) 
     return C if weights is None else C * weights
 
 
-def _problem(model: Any, X: Any, codes: Array, C: Array, penalty: Penalty = RIDGE) -> FittedProblem:
+def _problem(model: Any, X: Any, codes: Array, C: Any, penalty: Penalty = RIDGE) -> FittedProblem:
     W = np.asarray(model.coef_, np.float64)
     b = np.array(np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(W),)))
     return FittedProblem(X, codes, C, W, b, bool(model.fit_intercept), penalty)
 
 
 @objective("LogisticRegression")
-def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Certificate:
+def _logistic(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
     ratio = float(getattr(model, "l1_ratio", None) or 0.0)
     problem = _problem(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
     if len(problem.W) == 1:
@@ -154,7 +170,7 @@ def _logistic(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Certif
 
 
 @objective("LinearSVC")
-def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Certificate:
+def _svm(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
     """One plane for two classes, one plane for each class against the rest for more."""
     if type(model).__module__.startswith("sklearn."):
         raise ParameterError(
@@ -172,7 +188,7 @@ def _svm(model: Any, X: Any, codes: Array, C: Array, rows: Array) -> Certificate
     alpha = None
     if hint is not None:
         alpha = [hint[:, k] * signs[k] for k in range(K)]
-    elif joint or model.loss == "hinge":
+    elif (joint or model.loss == "hinge") and not on_cluster(X):
         alpha = [hinge_multipliers(problem, k, signs[k]) for k in range(K)]
     bounds = planes("hinge" if joint else model.loss, problem, alpha)
     return bounds.times(0.5) if joint else bounds

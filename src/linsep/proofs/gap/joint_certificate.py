@@ -15,12 +15,14 @@ decided add next to nothing to either, nor to their rounding.
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.parallel import sum_over
 from linsep.proofs.gap.certificate import (
@@ -82,7 +84,14 @@ def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
     (W, b), K = problem.beside(problem), len(problem.W)
     products = Products(problem.X, 2)
     pages = PageRelease(problem.X, products.pointers)
-    S = room_for(np.broadcast_to(np.float64(0), (K, problem.X.shape[0])), problem.X)
+    S: Any = None  # scores of all rows; on a cluster they are made again where they are needed
+    if not on_cluster(problem.X):
+        S = room_for(np.broadcast_to(np.float64(0), (K, problem.X.shape[0])), problem.X)
+
+    def scored(span: tuple[int, int]) -> Floats:
+        if S is not None:
+            return np.asarray(S[:, slice(*span)])
+        return np.add(products.part(span).scores(W), b[:, None])
 
     def own_of(span: tuple[int, int]) -> Any:
         return problem.codes[slice(*span)], np.arange(span[1] - span[0])
@@ -93,12 +102,12 @@ def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
         return 0
 
     def lost(span: tuple[int, int]) -> float:
-        values = _softmax(S[:, slice(*span)])
+        values = _softmax(scored(span))
         return float(problem.caps(span) @ (values.spread - values.T[own_of(span)]))
 
     def of(span: tuple[int, int]) -> Shares:
         rows, C, own = products.part(span), problem.caps(span), own_of(span)
-        values = _softmax(S[:, slice(*span)] + shift[:, None])
+        values = _softmax(scored(span) + shift[:, None])
         P, H = values.P, values.spread - np.einsum("ki,ki->i", values.P, values.T)
         if A is not None:
             P = _allowed(A[slice(*span)].T, C, own)
@@ -120,7 +129,7 @@ def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
 
     def entropy(span: tuple[int, int], shrink: float) -> float:
         C, own = problem.caps(span), own_of(span)
-        P = _softmax(S[:, slice(*span)] + shift[:, None]).P * shrink
+        P = _softmax(scored(span) + shift[:, None]).P * shrink
         P[own] += 1.0 - shrink
         return float(C @ entropies(P).sum(axis=0)) - 64 * K * UNIT * float(C.sum())
 
@@ -129,8 +138,9 @@ def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
         return left * float(sum_over(parts, products.spans, plus, problem.n_jobs))
 
     with np.errstate(all="ignore"):
-        sum_over(score, products.spans, max, problem.n_jobs)
-        shift = _rebalanced(problem, S, products) if A is None else np.zeros(K)
+        if S is not None:
+            sum_over(score, products.spans, max, problem.n_jobs)
+        shift = _rebalanced(problem, scored, products) if A is None else np.zeros(K)
         charged = sum_over(lost, products.spans, plus, problem.n_jobs)
         sums = sum_over(of, products.spans, plus, problem.n_jobs)
         sums = sums._replace(loss=charged, terms=sums.terms + charged, fuzz=sums.fuzz + K * charged)
@@ -171,16 +181,18 @@ def _softmax(S: Floats) -> _Softmax:
     return _Softmax(T, P, np.log(total))
 
 
-def _rebalanced(problem: FittedProblem, S: Floats, products: Products) -> Floats:
+def _rebalanced(
+    problem: FittedProblem, scored: Callable[[tuple[int, int]], Floats], products: Products
+) -> Floats:
     """The change of the biases at which every class keeps its weight, by Newton's method."""
-    K = len(S)
+    K = len(problem.W)
     shift = np.zeros(K)
     if not (problem.free and any(problem.penalty)):
         return shift
 
     def of(span: tuple[int, int]) -> Floats:
         C, codes = problem.caps(span), problem.codes[slice(*span)]
-        P = _softmax(S[:, slice(*span)] + shift[:, None]).P
+        P = _softmax(scored(span) + shift[:, None]).P
         taken = P @ C
         g = taken - np.bincount(codes, C, minlength=K)
         return np.vstack([g, np.diag(taken) - (P * C) @ P.T])

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.data.blocks.blocks import spans
+from linsep.data.blocks.blocks import on_cluster, spans
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.labels import encode
+from linsep.data.cluster.recognise import from_dask
 from linsep.errors import DataError, ParameterError
+from linsep.parallel import Pool
 from linsep.proofs.exact.scores import Plane, least, least_difference, root_above, root_below
 from linsep.proofs.margin.no_bias_margin import max_margin_without_bias
 
@@ -194,9 +196,20 @@ def mistake_bound(
             f"separability was proved with fit_intercept={separability.fit_intercept}, and "
             f"fit_intercept is {fit_intercept} here; ask linsep.separability with the same."
         )
+    if from_dask(X):
+        from linsep.data.cluster.collections import opened
+
+        with opened(X, y) as (rows, labels):
+            return _bound_of(rows, *labels, separability, bias_step, fit_intercept)
     X = check_rows(X)
-    classes, codes = encode(y, X.shape[0])
-    low, high = _radius(X)
+    return _bound_of(X, *encode(y, X.shape[0]), separability, bias_step, fit_intercept)
+
+
+def _bound_of(
+    X: Any, classes: Array, codes: Array, separability: Any, bias_step: str, fit_intercept: bool
+) -> MistakeBound:
+    """The bound from checked rows, or from rows on a cluster, which stay there."""
+    low, high = _far_radius(X) if on_cluster(X) else _radius(X)
     if not fit_intercept:
         constant = (Fraction(0), Fraction(0))
     elif bias_step == "unit":
@@ -222,6 +235,13 @@ def _shown(count: int) -> str:
 
 
 _NO_BOUND = "No bound: no separator is known for these rows, so mistakes may never end."
+
+
+def _far_radius(X: Any) -> tuple[Fraction, Fraction]:
+    """`_radius` of rows on a cluster, from that of each block."""
+    with Pool(1) as pool:
+        each = pool.map(lambda span: _radius(X[slice(*span)]), spans(X.shape[0]))
+    return max(low for low, _ in each), max(high for _, high in each)
 
 
 def _radius(X: Any) -> tuple[Fraction, Fraction]:
@@ -257,6 +277,8 @@ def _best(
     X: Any, codes: Array, n_classes: int, constant: tuple[Fraction, Fraction], separability: Any
 ) -> tuple[Fraction, Array, Any] | None:
     """The largest γ² found, exactly, with its separator; None where nothing separates."""
+    if on_cluster(X):
+        return _far_best(X, codes, n_classes, constant, separability)
     if separability is None:
         from linsep.proofs.separability.linear_separability import separability as prove
 
@@ -271,6 +293,21 @@ def _best(
     if not any(measured) and separability.plane is not None:
         measured.append(_measure_fractions(X, codes, separability, constant[0]))
     return max((f for f in measured if f is not None), key=lambda f: f[0], default=None)
+
+
+def _far_best(
+    X: Any, codes: Array, n_classes: int, constant: tuple[Fraction, Fraction], separability: Any
+) -> tuple[Fraction, Array, Any] | None:
+    """The same of rows on a cluster: the separator of the proof, measured where the rows are."""
+    from linsep.proofs.separability.far_rows import all_leads, planes_of, prove_far
+
+    if separability is None:
+        separability = prove_far(X, np.arange(n_classes), codes, bool(constant[1]), bool, None)
+    if not separability.separable or separability.weights is None:
+        return None
+    W, b = planes_of(separability)
+    lead = all_leads(X, codes, W, b).least
+    return None if lead <= 0 else _squared(lead, W, b, constant)
 
 
 def _no_bias_separator(
@@ -307,8 +344,13 @@ def _measure(
         lead = least(X, np.where(codes == 1, 1, -1), W[0], b[0])
     else:
         lead = least_difference(X, codes, W, b)
-    if lead <= 0:
-        return None
+    return None if lead <= 0 else _squared(lead, W, b, constant)
+
+
+def _squared(
+    lead: Fraction, W: Array, b: Array, constant: tuple[Fraction, Fraction]
+) -> tuple[Fraction, Array, Any]:
+    """γ² of planes whose least lead is known, and the planes."""
     # A bias b is the weight b/c on the constant feature c, which is least certain when c is low.
     square = sum((Plane(row, 0.0).square() for row in W), Fraction(0))
     if constant[0]:

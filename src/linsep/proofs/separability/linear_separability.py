@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.labels import encode
+from linsep.data.cluster.recognise import from_dask
 from linsep.errors import DataError, ParameterError
 from linsep.parallel import one_thread
 from linsep.proofs.separability.certificate import Separability, fingerprint
@@ -39,8 +40,9 @@ def separability(
 
     Parameters
     ----------
-    X : array-like, sparse matrix or data frame
-        Rows. Integers must be below 2^53, where float64 is exact.
+    X : array-like, sparse matrix, data frame, or Dask collection
+        Rows; those of a cluster stay there, and a few are brought here. Integers must be below
+        2^53, where float64 is exact.
     y : array-like
         Labels; the positive class is the last of the two in sorted order.
     fit_intercept : bool
@@ -73,6 +75,12 @@ def separability(
     """
     _check_parameters(time_limit, gap)
     late = _clock(time_limit)
+    if from_dask(X):
+        from linsep.data.cluster.collections import opened
+        from linsep.proofs.separability.far_rows import prove_far
+
+        with opened(X, y) as (rows, labels):
+            return prove_far(rows, labels.classes, labels.codes, bool(fit_intercept), late, gap)
     _refuse_wide_integers(X)
     X = check_rows(X)
     classes, codes = encode(y, X.shape[0])

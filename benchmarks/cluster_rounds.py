@@ -1,0 +1,82 @@
+"""What a round on a cluster costs: passes over made rows with 1, 2 and 4 workers.
+
+    python -m benchmarks.cluster_rounds     writes out/cluster-rounds.json for `cluster_model`
+
+Each line has the seconds of a round of logistic sums (loss, gradient) over n rows of d features, of
+as many tasks that do nothing, and the bytes of weights sent and of sums that came back.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROWS = int(os.environ.get("LINSEP_CLUSTER_ROWS", "1000000"))
+SHAPES = ((ROWS // 4, 54), (ROWS, 54), (ROWS // 16, 512), (ROWS // 64, 20_000))
+
+
+def made(seed: int, n: int, d: int) -> np.ndarray:
+    """Rows that a worker makes for itself."""
+    return np.random.default_rng(seed).standard_normal((n, d), np.float32)
+
+
+def measured(workers: tuple[int, ...] = (1, 2, 4)) -> list[dict[str, float]]:
+    """Median seconds of seven rounds for each shape and number of workers."""
+    from distributed import Client, LocalCluster
+
+    lines = []
+    for count in workers:
+        with (
+            LocalCluster(
+                n_workers=count, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            for n, d in SHAPES:
+                lines.append({"workers": count, **_round(client, n, d)})
+                print(json.dumps(lines[-1]), flush=True)
+    return lines
+
+
+def _round(client: Any, n: int, d: int) -> dict[str, float]:
+    import dask
+
+    from linsep.data.cluster.collections import rows_of
+    from linsep.parallel import Pool
+    from linsep.train.convex.losses import Logistic
+    from linsep.train.convex.newton.row_products import RowProducts
+
+    step = 32_768
+    chunks = [dask.delayed(made)(k, min(step, n - k), d) for k in range(0, n, step)]
+    there = rows_of(client, chunks)
+    signs = np.where(np.arange(n) % 3 == 0, np.int8(1), np.int8(-1))
+    loss, u = Logistic(), np.zeros(d + 1)
+    with Pool(1) as pool:
+        sums = RowProducts(there, signs, np.ones(1), pool)
+        sums.look(u, loss, loss)
+        looks = sorted(_timed(lambda: sums.look(u, loss, loss)) for _ in range(7))
+    tasks = len(there.rounds.partitions)
+    nothing = sorted(_timed(lambda: _empty(client, tasks)) for _ in range(7))
+    return {
+        "rows": n, "features": d, "tasks": tasks, "round": looks[3], "nothing": nothing[3],
+        "sent": 8.0 * (d + 1), "received": 16.0 * (d + 1) * tasks,
+    }  # fmt: skip
+
+
+def _timed(call: Any) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _empty(client: Any, tasks: int) -> None:
+    client.gather([client.submit(abs, k, pure=False) for k in range(tasks)])
+
+
+if __name__ == "__main__":
+    out = Path("out")
+    out.mkdir(exist_ok=True)
+    (out / "cluster-rounds.json").write_text(json.dumps(measured(), indent=1))
