@@ -10,9 +10,10 @@ from typing import Any, Self, cast
 import numpy as np
 
 from linsep.errors import ParameterError, UnknownParameterError
+from linsep.learners.notebook import NotebookView
 
 
-class NamedParameters:
+class NamedParameters(NotebookView):
     """Refuses keywords that no parameter is called by in words, before `__init__` would."""
 
     def __new__(cls, *values: Any, **named: Any) -> Self:

@@ -66,22 +66,6 @@ def tell_drift(source: Any, strict: bool) -> None:
 
 def proof_of(learner: Any) -> str | None:
     """What is known for certain of a fit, in a sentence; None where nothing was proved."""
-    learner = getattr(learner, "learner_", learner)
-    proof = getattr(learner, "proof_", None)
-    if proof is not None:
-        return str(proof.verdict)
-    gap = getattr(learner, "gap_", None)
-    tol = getattr(learner, "tol", float("inf"))
-    if gap is not None and gap > tol and learner.status_.name == "converged":
-        return (
-            "rounding in the units of the data lets no more be proved than that the objective is "
-            f"at most a share of {gap:.1e} above the least possible."
-        )
-    if gap is not None:
-        return (
-            f"the objective is at most a share of {gap:.1e} above the least possible, by the "
-            "duality gap computed from the data."
-        )
-    if learner.status_.name == "separated":
-        return "the last pass found every row strictly on its own side, so a separator exists."
-    return None
+    from linsep.learners.notebook import proof_sentence
+
+    return proof_sentence(learner)

@@ -226,3 +226,21 @@ class Trace:
     def __repr__(self) -> str:
         kept = "all" if self.stride == 1 else f"every {self.stride}th"
         return f"<Trace of {self.learner}: {self.count} corrections, {kept} kept>"
+
+    def _repr_html_(self) -> str:
+        """The run as a film that plays inside a notebook, or in words where it has no steps."""
+        import html
+        import tempfile
+
+        import linsep  # films lie downstream: reached as a user would, by public name
+
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                page = linsep.film(self, Path(folder) / "run.html").path.read_text("utf-8")
+            except linsep.errors.LinsepError as problem:
+                return f"<p>{html.escape(repr(self))}<br>{html.escape(str(problem))}</p>"
+        style = "width:100%;min-width:900px;height:680px;border:1px solid #c9ced4"
+        return (
+            f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" style="{style}" '
+            'title="The run, step by step"></iframe>'
+        )

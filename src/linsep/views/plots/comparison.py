@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from linsep.errors import DataError
 from linsep.views.plots.boundary import boundary
-from linsep.views.scene.palette import BLACK
+from linsep.views.plots.inputs import ask, plane_of
+from linsep.views.scene.palette import BLACK, new_figure
 
 ACROSS = 4
 
@@ -39,11 +40,11 @@ def compare(models: Any, X: Any, y: Any, *, ax: Any = None) -> Figure:
     """
     named = _named(models)
     figure, places = _places(ax, len(named))
-    rows, labels = np.asarray(X, float), np.asarray(y)
+    rows, labels, _ = plane_of(X, y)
     for place, (name, model) in zip(places, named, strict=False):
         boundary(model, X, y, ax=place)
         place.get_legend().remove()
-        wrong = rows[np.asarray(model.predict(X)) != labels]
+        wrong = rows[ask(model.predict, rows, X) != labels]
         place.scatter(wrong[:, 0], wrong[:, 1], s=120, facecolors="none", edgecolors=BLACK,
                       zorder=4)  # fmt: skip
         place.set_title(f"{name}: {len(wrong)} of {len(rows)} wrong", fontsize=9)
@@ -73,7 +74,7 @@ def _places(ax: Any, count: int) -> tuple[Figure, list[Any]]:
         return places[0].figure, places
     across = min(ACROSS, count)
     lines = math.ceil(count / across)
-    figure = Figure(figsize=(3.1 * across, 2.9 * lines + 0.4), layout="constrained")
+    figure = new_figure((3.1 * across, 2.9 * lines + 0.4))
     places = (
         figure.subplots(lines, across, squeeze=False, sharex=True, sharey=True).ravel().tolist()
     )

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from linsep.errors import DataError, ParameterError
+from linsep.views.plots.inputs import fitted
 from linsep.views.scene.palette import BLACK, BLUE, GREY, ORANGE, axes_of, colour_of, mark_of
 from linsep.views.scene.run import open_run
 
@@ -104,7 +105,7 @@ def mistakes(models: Any, ax: Any = None) -> Figure:
     """
     figure, ax = axes_of(ax)
     for k, (name, model) in enumerate(_named(models)):
-        _curve(ax, k, model.mistakes_per_epoch_, name)
+        _curve(ax, k, fitted(model, "mistakes_per_epoch_").mistakes_per_epoch_, name)
     ax.set(xlabel="pass over the data", ylabel="corrections")
     ax.set_yscale("symlog", linthresh=1)
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -156,6 +157,8 @@ def _losses(model: Any) -> list[float]:
         return list(model.loss_curve_)
     if hasattr(model, "trace_"):
         return [one["loss"] for one in model.trace_.passes]
+    if hasattr(model, "fit") and not hasattr(model, "n_features_in_"):
+        fitted(model)
     raise DataError(
         f"{type(model).__name__} has neither loss_curve_ nor trace_; fit it with trace=True."
     )

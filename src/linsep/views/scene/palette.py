@@ -1,5 +1,6 @@
 """The colours of pictures, and the axes to use them on."""
 
+import sys
 from typing import Any
 
 from matplotlib.colors import ListedColormap
@@ -33,6 +34,7 @@ __all__ = [
     "colour_of",
     "mark_of",
     "name_class",
+    "new_figure",
     "shades",
 ]
 
@@ -41,8 +43,22 @@ def axes_of(ax: Any, size: tuple[float, float] = (4.8, 4.0)) -> tuple[Figure, An
     """The figure and axes to draw on: those given, or new ones."""
     if ax is not None:
         return ax.figure, ax
-    figure = Figure(figsize=size, layout="constrained")
+    figure = new_figure(size)
     return figure, figure.subplots()
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """A figure: one of pyplot's where pyplot is in use, so that `plt.show()` shows it.
+
+    In a notebook that draws inline it is none of pyplot's: the notebook shows what a cell returns,
+    and would show it twice.
+    """
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None or "inline" in str(pyplot.get_backend()).lower():
+        return Figure(figsize=size, layout="constrained")
+    with pyplot.rc_context({"figure.max_open_warning": 0}):
+        made: Figure = pyplot.figure(figsize=size, layout="constrained")
+    return made
 
 
 def name_class(ax: Any, label: Any, place: Any) -> None:
