@@ -1,9 +1,12 @@
 """The map of the package is true, and every part has a test of its own."""
 
 import ast
+import inspect
 import re
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import linsep
@@ -75,3 +78,46 @@ def test_every_part_of_train_and_proofs_is_imported_by_a_test_of_its_room(part):
     name = ".".join(("linsep", *part.with_suffix("").parts))
     tests = (ROOT / "tests" / part.parent).glob("*.py")
     assert any(name in imported(test) for test in tests), f"tests/{part.parent} has none of {name}"
+
+
+def stacks_at_kernels(fit):
+    """The files on the way from a fit to each kernel that it calls, the kernel's own at the end."""
+    stacks = set()
+
+    def note(frame, event, argument):
+        here = frame.f_code
+        if (
+            event != "call"
+            or here.co_name != "__call__"
+            or not here.co_filename.endswith("core.py")
+        ):
+            return
+        files = [Path(inspect.getsourcefile(frame.f_locals["self"].py_func))]
+        while frame is not None:
+            files.append(Path(frame.f_code.co_filename))
+            frame = frame.f_back
+        inside = [file for file in reversed(files) if file.is_relative_to(SOURCES)]
+        stacks.add(tuple(file.relative_to(SOURCES).as_posix() for file in inside))
+
+    sys.setprofile(note)
+    try:
+        fit()
+    finally:
+        sys.setprofile(None)
+    return stacks
+
+
+def test_a_row_of_a_perceptron_walks_straight_from_the_loop_to_the_kernel():
+    X = np.random.default_rng(0).standard_normal((200, 5))
+    learner = linsep.Perceptron()
+    stacks = stacks_at_kernels(lambda: learner.fit(X, X[:, 0] > 0))
+    assert any(stack[-1] == "train/online/kernels.py" for stack in stacks)
+    passed = {"rows/rows.py", "train/online/rules.py"}  # what the kernel takes in by type
+    for stack in stacks:
+        passed |= set(stack)
+        loop = stack.index("train/run/loop.py") if "train/run/loop.py" in stack else len(stack)
+        assert not any(file.startswith("learners/") for file in stack[loop:]), stack
+    assert len(passed) <= 15, sorted(passed)
+    on_page = PAGE[PAGE.index("**A row of") : PAGE.index("**A sparse row of")]
+    for file in passed - {"_compile/core.py", "parallel.py", "learners/base.py"}:
+        assert f"`{file}::" in on_page, file

@@ -140,13 +140,29 @@ def test_a_finished_run_ends_again_where_it_ended():
     again.restore(written_down(first.state()))
     solution, heard = run("interior point", again)
     assert answer(solution) == answer(whole) and heard == []
+    assert solution.certificate.gap == 10.0 * solution.relative_gap
+
+
+def test_of_several_runs_those_that_are_over_are_not_made_again():
+    names = ["interior point", "Newton-CG, hinge"]
+    whole = [answer(run(name)[0]) for name in names]
+    savepoint = Savepoint()
+    run(names[0], savepoint)
+    with pytest.raises(Death):
+        run(names[1], savepoint, 2)
+    later = Savepoint()
+    later.restore(written_down(savepoint.state()))
+    first, heard = run(names[0], later)
+    second, rest = run(names[1], later)
+    assert [answer(first), answer(second)] == whole
+    assert heard == [] and rest == run(names[1])[1][2:]
 
 
 def test_a_savepoint_that_was_not_gone_on_from_stays_what_it_was():
     savepoint = Savepoint()
-    assert savepoint.state() == {"run": None}
-    savepoint.restore({"run": {"tol": 1.0}})
-    assert savepoint.state() == {"run": {"tol": 1.0}}
+    assert savepoint.state() == {"run": None, "over": []}
+    savepoint.restore({"run": {"tol": 1.0}, "over": []})
+    assert savepoint.state() == {"run": {"tol": 1.0}, "over": []}
 
 
 def test_copies_stay_as_they_were_while_the_run_goes_on():

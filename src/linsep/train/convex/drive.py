@@ -43,6 +43,8 @@ from linsep.train.convex.solution import Solution
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass, tell
 from linsep.train.run.state import copied
 
+KEPT = ("w", "b", "alpha", "primal", "dual", "gap", "n_iter", "message", "solver", "start")
+"""What is kept of the solution of a run that is over, besides its status."""
 FINEST = 1e-13
 """Relative gaps below this are rounding."""
 ALIKE = 1.05
@@ -92,7 +94,10 @@ class Certificate(Protocol):
 
 
 class Savepoint:
-    """Where a run stands, for a checkpoint to write down; or where an earlier one stood.
+    """Where the runs of a fit stand, for a checkpoint to write down; or where earlier ones stood.
+
+    A fit may be several runs, one after the other. Those that are over are kept as their solutions,
+    and are not made again.
 
     Parameters
     ----------
@@ -103,6 +108,8 @@ class Savepoint:
     def __init__(self, copies: bool = False) -> None:
         self._copies = copies
         self._now: Callable[[], Any] | None = None
+        self._over: list[dict[str, Any]] = []
+        self._recalled = 0
         self.earlier: dict[str, Any] | None = None
 
     def note(self, now: Callable[[], Any]) -> None:
@@ -113,13 +120,27 @@ class Savepoint:
         else:
             self._now = now
 
+    def end(self, solution: Solution) -> None:
+        """The run is over; another may follow."""
+        known = {name: getattr(solution, name) for name in KEPT}
+        self._over.append({**known, "status": solution.status.name})
+        self._recalled, self._now, self.earlier = len(self._over), None, None
+
+    def recalled(self) -> Solution | None:
+        """The solution of the next run, where that is over."""
+        if self._recalled == len(self._over):
+            return None
+        kept = self._over[self._recalled]
+        self._recalled += 1
+        return Solution(**{**kept, "status": Status[kept["status"]]})
+
     def state(self) -> dict[str, Any]:
         """Where the run stands; of one that has not gone on yet, where the earlier one stood."""
-        return {"run": self.earlier if self._now is None else self._now()}
+        return {"run": self.earlier if self._now is None else self._now(), "over": self._over}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Have the run go on from there."""
-        self.earlier = state["run"]
+        """Have the runs go on from there."""
+        self.earlier, self._over = state["run"], state["over"]
 
 
 def savepoints(listeners: list[Listener], runs: int = 1) -> list[Savepoint]:
@@ -202,11 +223,16 @@ class Solver(Protocol):
 
 def drive(solver: Solver, goal: Goal) -> Solution:
     """Run a solver until the goal is reached and confirmed, or the run ends otherwise."""
-    earlier = goal.savepoint.earlier if goal.savepoint is not None else None
-    if earlier is None:
+    point = goal.savepoint
+    if point is None:
         return _drive(solver, goal, None)
-    other = solver.rescaled() if earlier["rescaled"] else None
-    return _drive(other or solver, goal, earlier, other is not None)
+    over = point.recalled()
+    if over is not None:
+        return over if goal.certify is None else replace(over, certificate=goal.certify(over))
+    other = solver.rescaled() if point.earlier is not None and point.earlier["rescaled"] else None
+    solution = _drive(other or solver, goal, point.earlier, other is not None)
+    point.end(solution)
+    return solution
 
 
 def _drive(
