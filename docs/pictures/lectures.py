@@ -61,8 +61,8 @@ def classifiers() -> None:
     targets = np.column_stack([gates(name)[1] for name in ("AND", "OR", "NAND")])
     save(plot.layer(Layer().fit(inputs, targets)), "layer")
     rng = np.random.default_rng(0)
-    U = np.vstack([rng.normal(0, 0.5, (300, 2)), rng.normal(1, 2.0, (300, 2))])
-    kind = np.repeat([0, 1], 300)
+    U = np.vstack([rng.normal(0, 0.5, (80, 2)), rng.normal(0.5, 2.0, (80, 2))])
+    kind = np.repeat([0, 1], 80)
     both = {
         "one covariance": LinearDiscriminantAnalysis().fit(U, kind),
         "two covariances": QuadraticDiscriminantAnalysis().fit(U, kind),

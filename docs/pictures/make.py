@@ -26,6 +26,11 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def four_points() -> tuple[np.ndarray, list[int]]:
+    """The four points of the lecture on the solution region."""
+    return np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]]), [1, 1, -1, -1]
+
+
 def hero() -> Perceptron:
     """The run that README and front page show: without an intercept two weights are all."""
     return Perceptron(shuffle=False, fit_intercept=False, trace=True).fit(*rows())
@@ -62,7 +67,8 @@ def main() -> None:
         ylabel="x₂",
         title=f"online: {learner.mistakes_} corrections to a separator",
     )
-    plane.legend(fontsize=8, loc="lower left")
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 4}
+    plane.legend(fontsize=8, frameon=False, columnspacing=1.0, handletextpad=0.4, **below)
     most = 1
     for rule, colour, mark in (("online", BLUE, "o"), ("batch", ORANGE, "s")):
         run = Perceptron(rule, shuffle=False, fit_intercept=False).fit(X, y)
@@ -96,8 +102,7 @@ def front() -> None:
     X, y = rows()
     size = {"figsize": (4.2, 3.6), "layout": "constrained"}
     figure = Figure(**size)
-    four = np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]])
-    plot.solution_region(four, [1, 1, -1, -1], normalised=True, ax=figure.subplots())
+    plot.solution_region(*four_points(), normalised=True, ax=figure.subplots())
     figure.axes[0].set_title("weights that are right for all rows: shaded", fontsize=10)
     figure.savefig(HERE / "front-separable.png", dpi=90)
     figure = Figure(**size)
@@ -111,9 +116,10 @@ def front() -> None:
 
 
 def films() -> None:
+    four = Perceptron(fit_intercept=False, shuffle=False, trace=True).fit(*four_points())
+    plot.weight_space(four).savefig(HERE / "weight-space.png", dpi=90)
     X, y = three_points()
     learner = Perceptron(shuffle=False, trace=True).fit(X, y)
-    plot.weight_space(learner).savefig(HERE / "weight-space.png", dpi=110)
     browser = shutil.which("chromium")
     if browser is None:
         print("no chromium: the picture of the film stays as it is")
@@ -125,8 +131,7 @@ def films() -> None:
 
 VIEWS = {
     "lab.png": ("v=2&data=two-groups&learner=online+svm&t=5", "1280,760", False),
-    "lab-lift.png": ("v=2&data=xor&learner=online&lift=product", "1280,760", True),
-    "lab-proof.png": ("v=2&data=xor&learner=online", "1280,760", False),
+    "lab-curved.png": ("v=2&data=rings&learner=kernel-svm", "1280,760", True),
 }
 
 

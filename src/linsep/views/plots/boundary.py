@@ -20,6 +20,7 @@ from linsep.views.scene.palette import (
 Array = npt.NDArray[Any]
 
 GRID = 400
+FEW = 500  # rows
 THIN = "*PX"  # marks that look small
 
 
@@ -40,12 +41,12 @@ def boundary(model: Any, X: Any, y: Any, ax: Any = None) -> Figure:
     K = len(labels)
     ax.pcolormesh(across, up, codes, cmap=shades(K), vmin=-0.5, vmax=K - 0.5, rasterized=True)
     for k in range(K if K > 2 else 1):
-        ax.contour(across, up, codes == k, levels=[0.5], colors=BLACK, linewidths=1.2)
+        ax.contour(across, up, codes == k, levels=[0.5], colors=BLACK, linewidths=1.2, zorder=5)
     _rows(plane, ax, labels)
     if K > 6:  # a long list would hide rows
         ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     else:
-        ax.legend(frameon=True, fontsize=8, loc="upper right")
+        _legend(ax, plane.rows)
     return figure
 
 
@@ -84,7 +85,7 @@ def margin(model: Any, X: Any, y: Any, ax: Any = None) -> Figure:
     ax.scatter(
         held[:, 0], held[:, 1], s=130, facecolors="none", edgecolors=BLACK, label="at or within ±1"
     )
-    ax.legend(frameon=True, fontsize=8, loc="upper right")
+    _legend(ax, plane.rows)
     return figure
 
 
@@ -116,7 +117,7 @@ def confidence(model: Any, X: Any, y: Any, ax: Any = None) -> Figure:
     else:
         _likeliest(figure, ax, across, up, p)
     _rows(plane, ax, labels)
-    ax.legend(frameon=True, fontsize=8, loc="upper right")
+    _legend(ax, plane.rows)
     return figure
 
 
@@ -163,6 +164,11 @@ def points(X: Any, y: Any, ax: Any, labels: list[Any] | None = None) -> None:
             label=f"class {_plain(label)}",
         )
     ax.set(xlabel="x₁", ylabel="x₂")
+
+
+def _legend(ax: Any, rows: Array) -> None:
+    """A legend where it hides the fewest rows; to look for that place takes time for many."""
+    ax.legend(frameon=True, fontsize=8, loc="best" if len(rows) <= FEW else "upper right")
 
 
 def _grid(rows: Array) -> tuple[Array, Array, Array]:

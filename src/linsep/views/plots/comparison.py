@@ -45,8 +45,9 @@ def compare(models: Any, X: Any, y: Any, *, ax: Any = None) -> Figure:
         boundary(model, X, y, ax=place)
         place.get_legend().remove()
         wrong = rows[ask(model.predict, rows, X) != labels]
-        place.scatter(wrong[:, 0], wrong[:, 1], s=120, facecolors="none", edgecolors=BLACK,
-                      zorder=4)  # fmt: skip
+        size, width = (120, 1.5) if len(rows) <= 100 else (34, 0.7)  # many rings hide what is below
+        place.scatter(wrong[:, 0], wrong[:, 1], s=size, facecolors="none", edgecolors=BLACK,
+                      linewidths=width, zorder=4)  # fmt: skip
         place.set_title(f"{name}: {len(wrong)} of {len(rows)} wrong", fontsize=9)
     if ax is None:
         handles, names = places[0].get_legend_handles_labels()

@@ -13,6 +13,7 @@ from linsep.views.scene.palette import BLACK, BLUE, GREY, ORANGE, axes_of, colou
 from linsep.views.scene.run import open_run
 
 STYLES = ("-", "--", "-.", ":")
+MARKED = 40  # passes of a curve at most that has a mark on each
 
 
 def loss(models: Any, ax: Any = None, *, of: str = "learner") -> Figure:
@@ -107,9 +108,8 @@ def mistakes(models: Any, ax: Any = None) -> Figure:
     for k, (name, model) in enumerate(_named(models)):
         _curve(ax, k, fitted(model, "mistakes_per_epoch_").mistakes_per_epoch_, name)
     ax.set(xlabel="pass over the data", ylabel="corrections")
-    ax.set_yscale("symlog", linthresh=1)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    ax.set_ylim(bottom=-0.1)
     ax.legend(frameon=False)
     return figure
 
@@ -141,7 +141,8 @@ def bias_variance(parts: Mapping[Any, Any], ax: Any = None, *, label: str = "deg
 
 def _curve(ax: Any, k: int, values: Any, name: str) -> None:
     """One number for each pass; where curves coincide, their dashes let each other be seen."""
-    ax.plot(np.arange(1, len(values) + 1), values, color=colour_of(k), marker=mark_of(k),
+    marks = mark_of(k) if len(values) <= MARKED else ""
+    ax.plot(np.arange(1, len(values) + 1), values, color=colour_of(k), marker=marks,
             ms=6 - k % 3, ls=STYLES[k % 4], label=name)  # fmt: skip
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 

@@ -47,7 +47,7 @@ def losses(which: Any = NAMES, ax: Any = None) -> Figure:
     ax.axvline(0, color="#999999", lw=0.6, zorder=0)
     ax.set(xlabel="margin z = y(⟨w, x⟩ + b): wrong to the left of 0", ylabel="loss",
            ylim=(-0.1, 4.0), xlim=(-2.5, 3.0))  # fmt: skip
-    ax.legend(frameon=True, fontsize=8, loc="upper center")
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     return figure
 
 
