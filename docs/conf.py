@@ -55,6 +55,10 @@ html_theme_options = {
     "show_prev_next": True,
     "use_edit_page_button": False,
 }
+html_sidebars = {  # only where a section has several pages
+    "**": [],
+    **{f"{room}/**": ["sidebar-nav-bs"] for room in ("learners", "lectures", "gallery")},
+}
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_show_sourcelink = False
@@ -80,6 +84,16 @@ def skip(app, what, name, obj, skipped, options):  # type: ignore[no-untyped-def
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
+def trim(app, doctree):  # type: ignore[no-untyped-def]
+    """End code where its last line ends; the blank line after it is for the tests."""
+    from docutils import nodes
+
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext().rstrip("\n")
+        block.rawsource = text
+        block.children = [nodes.Text(text)]
+
+
 def film(app, problem):  # type: ignore[no-untyped-def]
     """Put the film of the front page beside the pages."""
     if problem is None and app.builder.name == "html":
@@ -91,5 +105,6 @@ def film(app, problem):  # type: ignore[no-untyped-def]
 def setup(app):  # type: ignore[no-untyped-def]
     """Prepare what autodoc reads, and add the film."""
     app.connect("build-finished", film)
+    app.connect("doctree-read", trim)
     app.connect("autodoc-process-docstring", plain, priority=900)
     app.connect("autodoc-skip-member", skip)

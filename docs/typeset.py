@@ -12,6 +12,7 @@ def drawing(formula: str, size: float) -> str:
     """A formula as inline SVG that takes the colour of the text around it."""
     buffer = io.StringIO()
     long = re.sub(r"\\(le|ge|ne)(?![a-z])", r"\\\1q", formula)  # matplotlib has no short names
+    long = re.sub(r"(\\sum(?:_(?:\{[^}]*\}|\w))?)", r"\\,\1\\; ", long)  # else they touch
     tex = f"${' '.join(long.split())}$"
     with rc_context({"mathtext.fontset": "stix", "svg.hashsalt": "linsep"}):
         depth = mathtext.math_to_image(tex, buffer, FontProperties(size=size), 72, "svg")
