@@ -68,7 +68,7 @@ def test_every_data_set_is_on_its_page():
 
 @pytest.mark.parametrize("status", linsep.Status)
 def test_every_ending_is_on_its_page_with_what_to_do(status):
-    good, other = (DOCS / "endings.md").read_text(encoding="utf-8").split("## Endings that want")
+    good, other = (DOCS / "endings.md").read_text(encoding="utf-8").split("## Endings that need")
     part = good if status.good else other
     rows = [line for line in part.splitlines() if line.startswith(f"| `{status.name}` |")]
     assert len(rows) == 1

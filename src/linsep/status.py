@@ -57,9 +57,9 @@ class Status(Enum):
         "scale (StandardScaler does), lower C, or raise max_iter or tol."
     )
     unproved = (
-        "The solver took its weights to be within tol of the optimum, but a second count from the "
-        "data does not bear that out: see gap_. Bring the features to one scale (linsep.Scaled "
-        "does), or raise tol."
+        "The solver took its weights to be within tol of the optimum, but a second computation "
+        "from the data does not confirm it: see gap_. Bring the features to one scale "
+        "(linsep.Scaled does), or raise tol."
     )
     no_optimum = (
         "The classes are separable, so no finite optimum exists without a penalty. The weights "
@@ -72,8 +72,8 @@ class Status(Enum):
         "rank_ counts those that do add something."
     )
     no_spread = (
-        "The classes differ in a direction in which no class has any spread: they are told apart "
-        "there without doubt, and a small spread was assumed to keep the weights finite. For "
+        "The classes differ in a direction in which no class has any spread: there they are "
+        "separated with certainty, and a small spread was assumed to keep the weights finite. For "
         "probabilities to rely on use LinearDiscriminantAnalysis(shrinkage='auto'), or drop "
         "columns."
     )

@@ -92,7 +92,7 @@ class LinearSVC(LinearClassifier):
     gap_ : float
         How far above the optimum it can be at most, relative to it: counted again after the fit
         from data, stored weights and multipliers, by code that the solvers have no part in, with
-        rounding allowed for. Where that does not bear out what the solver took for granted,
+        rounding allowed for. Where that does not confirm what the solver assumed,
         `status_` is `unproved`.
     support_ : array of int
         Rows that hold the boundary in place: those with a multiplier above zero. After
