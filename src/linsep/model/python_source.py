@@ -70,7 +70,7 @@ def _column(column: Any) -> dict[str, Any]:
     return {
         "source": column.table_name, "numeric": column.numeric, "reading": column.reading,
         "mean": column.mean, "part": column.part, "width": column.width, "bins": column.bins,
-        "fold": column.fold, "other": column.other,
+        "fold": column.fold, "other": column.other, "words": column.kind == "words",
         "places": {text: place for place, text in enumerate(column.categories)},
     }  # fmt: skip
 
@@ -93,6 +93,9 @@ def sample(model: Model, n: int) -> tuple[Any, Any]:
             made = [day.item() for day in days]
         elif column.numeric:
             made = (column.mean + (abs(column.mean) or 3.0) * rng.normal(size=n)).tolist()
+        elif column.kind == "words":
+            words = np.array([*column.categories, "unheard", "of"], object)
+            made = [" ".join(words[rng.integers(0, len(words), 4)].tolist()) for _ in range(n)]
         else:
             texts = [*column.categories, "a text nobody has seen"]
             made = [texts[k] for k in rng.integers(0, len(texts), n)]

@@ -66,7 +66,14 @@ def _columns(model: Model) -> tuple[Column, ...]:
         hashed = [column.name for column in encoding.columns if column.kind == "hash"]
         if hashed:
             raise ParameterError(
-                f"column {hashed[0]!r} is hashed, which SQL cannot compute; fit with it as text."
+                f"column {hashed[0]!r} is hashed, which SQL cannot compute; fit with it as text, "
+                "or export model.py."
+            )
+        worded = [column.name for column in encoding.columns if column.kind == "words"]
+        if worded:
+            raise ParameterError(
+                f"the words of column {worded[0]!r} are counted, which SQL cannot do; export "
+                "model.py."
             )
         return encoding.columns
     names = model.feature_names_in_

@@ -44,14 +44,17 @@ def _part(value: float, part: str) -> float:
     return float({"year": when.year, "month": when.month, "day": when.day}[part])
 
 
-def _place(cell: Any, column: dict[str, Any]) -> int:
-    """The feature that is one for a text, -1 for none."""
+def _text(cell: Any) -> str | None:
+    """A cell as a text, None for a missing one."""
     if cell is None or cell != cell:
-        return -1
+        return None
     whole = isinstance(cell, float) and cell.is_integer()
     text = str(int(cell)) if whole else str(cell).strip()
-    if text in MODEL["missing_texts"]:
-        return -1
+    return None if text in MODEL["missing_texts"] else text
+
+
+def _place(text: str, column: dict[str, Any]) -> int:
+    """The feature of a text or a word, -1 for none."""
     text = text.casefold() if column["fold"] else text
     if column["bins"]:
         digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
@@ -73,9 +76,14 @@ def features(row: Any) -> list[float]:
             made.append(column["mean"] if value != value else value)
             continue
         own = [0.0] * column["width"]
-        place = _place(cell, column)
-        if place >= 0:
-            own[place] = 1.0
+        text = _text(cell)
+        met = [] if text is None else [text]
+        if text is not None and column["words"]:
+            met = words_of(text)  # type: ignore[name-defined]  # noqa: F821
+        for one in met:
+            place = _place(one, column)
+            if place >= 0:
+                own[place] += 1.0
         made += own
     return made
 

@@ -61,7 +61,8 @@ columns = click.option(
     "columns",
     metavar="NAME=KIND",
     multiple=True,
-    help="Read a column as number, text (one feature per text), hash or hash:BINS, or drop it.",
+    help="Read a column as number, truth, date, parts (of a date), text (one feature per text), "
+    "text:50 (the commonest), hash or hash:BINS, words (counted), or drop it.",
 )
 
 strict_drift = click.option(

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.sources.raw_table import joined, raw_table
+from linsep.data.table.cells import words_of
 from linsep.data.table.column import Texts, wanted
 from linsep.data.table.column_statistics import MOST_TEXTS
 
@@ -19,6 +21,7 @@ Array = npt.NDArray[Any]
 MOST_ROWS = 200_000
 FEWEST = 20  # rows below which most of this would be chance
 MANY_TEXTS = 50
+SENTENCE = 3  # words of a text, on average, from which on it is more than a name
 MOST_COMPARED = 300  # columns of numbers compared with each other
 
 
@@ -43,49 +46,24 @@ class Table(NamedTuple):
 def gathered(source: Any) -> Table:
     """The first rows of a source of tables, in memory; reads all of them."""
     inner = source.source
-    inner.begin()
+    raw = raw_table(inner, source.bad_rows, MOST_ROWS)
     plan = [column.table_name for column in inner.statistics.numbers]
-    numbers: list[Array] = []
-    texts: dict[str, list[Any]] = {}
-    labels: list[Any] = []
-    n = 0
-    for piece, cells in inner.raw(source.bad_rows):
-        if n >= MOST_ROWS:
-            continue
-        rows = piece.rows if plan else None
-        if rows is not None:
-            numbers.append(np.array(rows))
-        for name, column in piece.items():
-            if isinstance(column, Texts) and name in inner.features:
-                texts.setdefault(name, []).append(column)
-        labels.append(cells)
-        n += len(rows) if rows is not None else len(next(iter(piece.values())).codes)
     columns: dict[str, Any] = {}
-    whole = np.concatenate(numbers) if numbers else np.empty((0, len(plan)))
     for name in inner.features:
         if name in plan:
-            columns[name] = whole[:, plan.index(name)]
+            columns[name] = raw.numbers[:, plan.index(name)]
         else:
-            columns[name] = _joined(texts.get(name, []))
-    codes, names = _label_codes([one for one in labels if one is not None])
-    return Table(columns, codes, names, n)
-
-
-def _joined(parts: list[Any]) -> Texts:
-    places: dict[str, int] = {}
-    codes = []
-    for part in parts:
-        own = np.array([*(places.setdefault(t, len(places)) for t in part.texts), -1], np.int64)
-        codes.append(own[part.codes])
-    return Texts(np.concatenate(codes) if codes else np.empty(0, np.int64), list(places))
+            columns[name] = raw.texts.get(name, joined([]))
+    codes, names = _label_codes([one for one in raw.labels if one is not None])
+    return Table(columns, codes, names, raw.n)
 
 
 def _label_codes(parts: list[Any]) -> tuple[Array | None, list[str]]:
     if not parts:
         return None, []
     if isinstance(parts[0], Texts):
-        joined = _joined(parts)
-        return joined.codes, joined.texts
+        whole = joined(parts)
+        return whole.codes, whole.texts
     values = np.concatenate(parts)
     known, codes = np.unique(values, return_inverse=True)
     if len(known) > 50 or (known != np.floor(known)).any():
@@ -128,8 +106,13 @@ def _of_texts(name: str, cells: Texts, table: Table) -> list[Finding]:
     if table.n < FEWEST or not met:
         return []
     leak = _leak(name, cells.codes, ~there, table)
+    length = sum(len(words_of(text)) for text in cells.texts[:1000]) / min(1000, distinct)
+    if met >= FEWEST and distinct > min(0.9 * met, MANY_TEXTS) and length >= SENTENCE:
+        text = f"holds sentences, of {length:.0f} words each or about: count these, or drop it"
+        option = f"--column {_quoted(f'{name}=words')}"
+        return [Finding(name, "words", text, option)]
     if met >= FEWEST and distinct >= 0.9 * met:
-        text = f"has a different text in nearly every row ({distinct:,} in {met:,}): an id or words"
+        text = f"has a different text in nearly every row ({distinct:,} in {met:,}): an id"
         return [Finding(name, "id", text, _drop(name))]
     if leak:
         return leak

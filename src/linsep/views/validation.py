@@ -1,7 +1,7 @@
 """Figures of rows that a fit has not seen: some held out, or all of them in turn.
 
-The rows come as a fit sees them: what fills gaps, and which texts have features, is settled over
-all of them. Weights, scales and penalties are not.
+Nothing is learnt from rows whose figures are told: what fills gaps, which texts have features,
+scales and weights all come from the other rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.sources.raw_table import RawTable, Slices, splittable
 from linsep.views.metrics import tally_for
 from linsep.views.scoring import add_rows
 
@@ -21,6 +22,8 @@ LARGE = 1 << 24  # entries beyond which a second fit is made on request alone
 Made = Callable[[Any, Any], Any]
 """Fits a learner to rows and labels, and gives it back."""
 
+Split = RawTable | Slices
+
 
 def spares(y: Array, n_features: int, classes: bool) -> bool:
     """Whether rows can be held out without being asked: enough, not too many, all classes left."""
@@ -29,22 +32,22 @@ def spares(y: Array, n_features: int, classes: bool) -> bool:
     return not classes or bool(np.unique(y, return_counts=True)[1].min() >= 5)
 
 
-def held_out(fit: Made, X: Any, y: Array, share: float, classes: bool) -> Any:
+def held_out(fit: Made, rows: Split, y: Array, share: float, classes: bool) -> Any:
     """The figures of `share` of the rows, of a fit to the others; classes keep their shares."""
     rng = np.random.default_rng(0)
     chosen = []
-    for rows in _groups(y, classes):
-        take = min(len(rows) - 1, max(1, round(share * len(rows))))
-        chosen.append(rng.permutation(rows)[:take])
-    return _figures(fit, X, y, [np.sort(np.concatenate(chosen))])
+    for group in _groups(y, classes):
+        take = min(len(group) - 1, max(1, round(share * len(group))))
+        chosen.append(rng.permutation(group)[:take])
+    return _figures(fit, rows, y, [np.sort(np.concatenate(chosen))])
 
 
-def crossed(fit: Made, X: Any, y: Array, folds: int, classes: bool) -> tuple[Any, list[float]]:
+def crossed(fit: Made, rows: Split, y: Array, folds: int, classes: bool) -> tuple[Any, list[float]]:
     """The figures of all rows, each by a fit to the other folds; and each fold's share right, or
     R² of numbers."""
     each: list[float] = []
-    found = _figures(fit, X, y, _folds(y, folds, classes), each)
-    return found, each
+    pooled = _figures(fit, rows, y, _folds(y, folds, classes), each)
+    return pooled, each
 
 
 def _groups(y: Array, classes: bool) -> list[Array]:
@@ -62,19 +65,19 @@ def _folds(y: Array, folds: int, classes: bool) -> Iterator[Array]:
         yield np.sort(dealt[k::folds])
 
 
-def _figures(fit: Made, X: Any, y: Array, parts: Any, each: list[float] | None = None) -> Any:
+def _figures(fit: Made, rows: Split, y: Array, parts: Any, each: list[float] | None = None) -> Any:
     from linsep.model.store import as_model
 
     seen: Any = None
     for test in parts:
         train = np.ones(len(y), bool)
         train[test] = False
-        rows = np.flatnonzero(train)
-        model = as_model(fit(X[rows], y[rows]))
+        seen_rows, new_rows = rows.split(np.flatnonzero(train), test)
+        model = as_model(fit(seen_rows, y[train]))
         seen = tally_for(model.classes_) if seen is None else seen
-        add_rows(seen, model, X[test], y[test])
+        add_rows(seen, model, new_rows, y[test])
         if each is not None:
-            each.append(model.score(X[test], y[test]))
+            each.append(model.score(new_rows, y[test]))
     return seen
 
 
@@ -125,7 +128,8 @@ class Validation:
         X, y = known
         classes = source.classes is not None
         if cv is not None:
-            self.crossed, self.each = crossed(fit, X, y, cv, classes)
+            rows = splittable(source, X)
+            self.crossed, self.each = crossed(fit, rows, y, cv, classes)
             self._tell_crossed(cv)
         if holdout is None and (cv is not None or not spares(y, X.shape[1], classes)):
             few = len(y) < LEAST or (classes and np.unique(y, return_counts=True)[1].min() < 5)
@@ -136,7 +140,8 @@ class Validation:
             return
         if holdout != 0:
             self.share = 0.2 if holdout is None else holdout
-            self.held = held_out(fit, X, y, self.share, classes)
+            rows = splittable(source, X) if cv is None else rows
+            self.held = held_out(fit, rows, y, self.share, classes)
             self.lines += [
                 "",
                 f"Held-out rows ({self.share:.0%}, fitted on the others; the model kept is fitted "

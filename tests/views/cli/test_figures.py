@@ -9,6 +9,7 @@ from sklearn import metrics
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import linsep
+from linsep.data.sources.raw_table import Slices
 from linsep.model.store import as_model
 from linsep.views.figures import exact_interval, roc_auc
 from linsep.views.metrics import tally_for
@@ -77,7 +78,7 @@ def test_fit_tells_of_rows_it_has_not_seen(tmp_path):
     assert record["holdout"]["rows"] == 45 and record["cv"]["rows"] == 150
     assert len(record["cv"]["folds"]) == 3
     X, y = load_iris(return_X_y=True)
-    pooled, _ = crossed(lambda a, b: linsep.LogisticRegression().fit(a, b), X, y, 3, True)
+    pooled, _ = crossed(lambda a, b: linsep.LogisticRegression().fit(a, b), Slices(X), y, 3, True)
     assert record["cv"]["confusion"] == pooled.matrix
     assert record["train"]["rows"] == 150  # and the model is that of all rows
     assert linsep.load(model).coef_.tolist() == linsep.LogisticRegression().fit(X, y).coef_.tolist()

@@ -181,6 +181,13 @@ class Chunks:
             cells = from_texts([str(one) for one in cells.tolist()])
         return statistics.add(cells)
 
+    def kept_rows(self, labels: list[Any]) -> Array | None:
+        """Which of the rows with these labels, piece by piece, are of the classes asked for."""
+        if self._keep is None:
+            return None
+        statistics = LabelStatistics(self.source.target, self._keep)
+        return np.concatenate([np.asarray(statistics.add(cells)[1]) for cells in labels])
+
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         return self.blocks()
 

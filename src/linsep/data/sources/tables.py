@@ -298,11 +298,10 @@ class TableSource(Source):
     def note(self, piece: Any) -> None:
         self.statistics.add(piece, None if self.known else piece.rows)
 
-    def settled(self) -> Encoding:
+    def settled(self, statistics: ColumnStatistics | None = None) -> Encoding:
         missing = None if self.layout.missing == MISSING else self.layout.missing
-        return Encoding.of(
-            self.statistics.finish(), self.target, self.header, width=self.width, missing=missing
-        )
+        columns = (statistics or self.statistics).finish()
+        return Encoding.of(columns, self.target, self.header, width=self.width, missing=missing)
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:
         assert piece.by is encoding

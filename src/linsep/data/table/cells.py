@@ -22,6 +22,7 @@ PARTS = ("year", "month", "day", "weekday", "hour")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400.0
 _DATE = re.compile(r"(\d{1,4})([./])(\d{1,2})\2(\d{1,4})(?:[ T]+(.*))?")
+_WORD = re.compile(r"\w\w+")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([AaPp][Mm])?")
 
 
@@ -148,6 +149,15 @@ def order_of(cells: Sequence[str]) -> str | None:
     counts = {o: sum(days(cell, o) is not None for cell in cells) for o in preferred}
     best = max(preferred, key=lambda order: counts[order])
     return best if counts[best] >= 0.9 * len(cells) else None
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, of two letters or digits at least, in small letters.
+
+    >>> words_of("It's TOO dear, 10 € too dear!")
+    ['it', 'too', 'dear', '10', 'too', 'dear']
+    """
+    return _WORD.findall(text.casefold())
 
 
 def parser(kind: str, decimal: str = ".") -> Callable[[str], float | None]:

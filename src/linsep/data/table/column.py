@@ -7,12 +7,16 @@ A column is asked for by a word, perhaps with a detail and with additions:
     text · text:50                       one feature per text; or for the 50 commonest, and one for
                                          all others together
     hash · hash:64                       a fixed number of features, shared by texts
+    words · words:500                    how often each of the 500 commonest words (1000 by default)
+                                         stands in the cell
+    words+hash · words:64+hash           the same of all words, which share 64 features
     …+gap                                one feature more: whether the number is missing
     …+fold                               texts that differ in case alone are the same
     drop                                 nothing
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,19 +25,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.table.cells import ORDERS, PARTS
+from linsep.data.table.cells import ORDERS, PARTS, words_of
 from linsep.errors import ParameterError
 
 Array = npt.NDArray[Any]
 
-KINDS = ("number", "truth", "date", "text", "hash")
+KINDS = ("number", "truth", "date", "text", "hash", "words")
 NUMERIC = ("number", "truth", "date", "parts")
 """Words of kinds whose cells are read as numbers."""
 GAP = "gap"
 OTHER = "(other)"
 BINS = 1024
+WORDS = 1000
 CHOICES = (
-    "number, truth, date, parts, text, text:50, hash, hash:64 or drop, perhaps with +gap or +fold"
+    "number, truth, date, parts, text, text:50, hash, hash:64, words, words:500, words+hash or "
+    "drop, perhaps with +gap or +fold"
 )
 
 
@@ -51,6 +57,7 @@ class Wanted(NamedTuple):
     detail: str = ""
     gap: bool = False
     fold: bool = False
+    hashed: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -69,11 +76,11 @@ def wanted(kind: str) -> Wanted:
     """A kind taken apart.
 
     >>> wanted("text:50+fold")
-    Wanted(word='text', detail='50', gap=False, fold=True)
+    Wanted(word='text', detail='50', gap=False, fold=True, hashed=False)
     """
     word, *more = kind.split("+")
     word, _, detail = word.partition(":")
-    return Wanted(word, detail, GAP in more, "fold" in more)
+    return Wanted(word, detail, GAP in more, "fold" in more, "hash" in more)
 
 
 def reading(kind: str) -> str:
@@ -97,6 +104,8 @@ def settle_kinds(names: list[str], kinds: list[str], asked: Mapping[str, str]) -
         want = wanted(kind)
         if want.word == "hash" and not want.detail:
             kind = kind.replace("hash", f"hash:{BINS}")
+        elif want.word == "words" and not want.detail:
+            kind = kind.replace("words", f"words:{BINS if want.hashed else WORDS}")
         elif want.word in ("date", "parts") and not want.detail:
             order = wanted(judged).detail if wanted(judged).word == "date" else "ymd"
             kind = kind.replace(want.word, f"{want.word}:{order}")
@@ -112,11 +121,13 @@ def _valid(kind: str) -> bool:
     details = {
         "text": counted,
         "hash": counted,
+        "words": counted,
         "date": detail in ORDERS,
         "parts": detail in ORDERS,
     }
-    plain = want.word in (*NUMERIC, "text", "hash", "drop")
-    fits = set(more) <= ({GAP} if want.numeric else set() if want.word == "drop" else {"fold"})
+    plain = want.word in (*NUMERIC, "text", "hash", "words", "drop")
+    additions = {"drop": set(), "words": {"hash"}}.get(want.word, {"fold"})
+    fits = set(more) <= ({GAP} if want.numeric else additions)
     return plain and fits and (not colon or details.get(want.word, False))
 
 
@@ -127,10 +138,10 @@ class Column:
     Attributes
     ----------
     name : of the features; that of the column, unless `source` says otherwise
-    kind : 'number', 'truth', 'date', 'text' or 'hash'
+    kind : 'number', 'truth', 'date', 'text', 'hash' or 'words'
     mean : what a missing number is taken for
-    categories : for 'text', the texts that have a feature each
-    bins : for 'hash', the number of features
+    categories : for 'text' the texts, and for 'words' the words, that have a feature each
+    bins : for 'hash', and for 'words' that are hashed, the number of features
     order : for 'date', which of day, month and year comes first
     part : for 'date' the year, month, day, weekday or hour alone; or 'gap': whether it is missing
     fold : whether texts that differ in case alone are the same
@@ -171,32 +182,40 @@ class Column:
         """How many features the column becomes."""
         if self.numeric:
             return 1
-        return self.bins if self.kind == "hash" else len(self.categories) + self.other
+        return self.bins or len(self.categories) + self.other
 
     @property
     def features(self) -> list[str]:
-        """Their names: `age`, `color=red`, `city#17`."""
+        """Their names: `age`, `color=red`, `city#17`, `note:price`."""
         if self.numeric:
             return [self.name]
         if self.kind == "text":
             last = [OTHER] if self.other else []
             return [f"{self.name}={text}" for text in (*self.categories, *last)]
-        return [f"{self.name}#{place}" for place in range(self.bins)]
+        if self.bins:
+            return [f"{self.name}#{place}" for place in range(self.bins)]
+        return [f"{self.name}:{word}" for word in self.categories]
 
     @cached_property
     def _places(self) -> dict[str, int]:
         return {text: place for place, text in enumerate(self.categories)}
 
     def place(self, text: str) -> int:
-        """The feature that is one for this text, -1 where none is."""
+        """The feature of this text, or of this word, -1 where none is."""
         text = text.casefold() if self.fold else text
-        if self.kind == "hash":
+        if self.bins:
             return bin_of(text, self.bins)
         return self._places.get(text, len(self.categories) if self.other else -1)
 
     def places(self, texts: list[str]) -> Array:
         """For each text the feature that is one, or -1 where none is; and -1 for a missing one."""
         return np.array([*map(self.place, texts), -1], np.int32)
+
+    def counts(self, text: str) -> Counter[int]:
+        """For a column of words, how often each feature is met in a text."""
+        met = Counter(map(self.place, words_of(text)))
+        met.pop(-1, None)
+        return met
 
     def derived(self, cells: Array) -> Array:
         """The numbers that become of the column's own, NaN where they are missing."""

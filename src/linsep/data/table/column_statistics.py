@@ -10,7 +10,7 @@ import numpy.typing as npt
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.page_release import release, room_for
 from linsep.data.blocks.store import blocks
-from linsep.data.table.cells import number
+from linsep.data.table.cells import number, words_of
 from linsep.data.table.column import Column, Texts, Wanted, planned, wanted
 from linsep.data.table.target import Target
 from linsep.errors import DataError
@@ -86,6 +86,11 @@ class ColumnStatistics:
         self._texts: dict[str, Counter[str]] = {
             name: Counter() for name, kind in kinds.items() if wanted(kind).word == "text"
         }
+        self._words: dict[str, Counter[str]] = {
+            name: Counter()
+            for name, kind in kinds.items()
+            if wanted(kind).word == "words" and not wanted(kind).hashed
+        }
         self._last: dict[str, list[str]] = {}
         self.missing: dict[str, int] = {n: 0 for n, k in kinds.items() if not wanted(k).numeric}
 
@@ -106,6 +111,17 @@ class ColumnStatistics:
                 seen.update(texts)
             if len(seen) > _ENOUGH:
                 self._too_many(name, len(seen))
+        for name, seen in self._words.items():
+            cells = columns[name]
+            times = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.texts))
+            for text, count in zip(cells.texts, times.tolist(), strict=True):
+                for word in words_of(text) if count else ():
+                    seen[word] += count
+            if len(seen) > _ENOUGH:
+                raise DataError(
+                    f"column {name!r} holds {len(seen)} different words, too many to count each. "
+                    f"Pass columns={{{name!r}: 'words+hash'}} to share 1024 features among them."
+                )
 
     def finish(self) -> list[Column]:
         """The columns as they are to be encoded."""
@@ -122,6 +138,10 @@ class ColumnStatistics:
                 columns += made[name]
             elif want.word == "text":
                 columns.append(self._text(name, want))
+            elif want.word == "words" and not want.hashed:
+                columns.append(Column(name, "words", categories=self._commonest(name, want)))
+            elif want.word == "words":
+                columns.append(Column(name, "words", bins=int(want.detail)))
             else:
                 columns.append(Column(name, "hash", bins=int(want.detail), fold=want.fold))
         return columns
@@ -141,12 +161,19 @@ class ColumnStatistics:
             self._too_many(name, len(seen))
         return Column(name, "text", categories=tuple(sorted(seen)), fold=want.fold)
 
+    def _commonest(self, name: str, want: Wanted) -> tuple[str, ...]:
+        seen = self._words[name]
+        if not seen:
+            raise DataError(f"column {name!r} holds no words; pass columns={{{name!r}: 'drop'}}.")
+        first = sorted(seen, key=lambda word: (-seen[word], word))[: int(want.detail)]
+        return tuple(sorted(first))
+
     @staticmethod
     def _too_many(name: str, count: int) -> None:
         raise DataError(
             f"column {name!r} holds {count} different texts; at most {MOST_TEXTS} become columns "
             f"of zeros and ones. Pass columns={{{name!r}: 'hash'}} to share 1024 columns among "
-            "them, 'text:50' for the 50 commonest, or 'drop'."
+            "them, 'text:50' for the 50 commonest, 'words' to count the words in them, or 'drop'."
         )
 
 

@@ -95,12 +95,20 @@ class Encoding:
         """The rows, and for each column whether it has a missing or infinite number."""
         if not self.columns:
             raise DataError("this model was fitted on rows of numbers; it encodes no columns.")
-        parts = self._parts(table)
+        return self.assembled(self._parts(table))
+
+    def assembled(self, parts: list[Any]) -> tuple[Any, Array]:
+        """The same of cells by column of features: texts, or numbers as `Column.derived` gives."""
         cells = [part.codes if isinstance(part, Texts) else part for part in parts]
         n = len(cells[0])
         if any(len(column) != n for column in cells):
             raise DataError("the columns of the table differ in length; give one cell per row.")
         become = self._become(parts)
+        if any(column.kind == "words" for column in self.columns):
+            from linsep.data.table.words import beside_words
+
+            rows, odd = beside_words(self.columns, parts, become)
+            return rows if self.sparse else rows.toarray(), odd
         if not self.sparse:
             return dense(cells, become)
         from linsep._scipy import sp
@@ -156,7 +164,7 @@ class Encoding:
             return self._beside
         coded = []
         for one, column, cells in zip(self._beside, self.columns, parts, strict=True):
-            known = isinstance(cells, Texts)
+            known = isinstance(cells, Texts) and column.kind != "words"
             coded.append(one._replace(places=self._places(column, cells.texts)) if known else one)
         return coded
 

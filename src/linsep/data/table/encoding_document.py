@@ -1,7 +1,8 @@
 """An `Encoding` as a document of plain values, and back with every field checked.
 
 Version 1 knows columns of numbers, texts and hashed texts. Where an encoding is more than that, its
-document has version 2: two fields more, and of columns those that are not as usual.
+document has version 2: two fields more, and of columns those that are not as usual. Version 3 is
+version 2 with columns of words.
 """
 
 import math
@@ -13,7 +14,9 @@ from linsep.data.table.encoding import Encoding
 from linsep.data.table.target import Target
 from linsep.errors import DataError
 
-OWN = {"number": "mean", "truth": "mean", "date": "mean", "text": "categories", "hash": "bins"}
+OWN = {"number": "mean", "truth": "mean", "date": "mean", "text": "categories", "hash": "bins",
+       "words": "categories"}  # fmt: skip
+LATEST = 3
 MORE = ("order", "part", "fold", "other", "source")
 FIELDS = {"version", "columns", "n_features", "target", "header", "base"}
 MORE_FIELDS = {"width", "missing"}
@@ -35,11 +38,12 @@ def write(encoding: Encoding) -> dict[str, Any]:
     if plain and encoding.width is None and encoding.missing is None:
         return document
     missing = None if encoding.missing is None else list(encoding.missing)
-    return document | {"version": 2, "width": encoding.width, "missing": missing}
+    version = 3 if any(column.kind == "words" for column in encoding.columns) else 2
+    return document | {"version": version, "width": encoding.width, "missing": missing}
 
 
 def _written(column: Column) -> dict[str, Any]:
-    own = OWN[column.kind]
+    own = "bins" if column.bins else OWN[column.kind]
     value = getattr(column, own)
     one: dict[str, Any] = {"name": column.name, "kind": column.kind}
     one[own] = list(value) if own == "categories" else value
@@ -49,8 +53,8 @@ def _written(column: Column) -> dict[str, Any]:
 def read(document: Any) -> Encoding:
     """The encoding a document describes; a DataError names the field that is wrong."""
     version = document.get("version") if isinstance(document, dict) else None
-    _want(_whole(version) and version in (1, 2), "version", version)
-    fields = _fields(document, FIELDS | (MORE_FIELDS if version == 2 else set()))
+    _want(_whole(version) and version in range(1, LATEST + 1), "version", version)
+    fields = _fields(document, FIELDS | (MORE_FIELDS if version > 1 else set()))
     _want(isinstance(fields["columns"], list), "columns", fields["columns"])
     columns = tuple(_column(one, int(version or 1)) for one in fields["columns"])
     names = [column.name for column in columns]
@@ -93,10 +97,10 @@ def _texts(value: Any) -> bool:
 
 def _column(document: Any, version: int) -> Column:
     kind = document.get("kind") if isinstance(document, dict) else None
-    known = KINDS if version == 2 else ("number", "text", "hash")
+    known = {1: ("number", "text", "hash"), 2: KINDS[:-1]}.get(version, KINDS)
     _want(isinstance(kind, str) and kind in known, "columns.kind", kind)
-    own = OWN[str(kind)]
-    more = {name for name in MORE if version == 2 and name in document}
+    own = "bins" if kind == "words" and "bins" in document else OWN[str(kind)]
+    more = {name for name in MORE if version > 1 and name in document}
     fields = _fields(document, {"name", "kind", own} | more)
     _want(isinstance(fields["name"], str), "columns.name", fields["name"])
     added = {name: _added(name, fields[name], str(kind)) for name in more}
@@ -108,10 +112,11 @@ def _column(document: Any, version: int) -> Column:
         return Column(fields["name"], str(kind), mean=float(value), **added)
     if own == "bins":
         _want(_whole(value) and 0 < value < 2**31, "columns.bins", value)
-        return Column(fields["name"], "hash", bins=value, **added)
+        return Column(fields["name"], str(kind), bins=value, **added)
     _want(_texts(value), "columns.categories", value)
     _want(len(set(value)) == len(value), "columns.categories (a text twice)", value)
-    return Column(fields["name"], "text", categories=tuple(value), **added)
+    _want(kind == "text" or bool(value), "columns.categories", value)
+    return Column(fields["name"], str(kind), categories=tuple(value), **added)
 
 
 def _added(name: str, value: Any, kind: str) -> Any:
@@ -121,7 +126,7 @@ def _added(name: str, value: Any, kind: str) -> Any:
     fine = {
         "order": kind == "date" and value in ORDERS,
         "part": numeric and value in parts,
-        "fold": not numeric and value is True,
+        "fold": kind in ("text", "hash") and value is True,
         "other": kind == "text" and value is True,
         "source": numeric and isinstance(value, str) and value != "",
     }[name]

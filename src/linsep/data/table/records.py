@@ -24,10 +24,13 @@ class RecordReader:
         self.numbers: list[Any] = []
         self.texts: list[Any] = []
         self.parts: list[Any] = []
+        self.worded: list[Any] = []
         first = 0
         for column in encoding.columns:
             name = column.table_name
-            if not column.numeric:
+            if column.kind == "words":
+                self.worded.append((name, first, column))
+            elif not column.numeric:
                 self.texts.append((name, first, column.place, {}))
             elif column.part:
                 self.parts.append((name, first, column, parser(column.reading)))
@@ -63,6 +66,14 @@ class RecordReader:
                 value = self._number(name, cell, read, column.reading, i, record)
                 value = float(column.derived(np.array([value]))[0])
                 row[place] = column.mean if value != value else value
+            for name, first, column in self.worded:
+                cell = record.get(name, _ABSENT)
+                if cell is _ABSENT:
+                    raise self._absent(name, record)
+                text = written(cell)
+                if text is not None and text not in self.words.texts:
+                    for place, count in column.counts(text).items():
+                        row[first + place] = count
         if not np.isfinite(rows).all():
             i, j = np.argwhere(~np.isfinite(rows))[0].tolist()
             name = self.encoding.feature_names[j]

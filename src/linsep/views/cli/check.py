@@ -53,9 +53,13 @@ def command(
     how = arguments.how_to_read(columns, base, reading)
     source = open_source(data, target, wanted, bad_rows or "skip", **how)
     found, named = _findings(source)
-    hopeless = [one.column for one in found if one.column in named]
+    hopeless = {
+        one.column: "words" if one.what == "words" else "drop"
+        for one in found
+        if one.column in named
+    }
     if hopeless:  # the others can be told of
-        how["columns"] = dict(how.get("columns") or {}) | dict.fromkeys(hopeless, "drop")
+        how["columns"] = dict(how.get("columns") or {}) | hopeless
         source = open_source(data, target, wanted, bad_rows or "skip", **how)
     counts: dict[Any, int] = {}
     rate = Rate("checking")
@@ -85,7 +89,7 @@ def command(
 
 
 SETTLED = ("id", "constant", "empty", "leak", "duplicate", "near-duplicate", "case", "many texts",
-           "imbalance")  # fmt: skip
+           "words", "imbalance")  # fmt: skip
 
 
 def _findings(source: Any) -> tuple[list[Any], set[str]]:
@@ -171,7 +175,7 @@ def _record(data: str, source: Any, encoding: Any, counts: dict[Any, int]) -> di
                 "features": column.width,
                 "missing": missing.get(column.table_name, 0),
                 "mean": column.mean if column.numeric else None,
-                "categories": list(column.categories[:20]) if column.kind == "text" else None,
+                "categories": list(column.categories[:20]) or None,
             }
         )
     labels = None

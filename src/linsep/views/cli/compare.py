@@ -52,10 +52,13 @@ def command(
     for testing. The margin is the distance from the boundary to the nearest training row, negative
     where a row is on the wrong side.
     """
-    from linsep.views.sources import open_data
+    from linsep.data.sources.raw_table import splittable
+    from linsep.views.sources import open_source
 
     how = arguments.how_to_read(columns, base, reading)
-    X, y = open_data(data, target, arguments.split_classes(classes), bad_rows, **how)
+    source = open_source(data, target, arguments.split_classes(classes), bad_rows, **how)
+    X, y = source.load()
+    table = splittable(source, X)
     if not as_json:
         names = (
             f"{'learner':<28}{'train err':>10}{'test err':>10}{'balanced':>10}{'ROC AUC':>9}"
@@ -63,7 +66,7 @@ def command(
         )
         click.echo(f"{names}  end")
     rows = []
-    for row in _rows(X, y, test_share, _chosen(learners, X.shape[0])):
+    for row in _rows(table, y, test_share, _chosen(learners, len(y))):
         rows.append(row)
         click.echo(json.dumps(row) if as_json else _line(row))
     if not as_json:
@@ -135,14 +138,16 @@ def _figures(learner: Any, X: Any, y: Any) -> dict[str, Any]:
     return record
 
 
-def _rows(X: Any, y: Any, test_share: float, names: list[str]) -> Iterator[dict[str, Any]]:
+def _rows(table: Any, y: Any, test_share: float, names: list[str]) -> Iterator[dict[str, Any]]:
     import numpy as np
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     import linsep
 
-    X, X_test, y, y_test = train_test_split(X, y, test_size=test_share, random_state=0)
+    train, test = train_test_split(np.arange(len(y)), test_size=test_share, random_state=0)
+    X, X_test = table.split(train, test)  # what fills gaps comes from the training rows alone
+    y, y_test = np.asarray(y)[train], np.asarray(y)[test]
     scaler = MaxAbsScaler() if hasattr(X, "tocsr") else StandardScaler()
     X = scaler.fit_transform(X)
     X_test = scaler.transform(X_test)

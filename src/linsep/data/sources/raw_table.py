@@ -1,0 +1,122 @@
+"""The columns of a file in memory as they were read, before anything was learnt from them.
+
+What fills gaps and which texts have features can then be settled over some of the rows alone: those
+that a model may see.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.data.table.column import Texts, wanted
+from linsep.data.table.column_statistics import ColumnStatistics
+from linsep.data.table.encoding import Encoding
+from linsep.data.table.parquet import rows_of
+
+Array = npt.NDArray[Any]
+
+
+class RawTable(NamedTuple):
+    """Columns of n rows: `numbers` (n, p) side by side with NaN for gaps, and `texts` by name."""
+
+    source: Any
+    numbers: Array
+    texts: dict[str, Texts]
+    labels: list[Any]
+    n: int
+
+    def settled(self, rows: Array) -> Encoding:
+        """How columns become features, by these rows alone."""
+        statistics = ColumnStatistics(self.source.features)
+        some = {name: compact(rows_of(cells, rows)) for name, cells in self.texts.items()}
+        statistics.add(some, self.numbers[rows])
+        encoding: Encoding = self.source.settled(statistics)
+        return encoding
+
+    def features(self, encoding: Encoding, rows: Array) -> Any:
+        """Some rows as features."""
+        place = iter(range(self.numbers.shape[1]))
+        parts = [
+            self.numbers[rows, next(place)]
+            if column.numeric
+            else rows_of(self.texts[column.table_name], rows)
+            for column in encoding.columns
+        ]
+        return encoding.assembled(parts)[0]
+
+    def split(self, train: Array, test: Array) -> tuple[Any, Any]:
+        """Features of rows to learn from and of others, by what the first alone hold."""
+        encoding = self.settled(train)
+        return self.features(encoding, train), self.features(encoding, test)
+
+
+class Slices(NamedTuple):
+    """Rows of numbers from which no encoding is learnt."""
+
+    X: Any
+
+    def split(self, train: Array, test: Array) -> tuple[Any, Any]:
+        """Rows to learn from, and others."""
+        return self.X[train], self.X[test]
+
+
+def splittable(chunks: Any, X: Any) -> RawTable | Slices:
+    """The rows X of a data set so that they can be split before anything is learnt from them."""
+    source = getattr(chunks, "source", None)
+    if not hasattr(source, "statistics") or source.given is not None:
+        return Slices(X)
+    plain = all(wanted(kind).numeric for kind in source.features.values())
+    if plain and not any(source.missing.values()):
+        return Slices(X)
+    raw = raw_table(source, chunks.bad_rows)
+    kept = chunks.kept_rows(raw.labels)
+    if kept is None:
+        return raw
+    texts = {name: rows_of(cells, kept) for name, cells in raw.texts.items()}
+    return RawTable(source, raw.numbers[kept], texts, [], int(kept.sum()))
+
+
+def raw_table(source: Any, bad_rows: Any, most: int | None = None) -> RawTable:
+    """The rows of a source of tables, the first `most` of them at least; reads all of them."""
+    before = source.statistics, source.known
+    source.begin()
+    numbers: list[Array] = []
+    texts: dict[str, list[Texts]] = {}
+    labels: list[Any] = []
+    n = 0
+    for piece, cells in source.raw(bad_rows):
+        if most is not None and n >= most:
+            continue
+        if source.statistics.numbers:
+            numbers.append(np.array(piece.rows))
+        for name, column in piece.items():
+            if isinstance(column, Texts) and name in source.features:
+                texts.setdefault(name, []).append(column)
+        labels.append(cells)
+        n += len(numbers[-1]) if numbers else len(next(iter(piece.values())).codes)
+    source.statistics, source.known = before
+    whole = np.concatenate(numbers) if numbers else np.empty((n, 0))
+    return RawTable(source, whole, {k: joined(parts) for k, parts in texts.items()}, labels, n)
+
+
+def joined(parts: list[Texts]) -> Texts:
+    """Pieces of a column of texts as one."""
+    places: dict[str, int] = {}
+    codes = []
+    for part in parts:
+        own = np.array([*(places.setdefault(t, len(places)) for t in part.texts), -1], np.int64)
+        codes.append(own[part.codes])
+    return Texts(np.concatenate(codes) if codes else np.empty(0, np.int64), list(places))
+
+
+def compact(cells: Texts) -> Texts:
+    """The same cells, without texts that none of them holds.
+
+    >>> compact(Texts(np.array([2, -1, 2]), ["a", "b", "c"]))
+    Texts(codes=array([ 0, -1,  0]), texts=['c'])
+    """
+    met = np.unique(cells.codes[cells.codes >= 0])
+    places = np.full(len(cells.texts) + 1, -1, np.int64)
+    places[met] = np.arange(len(met))
+    return Texts(places[cells.codes], [cells.texts[k] for k in met.tolist()])
