@@ -145,7 +145,7 @@ def take_in(learner: Any, problem: Problem, loss: ScoreLoss, penalty: Elastic) -
         problem.require_in_range(W, b)
         learner.coef_, learner.intercept_ = W, b
         learner._stream = stream, folds
-        learner.n_iter_ += 1
+        learner.n_iter_ = learner.n_iter_ + 1  # not in the place of an array that was handed out
         learner.diagnosis_ = None  # an older one spoke of other weights, as did the numbers below
         tell(listeners, done)
         learner._end(Status.streaming)

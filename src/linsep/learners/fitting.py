@@ -36,6 +36,7 @@ class Fitting:
     """Attributes that hold what the next pass of a run depends on."""
 
     status_: Status
+    n_iter_: Any
     trace_: Trace
     encoding_: Encoding | None
     data_: dict[str, Any] | None
@@ -48,7 +49,7 @@ class Fitting:
         sample_weight: Any = None,
         *,
         callback: Any = None,
-        verbose: bool = False,
+        verbose: bool | str = False,
         checkpoint: Any = None,
         in_order: bool = False,
     ) -> Self:
@@ -62,7 +63,7 @@ class Fitting:
         sample_weight : (n,) weights, optional
         callback : a callable told of every pass, or a list of them; one that returns True
             ends the fit
-        verbose : show progress on stderr
+        verbose : show progress on stderr; "log": as records of the logger `linsep` instead
         checkpoint : path of a file that is written after the first pass and then every few seconds;
             if the process dies, the same call goes on from the last pass written down and ends with
             the same bytes. Closed forms, which make one pass, begin again, and so do some solvers
@@ -78,6 +79,11 @@ class Fitting:
         check_callback(callback)
         self._check_parameters()
         how: dict[str, Any] = {"callback": callback, "verbose": verbose, "checkpoint": checkpoint}
+        if getattr(self, "_skl_callbacks", None) and not hasattr(self, "_callback_fit_ctx"):
+            from linsep.learners.sklearn_callbacks import fit_with_callbacks
+
+            fit_with_callbacks(self, X, y, sample_weight, how | {"in_order": in_order})
+            return self
         if from_dask(X) or (isinstance(X, Chunks) and X.cluster is not None):
             from linsep.learners.cluster.fit import fit_on_cluster
 
@@ -94,7 +100,7 @@ class Fitting:
 
     def _fit_rows(
         self, X: Any, y: Any, sample_weight: Any, encoding: Any, *, callback: Any = None,
-        verbose: bool = False, checkpoint: Any = None, depth: int = 5,
+        verbose: bool | str = False, checkpoint: Any = None, depth: int = 5,
     ) -> None:  # fmt: skip
         """`fit` on rows that have been opened; `depth` is how far down the user's call is."""
         problem = self._problem(X, y, sample_weight)
@@ -113,7 +119,7 @@ class Fitting:
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit could honour; learners with such parameters override."""
 
-    def _fit_stream(self, chunks: Chunks, callback: Any, verbose: bool) -> bool:
+    def _fit_stream(self, chunks: Chunks, callback: Any, verbose: bool | str) -> bool:
         """Fit while a file is parsed; False, as here, where its rows are to be read first."""
         return False
 
@@ -169,7 +175,7 @@ class Fitting:
 
     @contextmanager
     def _listening(
-        self, callback: Any, verbose: bool, problem: Problem
+        self, callback: Any, verbose: bool | str, problem: Problem
     ) -> Iterator[list[Listener]]:
         """The listeners of one fit: the user's, the trace and the progress bar."""
         listeners = listeners_of(getattr(self, "callback", None)) + listeners_of(callback)
@@ -182,7 +188,8 @@ class Fitting:
         try:
             if verbose or getattr(self, "verbose", False):
                 passes, name = getattr(self, "max_iter", 1), type(self).__name__
-                with Progress(passes, name, problem.n_rows) as bar:
+                log = "log" in (verbose, getattr(self, "verbose", False))
+                with Progress(passes, name, problem.n_rows, log) as bar:
                     yield [*listeners, bar]
             else:
                 yield listeners
@@ -196,8 +203,12 @@ class Fitting:
         plain = (str, int, float, bool, type(None))
         return {k: v for k, v in self.get_params(deep=False).items() if isinstance(v, plain)}
 
+    _lists_passes = False  # whether n_iter_ is an array, as scikit-learn's learner has it
+
     def _end(self, status: Status, depth: int = 3) -> None:
         self.status_ = status
+        if self._lists_passes and hasattr(self, "n_iter_"):
+            self.n_iter_ = np.array([np.max(self.n_iter_)], np.int32)
         if self._recorder is not None:
             self._recorder.end(status, *self._returned())
         if not status.good:

@@ -187,6 +187,8 @@ class LogisticRegression(Inference, LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.multi_class = multi_class
 
+    _lists_passes = True
+
     def _check_parameters(self) -> None:
         check_logistic(self)
         if not np.isposinf(self.C):

@@ -53,7 +53,8 @@ def check_types(learner: Any) -> None:
         elif name == "callback":
             check_callback(value)
         elif isinstance(default, bool) and parameter.annotation is not Any:  # a switch, no more
-            if not _is_switch(value) and not (name == "verbose" and isinstance(value, Integral)):
+            loud = name == "verbose" and (isinstance(value, Integral) or value == "log")
+            if not _is_switch(value) and not loud:
                 raise ParameterError(f"{name} is {value!r}; give True or False.")
         elif name == "tol" and value is None and type(learner).__name__ == "Perceptron":
             continue  # scikit-learn's word for no end before max_iter

@@ -139,8 +139,14 @@ def check_discriminant(learner: Any) -> None:
             f"tol is {learner.tol!r}; rounding alone decides here which directions have spread. "
             "Leave it out."
         )
-    if learner.covariance_estimator is not None:
+    estimator = learner.covariance_estimator
+    if estimator is not None and learner.shrinkage is not None:
         raise ParameterError(
-            f"covariance_estimator is {learner.covariance_estimator!r}; the covariance is "
-            "estimated as shrinkage says. Give shrinkage='auto' or a number, or None."
+            f"covariance_estimator is {estimator!r} and shrinkage {learner.shrinkage!r}; give one "
+            "of them: either says how the covariance is estimated."
+        )
+    if estimator is not None and not hasattr(estimator, "fit"):
+        raise ParameterError(
+            f"covariance_estimator is {estimator!r}; give an estimator with fit and covariance_, "
+            "such as sklearn.covariance.LedoitWolf()."
         )

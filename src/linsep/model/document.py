@@ -10,6 +10,7 @@ import linsep
 from linsep.data.table.encoding import Encoding
 from linsep.model.container import spell
 from linsep.model.forms import Framed, read_form, read_frame
+from linsep.model.pipeline import Mapped, read_maps
 from linsep.model.predictor import Model
 from linsep.model.selftest import ROWS
 from linsep.model.values import pack, pack_classes, unpack, unpack_classes
@@ -17,9 +18,11 @@ from linsep.status import Status
 
 Array = npt.NDArray[Any]
 
-FORMAT = 2
-FORMATS = (1, FORMAT)
+FORMAT = 3
+FORMATS = (1, 2, FORMAT)
 """Formats that are read: all there ever were."""
+PLAIN = 2
+"""What is written where rows go through no feature map: older versions read it."""
 LEARNERS = linsep._LEARNERS
 """The names a file may bear, from the table of public names."""
 
@@ -34,14 +37,15 @@ FIELDS = {
 def write(model: Model, self_test: list[list[float]] | None) -> dict[str, Any]:
     """The document of a model."""
     names = model.feature_names_in_
-    return {
+    steps = {"steps": model.form.steps()} if isinstance(model.form, Mapped) else {}
+    return steps | {
         "certificate": model.certificate,
         "classes": None if model.classes_ is None else pack_classes(model.classes_),
         "data": model.data,
         "encoding": None if model.encoding_ is None else model.encoding_.to_json(),
         "feature_names": None if names is None else names.tolist(),
         "form": model.form.document(),
-        "format": FORMAT,
+        "format": FORMAT if steps else PLAIN,
         "learner": model.learner,
         "linsep": linsep.__version__,
         "n_features": model.n_features_in_,
@@ -64,8 +68,9 @@ def read(document: Any, tensors: dict[str, Array]) -> tuple[Model, list[list[flo
             f"{linsep.__version__}, reads formats {FORMATS[0]} to {FORMAT}, so a newer one may "
             "have made it"
         )
-    if set(document) != FIELDS:
-        raise ValueError(f"the field {sorted(set(document) ^ FIELDS)[0]!r} is missing or unknown")
+    fields = FIELDS | ({"steps"} if document["format"] == FORMAT else set())
+    if set(document) != fields:
+        raise ValueError(f"the field {sorted(set(document) ^ fields)[0]!r} is missing or unknown")
     learner = _text(document, "learner", LEARNERS)
     status = Status[_text(document, "status", tuple(Status.__members__))]
     d = _whole(document["n_features"], "n_features", least=1)
@@ -93,6 +98,10 @@ def read(document: Any, tensors: dict[str, Array]) -> tuple[Model, list[list[flo
 
 
 def _form(document: dict[str, Any], tensors: dict[str, Array], d: int, planes: int) -> Any:
+    if "steps" in document:
+        maps, tensors, d = read_maps(document["steps"], tensors, d)
+        inner = {name: value for name, value in document.items() if name != "steps"}
+        return Mapped(_form(inner, tensors, d, planes), maps)
     if document["scaled"] is None:
         return read_form(document["form"], tensors, d, planes)
     _text(document, "scaled", ("mean", "min-max"))

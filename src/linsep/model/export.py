@@ -10,6 +10,7 @@ import numpy.typing as npt
 from linsep.data.files.atomic import replace
 from linsep.errors import ModelFileError, ParameterError
 from linsep.model.forms import Framed
+from linsep.model.pipeline import Mapped
 from linsep.model.predictor import Model
 from linsep.model.selftest import ROWS, row
 from linsep.model.store import as_model
@@ -109,7 +110,7 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
 
 def planes_of(model: Model, what: str) -> Planes:
     """The hyperplanes of a model, or a refusal where it is something else."""
-    form = model.form
+    form = model.form.inner if isinstance(model.form, Mapped) else model.form
     if form.name not in ("linear", "centred"):
         raise ParameterError(
             f"{model.learner} scores rows by {model.carries_rows} kept rows, which {what} cannot "

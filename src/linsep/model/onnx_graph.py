@@ -8,7 +8,9 @@ import numpy.typing as npt
 from linsep.errors import ParameterError
 from linsep.model.export import planes_of
 from linsep.model.forms import Framed
+from linsep.model.pipeline import Mapped
 from linsep.model.predictor import LOG_ODDS, Model
+from linsep.rows.feature_maps import PairMap
 
 Array = npt.NDArray[Any]
 
@@ -51,6 +53,8 @@ def graph_of(model: Model) -> bytes:
             "exporting to .onnx needs the package onnx; install it with pip install linsep[onnx]."
         ) from None
     graph = Graph()
+    if isinstance(model.form, Mapped) and model.form.name not in ("linear", "centred"):
+        raise ParameterError("a kernel behind feature maps has no graph; save the model instead.")
     if model.form.name == "kernel":
         scores = _kernel(graph, model)
     else:
@@ -78,12 +82,38 @@ def graph_of(model: Model) -> bytes:
 def _planes(graph: Graph, model: Model) -> str:
     """⟨w, x − c⟩ + b."""
     planes = planes_of(model, "this graph")
-    rows = "X"
+    rows = _mapped(graph, model.form.maps) if isinstance(model.form, Mapped) else "X"
     if planes.centre.any():
         rows = graph.node("Sub", [rows, graph.constant("centre", planes.centre)], "centred")
     weights = graph.constant("weights", np.ascontiguousarray(planes.weights))
     intercept = graph.constant("intercept", planes.intercept)
     return graph.node("Gemm", [rows, weights, intercept], "scores", transB=1)
+
+
+def _mapped(graph: Graph, maps: Any) -> str:
+    """Rows after the maps of a pipeline."""
+    rows = "X"
+    for k, one in enumerate(maps):
+        if isinstance(one, PairMap):
+            sides = [
+                graph.node("Gather", [rows, graph.constant(f"pair{k}{side}", one.pairs[:, side])],
+                           f"factor{k}{side}", axis=1)
+                for side in (0, 1)
+            ]  # fmt: skip
+            made = graph.node("Mul", sides, f"products{k}")
+        else:
+            parts = []
+            for j, centre in enumerate(one.centres):
+                apart = [rows, graph.constant(f"centre{k}_{j}", centre)]
+                away = graph.node("Sub", apart, f"away{k}_{j}")
+                parts.append(graph.node("ReduceSumSquare", [away], f"square{k}_{j}", axes=[1],
+                                        keepdims=1))  # fmt: skip
+            made = graph.node("Concat", parts, f"squares{k}", axis=1)
+            made = made if one.squared else graph.node("Sqrt", [made], f"radii{k}")
+        if one.include_input:
+            made = graph.node("Concat", [rows, made], f"lifted{k}", axis=1)
+        rows = made
+    return rows
 
 
 def _kernel(graph: Graph, model: Model) -> str:

@@ -66,6 +66,14 @@ class Model:
         return None if self.encoding_ is None else list(self.encoding_.feature_names)
 
     @property
+    def weight_names(self) -> list[str] | None:
+        """What the features are called that weights belong to; after feature maps, theirs."""
+        if not hasattr(self.form, "maps"):
+            return self.feature_names
+        given = self.feature_names or [f"x{j}" for j in range(self.n_features_in_)]
+        return list(self.form.names(given))
+
+    @property
     def coef_(self) -> Array:
         """(K, d) weights, where the model consists of hyperplanes."""
         return self._linear("weights")
@@ -100,7 +108,10 @@ class Model:
 
     @property
     def _sigmoids(self) -> Any:
-        return getattr(getattr(self.form, "inner", self.form), "sigmoids", None)
+        form = self.form
+        while hasattr(form, "inner"):
+            form = form.inner
+        return getattr(form, "sigmoids", None)
 
     def decision_function(self, X: Any) -> Array:
         """Scores of each row: a vector for two classes, a column per class for more."""
@@ -203,6 +214,10 @@ class Model:
         """
         import linsep  # the learners lie downstream: reached as a user would, by public name
 
+        if hasattr(self.form, "maps"):
+            from linsep.model.pipeline import estimator_of
+
+            return estimator_of(self)
         kept = {k: v for k, v in self.parameters.items() if not isinstance(v, Unsaved)}
         learner = getattr(linsep, self.learner)(**kept)
         learner._restore(self.form if self.scaled is None else self.form.inner)
@@ -227,7 +242,8 @@ class Model:
             learner.encoding_ = self.encoding_
         for name, value in self.results.items():
             if value is not None:
-                setattr(learner, f"{name}_", value)
+                listed = name == "n_iter" and getattr(learner, "_lists_passes", False)
+                setattr(learner, f"{name}_", np.array([value], np.int32) if listed else value)
         learner._from_file = True
 
     def _want_classes(self, what: str) -> None:

@@ -13,7 +13,9 @@ from linsep.data.table.memory import USUAL
 from linsep.errors import ParameterError
 from linsep.model import standalone
 from linsep.model.export import planes_of
+from linsep.model.pipeline import Mapped
 from linsep.model.predictor import LOG_ODDS, Model
+from linsep.rows.feature_maps import PairMap
 
 Array = npt.NDArray[Any]
 
@@ -63,7 +65,15 @@ def _described(model: Model) -> dict[str, Any]:
         "weights": planes.weights.tolist(),
         "intercept": planes.intercept.tolist(),
         "centre": planes.centre.tolist(),
+        "maps": [_map(one) for one in model.form.maps] if isinstance(model.form, Mapped) else [],
     }
+
+
+def _map(one: Any) -> dict[str, Any]:
+    if isinstance(one, PairMap):
+        return {"pairs": one.pairs.tolist(), "include_input": one.include_input}
+    return {"centres": one.centres.tolist(), "squared": one.squared,
+            "include_input": one.include_input}  # fmt: skip
 
 
 def _column(column: Any) -> dict[str, Any]:

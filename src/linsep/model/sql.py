@@ -14,7 +14,9 @@ from linsep.data.table.column import GAP, Column
 from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import MISSING_TEXTS
 from linsep.errors import ParameterError
+from linsep.model.pipeline import Mapped
 from linsep.model.predictor import Model
+from linsep.rows.feature_maps import PairMap
 
 Array = npt.NDArray[Any]
 
@@ -27,6 +29,7 @@ def query_of(model: Model, table: str = "data") -> str:
 
     planes = planes_of(model, "SQL")
     columns = _columns(model)
+    cells = _mapped(model, columns) if isinstance(model.form, Mapped) else None
     if len(columns) > MOST_COLUMNS:
         raise ParameterError(
             f"the model reads {len(columns)} columns; tables of a database have at most "
@@ -35,6 +38,11 @@ def query_of(model: Model, table: str = "data") -> str:
     scores = []
     for weights, intercept in zip(planes.weights, planes.intercept, strict=True):
         terms, first = [number(intercept)], 0
+        if cells is not None:
+            pairs = zip(weights, cells, planes.centre, strict=True)
+            terms += [f"{number(w)} * ({cell} - {number(c)})" for w, cell, c in pairs]
+            scores.append(_sum(terms))
+            continue
         for column in columns:
             place = slice(first, first + column.width)
             terms.append(_term(column, weights[place], planes.centre[place]))
@@ -52,6 +60,21 @@ def query_of(model: Model, table: str = "data") -> str:
         f"-- {title}: linsep_label is the class predicted.\n"
         f"SELECT scored.*,\n  {label} AS linsep_label\nFROM (\n{inner}\n) AS scored\n"
     )
+
+
+def _mapped(model: Model, columns: tuple[Column, ...]) -> list[str]:
+    """An expression for each feature after the maps of a pipeline."""
+    cells = [f"CAST({quoted(column.table_name)} AS DOUBLE PRECISION)" for column in columns]
+    for one in model.form.maps:
+        if isinstance(one, PairMap):
+            made = [f"({cells[a]} * {cells[b]})" for a, b in one.pairs.tolist()]
+        else:
+            apart = [[f"({cell} - {number(c)})" for cell, c in zip(cells, centre, strict=True)]
+                     for centre in one.centres]  # fmt: skip
+            made = [f"({_sum([f'{term} * {term}' for term in terms])})" for terms in apart]
+            made = made if one.squared else [f"SQRT({square})" for square in made]
+        cells = [*cells, *made] if one.include_input else made
+    return cells
 
 
 def _columns(model: Model) -> tuple[Column, ...]:

@@ -88,17 +88,31 @@ def features(row: Any) -> list[float]:
     return made
 
 
+def _mapped(x: list[float]) -> list[float]:
+    """Features after the maps of a pipeline: products of pairs, or distances from centres."""
+    for one in MODEL["maps"]:
+        if "pairs" in one:
+            made = [x[a] * x[b] for a, b in one["pairs"]]
+        else:
+            squares = [sum((a - b) ** 2 for a, b in zip(x, c, strict=True)) for c in one["centres"]]
+            made = squares if one["squared"] else [math.sqrt(square) for square in squares]
+        x = [*x, *made] if one["include_input"] else made
+    return x
+
+
 def decision_function(rows: Any) -> Any:
     """Scores of rows: one for two classes or a number to predict, else one for each class."""
     weights, intercept, centre = MODEL["weights"], MODEL["intercept"], MODEL["centre"]
-    if not MODEL["columns"] and hasattr(rows, "shape"):  # an array of NumPy, all rows at once
+    if (
+        not MODEL["columns"] and not MODEL["maps"] and hasattr(rows, "shape")
+    ):  # an array of NumPy, all rows at once
         import numpy
 
         found = (rows - numpy.array(centre)) @ numpy.array(weights).T + numpy.array(intercept)
         return found[:, 0] if len(weights) == 1 else found
     scores = []
     for row in rows:
-        x = [value - c for value, c in zip(features(row), centre, strict=True)]
+        x = [value - c for value, c in zip(_mapped(features(row)), centre, strict=True)]
         own = [
             math.fsum(map(float.__mul__, w, x)) + b for w, b in zip(weights, intercept, strict=True)
         ]

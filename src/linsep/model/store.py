@@ -21,6 +21,7 @@ from linsep.errors import ModelFileError, ParameterError
 from linsep.model import document, selftest
 from linsep.model.container import parse, refusal, seal, spell, unseal
 from linsep.model.document import LEARNERS, RESULTS
+from linsep.model.pipeline import model_of
 from linsep.model.predictor import Model
 
 Array = npt.NDArray[Any]
@@ -34,7 +35,8 @@ def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
 
     Parameters
     ----------
-    model : a fitted learner of linsep, or what `load` returned
+    model : a fitted learner of linsep, a pipeline that ends in one, or what `load` returned
+        Steps before the learner may be `PairProducts` and `Radial`.
     path : where to write, replacing what is there
     data : (X, y), optional
         The training rows and labels, to keep the SHA-256 of all of them in the file. Their number
@@ -118,15 +120,16 @@ def as_model(learner: Any, data: Any = None) -> Model:
     """What a fitted learner predicts with, detached from it."""
     if isinstance(learner, Model):
         return learner
+    if hasattr(learner, "steps") and hasattr(learner, "named_steps"):
+        return model_of(learner, as_model, data)
     outer, scaled = learner, None
     if type(learner).__name__ == "Scaled" and hasattr(learner, "learner_"):
         learner, scaled = learner.learner_, learner.how
     name = type(learner).__name__
     if name not in LEARNERS or not type(learner).__module__.startswith("linsep."):
         raise ParameterError(
-            f"model is a {name}; linsep.save takes the learners of linsep, alone or in Scaled: "
-            f"{', '.join(LEARNERS)}. "
-            "Of a pipeline, save the last step, and prepare new rows as before."
+            f"model is a {name}; linsep.save takes the learners of linsep, alone, in Scaled or "
+            f"behind PairProducts and Radial in a pipeline: {', '.join(LEARNERS)}."
         )
     if not hasattr(learner, "status_"):
         raise ParameterError(f"This {name} is not fitted; call fit first.")
@@ -170,6 +173,8 @@ def _about(learner: Any, data: Any) -> dict[str, Any] | None:
 
 
 def _number(value: Any) -> Any:
+    if isinstance(value, np.ndarray):  # passes, of all classes at once
+        return int(value.max())
     return None if value is None or not np.isfinite(value) else value
 
 

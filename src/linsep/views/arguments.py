@@ -67,7 +67,8 @@ columns = click.option(
 
 strict_drift = click.option(
     "--strict", is_flag=True,
-    help="Exit with 3 where DATA holds texts that were not in the fit.",
+    help="Exit with 3 where DATA holds texts that were not in the fit, or columns that the model "
+    "does not use.",
 )  # fmt: skip
 
 base = click.option(

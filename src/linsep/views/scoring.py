@@ -59,9 +59,14 @@ def tell_drift(source: Any, strict: bool) -> None:
     for sentence in getattr(source, "drift", []):
         click.echo(sentence, err=True)
     known = getattr(getattr(source, "source", None), "drift", None)
-    if strict and known is not None and known.unknown:
+    if not strict or known is None:
+        return
+    if known.unknown:
         names = ", ".join(map(repr, known.unknown))
         raise DataError(f"--strict: the columns {names} hold texts that were not in the fit.")
+    if known.extra:
+        names = ", ".join(map(repr, known.extra))
+        raise DataError(f"--strict: the model does not use the columns {names}.")
 
 
 def proof_of(learner: Any) -> str | None:

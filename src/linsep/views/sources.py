@@ -72,7 +72,7 @@ def open_source(
     if _is_read(name):
         from linsep.data.sources.read import read
 
-        known = getattr(like, "encoding_", like)
+        known = getattr(like, "encoding_", None) or like
         chunks = read(name, target, classes=classes, bad_rows=bad_rows, like=known, **reading)
         if not labelled:
             chunks.source.without_labels()

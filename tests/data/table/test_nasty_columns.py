@@ -91,7 +91,7 @@ def test_many_levels_are_hashed_on_request_and_rows_stay_sparse(tmp_path):
     X, _ = linsep.read(path, columns={"t": "hash:64"}).load()
     assert X.shape == (3000, 65) and X.nnz == 6000
     with pytest.raises(ParameterError, match="choose number, truth, date"):
-        linsep.read(path, columns={"t": "words"})
+        linsep.read(path, columns={"t": "sentences"})
     with pytest.raises(ParameterError, match="'u', which is no column"):
         linsep.read(path, columns={"u": "text"})
 

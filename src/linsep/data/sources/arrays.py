@@ -26,9 +26,13 @@ STEP = 1 << 14  # rows handed on together
 class ArraySource(Source):
     """Arrays of rows and of labels, opened when they are needed."""
 
-    def __init__(self, paths: list[Path], format: str, target: Any, labelled: bool = True) -> None:
+    unit = "row"
+
+    def __init__(
+        self, paths: list[Path], format: str, target: Any, n_features: int | None = None
+    ) -> None:
         super().__init__(paths)
-        self.format, self.target_wanted, self.labelled = format, target, labelled
+        self.format, self.target_wanted, self.known_width = format, target, n_features
         self.summary = f"{format.upper()} array"
         self.begin()
 
@@ -43,7 +47,7 @@ class ArraySource(Source):
             if self.format == "idx":
                 X, y = images_and_labels(path)
             elif self.format == "npy":
-                X, y = _npy(path, self.target_wanted, self.labelled)
+                X, y = _npy(path, self.target_wanted, self.known_width)
             else:
                 X, y = _npz(path)
         if y is not None and X.shape[0] != len(y):
@@ -58,7 +62,9 @@ class ArraySource(Source):
             part = X[first : first + STEP]
             labels = None if y is None else y[first : first + STEP]
             keep = _finite_rows(part, path, first, bad)
+            self.numbers = first + np.arange(part.shape[0])
             if keep is not None:
+                self.numbers = self.numbers[keep]
                 part, labels = part[keep], None if labels is None else labels[keep]
             yield part, labels
 
@@ -123,8 +129,11 @@ def _loaded(path: Path, mode: Any = None) -> Any:
         ) from None
 
 
-def _npy(path: Path, target: Any, labelled: bool) -> tuple[Array, Array | None]:
+def _npy(path: Path, target: Any, n_features: int | None) -> tuple[Array, Array | None]:
+    """Rows and labels: those of a column, unless a model knows all columns as features."""
     values = _loaded(path, "r")
+    width = values.shape[1] if values.ndim == 2 else 0
+    labelled = target is not None or n_features is None or width == n_features + 1
     if values.ndim != 2 or values.shape[1] < 1 + labelled or values.dtype.kind not in "fiub":
         raise DataError(
             f"{path} holds an array of shape {values.shape} and type {values.dtype}; numbers in "

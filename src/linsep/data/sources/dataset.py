@@ -138,11 +138,21 @@ class Chunks:
                 f"{', '.join(names[:10])}. Pass columns={{{names[0]!r}: 'drop'}} if it only names "
                 "rows."
             )
+        for name, count in self._unique().items():
+            notes.append(
+                f"Column {name!r} has a different text in nearly every row, and {count} features: "
+                f"is it an id, or sentences? Pass columns={{{name!r}: 'drop'}} or "
+                f"columns={{{name!r}: 'words'}}."
+            )
         if self.skipped:
             notes.append(f"{self.skipped} rows could not be read; first: {self.bad_rows.first[0]}")
         if self.left_out:
             notes.append(f"{self.left_out} rows of other classes were left out.")
         return notes
+
+    def _unique(self) -> dict[str, int]:
+        statistics: Any = getattr(self.source, "statistics", None)
+        return {} if statistics is None or self._given else statistics.unique()
 
     def _look(self) -> None:
         """A pass over all rows that settles the encoding and the classes."""
@@ -211,16 +221,25 @@ class Chunks:
             yield X if keep is None else X[keep], y
         self._statistics = statistics
 
-    def with_columns(self, names: list[str]) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """(X, columns as they were read, by name), piece by piece; for rows of a table."""
+    def with_columns(
+        self, names: list[str], lines: bool = False
+    ) -> Iterator[tuple[Any, dict[str, Any], Any]]:
+        """(X, columns as they were read, by name, and the line of each row), piece by piece.
+
+        Columns are those of a table. Lines count from 1 as in an editor; rows of binary files
+        count from 0. Bad rows are counted in the same way.
+        """
         source: Any = self.source
-        if not hasattr(source, "pass_on"):
+        if names and not hasattr(source, "pass_on"):
             raise ParameterError("keep names columns, but the rows are no table and have none.")
-        source.pass_on(names)
+        if names:
+            source.pass_on(names)
+        if lines:
+            source.number_lines()
         encoding = self.encoding
         source.encode(encoding)
         for piece, _ in source.raw(self.bad_rows):
-            yield source.rows(piece, encoding), piece.passed
+            yield source.rows(piece, encoding), getattr(piece, "passed", {}), source.numbers
 
     @property
     def drift(self) -> list[str]:

@@ -63,7 +63,7 @@ class Slices(NamedTuple):
 
 def splittable(chunks: Any, X: Any) -> RawTable | Slices:
     """The rows X of a data set so that they can be split before anything is learnt from them."""
-    source = getattr(chunks, "source", None)
+    source: Any = getattr(chunks, "source", None)
     if not hasattr(source, "statistics") or source.given is not None:
         return Slices(X)
     plain = all(wanted(kind).numeric for kind in source.features.values())

@@ -1,6 +1,7 @@
 """Data files of any size and format, as rows and labels in blocks."""
 
 import glob
+import math
 import os
 import shutil
 import sys
@@ -14,8 +15,10 @@ from linsep.data.blocks.store import MEMORY
 from linsep.data.files.compression import SUFFIXES, open_plain, unpacking
 from linsep.data.files.system_errors import storing, temporary_folder
 from linsep.data.sources.dataset import Chunks
+from linsep.data.table.column import Column
 from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import is_table
+from linsep.data.table.target import Target
 from linsep.errors import DataError, ParameterError
 
 FORMATS = ("csv", "svmlight", "npy", "npz", "idx", "parquet", "feather")
@@ -133,11 +136,15 @@ def read(
     ['height', 'sex=f', 'sex=m']
     """
     _check(format, fill, base, layout)
-    encoding = like if isinstance(like, Encoding) or like is None else _encoding_of(like)
+    encoding = like if isinstance(like, Encoding) else getattr(like, "encoding_", None)
     table = is_table(source)
     paths, spool = ([], None) if table else _paths(source)
+    kind = "frame" if table else _format(paths, format, encoding)
+    if encoding is None and like is not None:
+        encoding = _of_numbers(like, kind)
+        n_features = like.n_features_in_ if kind == "svmlight" and not n_features else n_features
     options: dict[str, Any] = {
-        "format": "frame" if table else _format(paths, format, encoding),
+        "format": kind,
         "target": target,
         "columns": dict(columns or {}),
         "fill": fill,
@@ -184,14 +191,22 @@ def _unlike(name: str, value: Any) -> str:
     return "" if words or isinstance(value, str) else "a word, or a list of words"
 
 
-def _encoding_of(learner: Any) -> Encoding:
-    known = getattr(learner, "encoding_", None)
-    if not isinstance(known, Encoding):
+def _of_numbers(learner: Any, kind: str) -> Encoding | None:
+    """The columns of a learner that was fitted on rows of numbers: by the names of its frame, or
+    by their places, the labels perhaps behind them; no gap is filled."""
+    d = getattr(learner, "n_features_in_", None)
+    if d is None:
         raise ParameterError(
-            f"like is a {type(learner).__name__} that was not fitted on a file, so it knows no "
-            "columns; give one fitted by fit(read(...)), or an Encoding."
+            f"like is a {type(learner).__name__} that is not fitted; give a fitted learner, a "
+            "model, or an Encoding."
         )
-    return known
+    if kind not in ("csv", "parquet", "feather", "frame"):
+        return None if kind == "svmlight" else Encoding(n_features=d)
+    names = getattr(learner, "feature_names_in_", None)
+    if names is not None:
+        return Encoding.of([Column(str(name), mean=math.nan) for name in names])
+    columns = [Column(str(j), mean=math.nan) for j in range(d)]
+    return Encoding.of(columns, Target(str(d)), header=False, width=d + 1)
 
 
 def _open(
@@ -224,8 +239,8 @@ def _open(
         return SvmlightSource(paths, options["base"], options["n_features"], n_jobs)
     from linsep.data.sources.arrays import ArraySource
 
-    labelled = encoding is None or target is not None
-    return ArraySource(paths, kind, target, labelled)
+    known = None if encoding is None else encoding.n_features
+    return ArraySource(paths, kind, target, known)
 
 
 def _paths(source: Any) -> tuple[list[Path], str | None]:

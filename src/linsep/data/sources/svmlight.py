@@ -1,6 +1,7 @@
 """Files in the svmlight format as a source of rows."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,21 @@ import numpy.typing as npt
 from linsep._scipy import sp
 from linsep.data.blocks.store import Store, blocks, pointers
 from linsep.data.files.bad_rows import BadRows
+from linsep.data.files.compression import open_plain
 from linsep.data.sources.tables import Source
 from linsep.data.svmlight import parser as svmlight
 from linsep.data.table.encoding import Encoding
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
+
+
+def _lines_of_rows(path: Path) -> Iterator[int]:
+    """Numbers of the lines that hold more than a comment."""
+    with open_plain(path) as stream:
+        for number, line in enumerate(stream, 1):
+            if line.partition(b"#")[0].strip():
+                yield number
 
 
 class SvmlightSource(Source):
@@ -34,8 +44,12 @@ class SvmlightSource(Source):
         self.least, self.most, self.queries, self.n = svmlight.LARGEST + 1, -1, 0, 0
 
     def _raw(self, path: Path, bad: BadRows) -> Iterator[tuple[Any, Any]]:
+        lines = _lines_of_rows(path) if self.numbered else iter(())
         for part in svmlight.parts(path, self.n_jobs):
             bad.take(path, part.bad)
+            if self.numbered:
+                own = np.fromiter(islice(lines, len(part.labels) + len(part.bad)), np.int64)
+                self.numbers = np.setdiff1d(own, [row.line for row in part.bad])
             if len(part.labels):
                 yield part, part.labels
 

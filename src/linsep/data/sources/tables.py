@@ -41,9 +41,12 @@ class Source:
     direct = True
     rounded: frozenset[str] = frozenset()
     """Columns of features with whole numbers that had to be rounded."""
+    numbers: Any = None
+    """The line, or row, of each row of the piece that was given last, where that was asked for."""
 
     def __init__(self, paths: list[Path], n_jobs: int | None = None) -> None:
         self.paths = paths
+        self.path = paths[0]  # the one that is being read
         self.n_jobs = n_jobs
         self.version = Version()
 
@@ -52,6 +55,7 @@ class Source:
         bad.begin()
         try:
             for path in self.paths:
+                self.path = path
                 self.version.check(path)
                 yield from self._raw(path, bad)
                 self.version.check(path)
@@ -60,6 +64,14 @@ class Source:
 
     def _raw(self, path: Path, bad: BadRows) -> Iterator[tuple[Any, Any]]:
         raise NotImplementedError
+
+    def number_lines(self) -> None:
+        """Keep the line of every row, counted as bad rows are."""
+        self.numbered = True
+
+    numbered = False
+    unit = "line"
+    """What rows are counted in: lines from 1, or rows from 0."""
 
     def begin(self) -> None:
         """Forget what was studied, and any encoding that no model has settled."""
@@ -123,6 +135,7 @@ class TableSource(Source):
         self.given = encoding  # how a model knows columns to become features
         self.known = encoding  # how they do in this pass; None while that is studied
         self.csv = options["format"] == "csv"
+        self.unit = "line" if self.csv else "row"
         self.layout = self._layout(paths[0], options, encoding)
         names = self.layout.names
         self.header = self.layout.header
@@ -225,6 +238,10 @@ class TableSource(Source):
             self.kinds[name] = "text" if self.kinds[name] == "drop" else self.kinds[name]
         self._read_as(self.layout.required)
 
+    def number_lines(self) -> None:
+        super().number_lines()
+        self.layout.numbered = True
+
     def _positions(self, encoding: Encoding) -> list[str]:
         width = len(self.layout.names)
         names = [str(j) for j in range(width)]
@@ -251,7 +268,8 @@ class TableSource(Source):
             self._note_rounded(self.layout.rounded)
         for part in self._parts(path):
             self._note_rounded(part.columns.rounded)
-            bad.take(path, part.bad, "line" if self.csv else "row")
+            bad.take(path, part.bad, self.unit)
+            self.numbers = part.columns.lines
             if part.n:
                 label = self.target and part.columns[self.target.column]
                 yield part.columns, label
@@ -282,7 +300,7 @@ class TableSource(Source):
         kinds = [self.kinds[name] for name in other.names]
         return Layout(first.delimiter, first.quote, first.decimal, True, other.names, kinds,
                       first.skip, other.encoding, first.missing, first.required,
-                      loose=first.loose | other.loose)  # fmt: skip
+                      loose=first.loose | other.loose, numbered=first.numbered)  # fmt: skip
 
     def size(self) -> int:
         return sum(about(path).st_size for path in self.paths)  # about as many, or more

@@ -19,6 +19,7 @@ Array = npt.NDArray[Any]
 
 MOST_TEXTS = 1000  # texts of a column that may become features
 MOST_CLASSES = 1 << 16
+FEWEST = 20  # rows below which texts that are all different may be chance
 FEW = 10  # classes that are looked for one by one
 _ENOUGH = 1 << 20  # texts after which it is no use to go on counting
 
@@ -93,11 +94,14 @@ class ColumnStatistics:
         }
         self._last: dict[str, list[str]] = {}
         self.missing: dict[str, int] = {n: 0 for n, k in kinds.items() if not wanted(k).numeric}
+        self._rows = 0
 
     def add(self, columns: dict[str, Any], rows: Array | None = None) -> None:
         """Take in some rows: texts, and the columns of numbers side by side where means count."""
         if rows is not None:
             self._means.add(rows)
+        for name in list(self.missing)[:1]:
+            self._rows += len(columns[name].codes)
         for name in self.missing:
             self.missing[name] += int(np.count_nonzero(columns[name].codes < 0))
         for name, seen in self._texts.items():
@@ -122,6 +126,16 @@ class ColumnStatistics:
                     f"column {name!r} holds {len(seen)} different words, too many to count each. "
                     f"Pass columns={{{name!r}: 'words+hash'}} to share 1024 features among them."
                 )
+
+    def unique(self) -> dict[str, int]:
+        """Columns with a feature for nearly every row, and how many texts they hold."""
+        met = {name: self._rows - self.missing[name] for name in self._texts}
+        return {
+            name: len(seen)
+            for name, seen in self._texts.items()
+            if not wanted(self.kinds[name]).detail and met[name] >= FEWEST
+            and len(seen) >= 0.9 * met[name]
+        }  # fmt: skip
 
     def finish(self) -> list[Column]:
         """The columns as they are to be encoded."""

@@ -62,6 +62,8 @@ def stream_parts(
         return reader.read(job[1][0], job[1][1], job[0] == 0)
 
     for part in read_in_order(read, numbered, n_jobs):
+        if part.columns.lines is not None:
+            part.columns.lines += line
         yield part._replace(bad=[row.moved(line) for row in part.bad])
         line += part.lines
 
@@ -154,6 +156,8 @@ class _Reader:
             return TablePart(Columns(), 0, [], lines)
         fast = self._fast(piece, header) if self.options and closed else None
         part = fast or self._made(self._plain(piece, header))
+        if part.columns.lines is not None:
+            part.columns.lines += above
         if first and not header and part.bad and part.bad[0].line == 1:
             part.bad[0] = part.bad[0]._replace(reason=f"{part.bad[0].reason}; {_MAY_BE_HEADER}")
         return part._replace(bad=[row.moved(above) for row in part.bad], lines=lines)
@@ -187,11 +191,20 @@ class _Reader:
                 )
             except DataError:
                 return None  # the plain reader names the line
+        if self.layout.numbered:
+            columns.lines = self._lines(piece, header, table.num_rows)
         part = self._made(TablePart(columns, table.num_rows, [], 0))
         if wrong_cells(part.columns, self.layout.required):
             return None
         part.columns.slim()
         return part
+
+    def _lines(self, piece: bytes, header: bool, n: int) -> Any:
+        """The line of each of n rows, from 1."""
+        last = 0 if piece.endswith((b"\n", b"\r")) else 1
+        if _line_count(piece) + last == n + header:
+            return np.arange(1 + header, n + header + 1)
+        return np.array([line for line, _ in self._rows(piece, [])][header:], np.int64)
 
     def _made(self, part: TablePart) -> TablePart:
         if self.make is not None and part.n:
@@ -202,6 +215,7 @@ class _Reader:
         layout, width = self.layout, len(self.layout.names)
         bad: list[BadRow] = []
         good: list[list[str]] = []
+        lines: list[int] = []
         for line, row in self._rows(piece, bad):
             if header:
                 header = False
@@ -211,14 +225,15 @@ class _Reader:
                     f"the row has {len(row)} cells where {width} were wanted (a stray delimiter "
                     "or quote?)"
                 )
-                bad.append(BadRow(line, None, "", reason, layout.delimiter.join(row)))
+                bad.append(BadRow(line, None, "", reason, self._written(row)))
             elif (wrong := self._wrong_cell(row)) is not None:
                 j, reason = wrong
-                whole = layout.delimiter.join(row)
-                bad.append(BadRow(line, layout.names[j], row[j], reason, whole))
+                bad.append(BadRow(line, layout.names[j], row[j], reason, self._written(row)))
             else:
                 good.append(row)
+                lines.append(line)
         columns = Columns()
+        columns.lines = np.array(lines, np.int64) if layout.numbered else None
         for j, kind in enumerate(self.wanted):
             cells = [row[j] for row in good]
             if kind == "text":
@@ -228,6 +243,14 @@ class _Reader:
                 values = [np.nan if cell in missing else read(cell) for cell in cells]
                 columns[layout.names[j]] = np.array(values, np.float64)
         return TablePart(columns, len(good), bad, 0)
+
+    def _written(self, row: list[str]) -> str:
+        """A row as it stands in the file, but for blanks around cells."""
+        text = io.StringIO()
+        layout = self.layout
+        write = csv.writer(text, delimiter=layout.delimiter, quotechar=layout.quote)
+        write.writerow(row)
+        return text.getvalue().rstrip("\r\n")
 
     def _wrong_cell(self, row: list[str]) -> tuple[int, str] | None:
         layout = self.layout

@@ -43,6 +43,7 @@ class Layout:
     rounded : columns with whole numbers that no float64 is equal to
     loose : columns of numbers some of which have signs or separators
     settled : whether a model settles what columns hold
+    numbered : whether the line of every row is wanted
     """
 
     delimiter: str
@@ -58,6 +59,7 @@ class Layout:
     rounded: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
     settled: bool = False
+    numbered: bool = False
 
     @property
     def words(self) -> Words:

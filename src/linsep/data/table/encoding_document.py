@@ -54,7 +54,7 @@ def read(document: Any) -> Encoding:
     """The encoding a document describes; a DataError names the field that is wrong."""
     version = document.get("version") if isinstance(document, dict) else None
     _want(_whole(version) and version in range(1, LATEST + 1), "version", version)
-    fields = _fields(document, FIELDS | (MORE_FIELDS if version > 1 else set()))
+    fields = _fields(document, FIELDS | (MORE_FIELDS if version != 1 else set()))
     _want(isinstance(fields["columns"], list), "columns", fields["columns"])
     columns = tuple(_column(one, int(version or 1)) for one in fields["columns"])
     names = [column.name for column in columns]

@@ -100,6 +100,7 @@ def parts(
 
         def read(*batches: Any) -> TablePart:
             part = _part(batches, wanted, texts)
+            part.columns.lines = np.arange(part.n)
             if make is not None and part.n:
                 make(part.columns)
             whole = checked(part, required)
@@ -111,6 +112,7 @@ def parts(
         first, *others = _batches(path, file, wanted, threads(n_jobs))
         try:
             for part in read_in_order(read, first, n_jobs, others):
+                part.columns.lines += start
                 yield part._replace(bad=[row.moved(start) for row in part.bad])
                 start += part.lines
         except (pa.ArrowException, OSError) as problem:
@@ -262,8 +264,9 @@ def checked(part: TablePart, required: frozenset[str]) -> TablePart:
         return part
     keep = np.ones(part.n, bool)
     keep[list(bad)] = False
-    columns = {name: rows_of(cells, keep) for name, cells in part.columns.items()}
-    return TablePart(Columns(columns), part.n - len(bad), [bad[i] for i in sorted(bad)], part.lines)
+    columns = Columns({name: rows_of(cells, keep) for name, cells in part.columns.items()})
+    columns.lines = None if part.columns.lines is None else part.columns.lines[keep]
+    return TablePart(columns, part.n - len(bad), [bad[i] for i in sorted(bad)], part.lines)
 
 
 def rows_of(cells: Any, keep: Any) -> Any:

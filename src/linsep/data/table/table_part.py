@@ -29,6 +29,7 @@ class Columns(dict[str, Any]):
     finite : those of numbers that were found to have no gap and no infinity
     rounded : columns of whole numbers, some of which no float64 is equal to
     passed : columns to be handed on as they were read, or None
+    lines : where each row begins in the file, counted as bad rows are; None where nobody asks
     """
 
     rows: Any = None
@@ -37,6 +38,7 @@ class Columns(dict[str, Any]):
     finite: frozenset[str] = frozenset()
     rounded: frozenset[str] = frozenset()
     passed: Any = None
+    lines: Any = None
 
     def made(self, rows: Any, names: Iterable[str], odd: Array, by: Any = None) -> None:
         """Take in the rows made of the columns `names`, and which of these have odd numbers."""

@@ -6,8 +6,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._face import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
+from linsep._face import (
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    check_is_fitted,
+    clone,
+)
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.check.arrays import check_rows
+from linsep.data.check.plain import is_sparse
 from linsep.data.sources.dataset import Chunks, scores_of
 from linsep.data.sources.new_rows import new_rows
 from linsep.errors import ParameterError
@@ -17,8 +24,8 @@ from linsep.model.centred import CentredModel, in_range
 from linsep.model.chances import log_chances
 from linsep.model.forms import Centred
 from linsep.status import Status
-from linsep.train.closed.moments import Moments, in_units, moments
-from linsep.train.closed.whitening import Whitening, whiten
+from linsep.train.closed.moments import Moments, in_units, moments, power
+from linsep.train.closed.whitening import Whitening, axes_of, complete, whiten
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, tell
 
@@ -53,7 +60,10 @@ class LinearDiscriminantAnalysis(
         Threads; they never change the result.
     trace, callback, verbose
         Record the one pass that it takes in `trace_`; be told of it; show it.
-    solver, store_covariance, tol, covariance_estimator
+    covariance_estimator : estimator with `covariance_`, optional
+        Estimates the covariance of each class, such as `sklearn.covariance.LedoitWolf()`; Σ is
+        their mean by the priors.
+    solver, store_covariance, tol
         Of scikit-learn, accepted where they say what holds here: there is one solver, the
         covariance is always stored, and rounding alone decides which directions have spread.
 
@@ -143,7 +153,12 @@ class LinearDiscriminantAnalysis(
         components = self._components(problem)
         sums = moments(problem, scatter=n > d)
         self.priors_ = self._priors(sums.frame.shares)
-        white = whiten(sums, problem, self.shrinkage)
+        if self.covariance_estimator is None:
+            white = whiten(sums, problem, self.shrinkage)
+        else:
+            scatter = self._estimated(problem, sums.frame.exponents)
+            sums = sums._replace(scatter=scatter)
+            white = complete(axes_of(sums, scatter), sums)
         self._set_planes(sums, white, problem.X.dtype)
         self._set_projection(sums, white, components)
         self._set_covariance(sums, white)
@@ -155,6 +170,21 @@ class LinearDiscriminantAnalysis(
             wrong = problem.sum(lambda block: self._wrong(problem, block), operator.add)
             tell(listeners, Pass(1, wrong, 1, wrong / n))
         return _status(white)
+
+    def _estimated(self, problem: Problem, exponents: Array) -> Array:
+        """Σ = Σₖ πₖ Σₖ, that of each class by the estimator; columns in units of 2^exponents."""
+        if problem.weights.size or on_cluster(problem.X):
+            raise ParameterError(
+                "covariance_estimator is given, and the rows have weights or lie on a cluster, "
+                "which it cannot take; give shrinkage='auto' or a number instead."
+            )
+        X = np.asarray(problem.X.toarray() if is_sparse(problem.X) else problem.X, np.float64)
+        covariance = np.zeros((problem.n_features,) * 2)
+        for k, prior in enumerate(self.priors_):
+            estimator = clone(self.covariance_estimator).fit(X[problem.codes == k])
+            covariance += prior * np.atleast_2d(estimator.covariance_)
+        unit = power(-exponents)
+        return covariance * unit * unit[:, None]
 
     def _priors(self, shares: Array) -> Array:
         if self.priors is None:

@@ -12,7 +12,7 @@ from linsep.status import Status
 from linsep.train.online.stream_problem import StreamProblem
 
 
-def fit_stream(learner: Any, chunks: Chunks, callback: Any, verbose: bool) -> bool:
+def fit_stream(learner: Any, chunks: Chunks, callback: Any, verbose: bool | str) -> bool:
     """Fit on rows as they come, without a copy; False where they have to be read as others are.
 
     The model has the same bytes either way. What was learnt from rows that

@@ -198,7 +198,7 @@ class Perceptron(LinearClassifier):
                 "set rule='batch' or another schedule."
             )
 
-    def _fit_stream(self, chunks: Chunks, callback: Any, verbose: bool) -> bool:
+    def _fit_stream(self, chunks: Chunks, callback: Any, verbose: bool | str) -> bool:
         plain = self.rule == "online" and self.bias_step == "unit" and self.keep != "pocket"
         plain = plain and self.boundary == "wrong"
         bare = self.class_weight is None and self.init is None and self.margin == 0

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.data.blocks.blocks import spans
 from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.rows.feature_maps import RadialMap
 from linsep.rows.features.naming import Names, names_in
 
 Array = npt.NDArray[Any]
@@ -92,7 +93,8 @@ class Radial(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = check_rows(X, self, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = [self._squares(X[i:j]) for i, j in spans(X.shape[0])]
+            lift = RadialMap(self.centres_, self.squared, self.include_input)
+            parts = [lift.squares(X[i:j]) for i, j in spans(X.shape[0])]
             values = np.concatenate(parts)
         if not np.isfinite(values).all():
             raise OverflowedError(
@@ -105,15 +107,6 @@ class Radial(TransformerMixin, BaseEstimator):
         if sp.issparse(X):
             return sp.csr_array(sp.hstack([X, sp.csr_array(values)], format="csr"))
         return np.hstack([X, values])
-
-    def _squares(self, X: Any) -> Array:
-        if sp.issparse(X):
-            X = X.astype(np.float64)
-            own = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1, 1)
-            centres = np.square(self.centres_).sum(axis=1)
-            s = own - 2.0 * np.asarray(X @ self.centres_.T) + centres  # ‖x‖² − 2⟨x, c⟩ + ‖c‖²
-            return np.where(s > 0, s, np.where(np.isnan(s), s, 0.0))
-        return np.stack([np.square(X - c).sum(axis=1) for c in self.centres_], axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> Names:
         """The names of the columns of the result: radial0, radial1, ... for the distances."""

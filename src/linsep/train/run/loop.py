@@ -65,7 +65,8 @@ def run(
     `publish` makes the weights visible in the learner, so that they can predict with it. A listener
     that returns True stops the run. Ctrl-C ends it between two blocks of rows: the weights are
     whole, and the status says so. A listener with a method `resume` is asked for the last pass of
-    an earlier run whose state it has restored; passes go on from it.
+    an earlier run whose state it has restored; passes go on from it, and one with a method
+    `go_on_from` is told its number.
     """
     listeners = list(listeners)
     first = 1
@@ -76,6 +77,9 @@ def run(
             if status is not None:
                 return status
             first = earlier.epoch + 1
+    for listener in listeners:
+        if first > 1 and hasattr(listener, "go_on_from"):
+            listener.go_on_from(first - 1)
     try:
         for epoch in range(first, max_iter + 1):
             done = one_pass(epoch)

@@ -1,5 +1,6 @@
-"""A progress bar for long fits: a listener that writes to stderr."""
+"""A progress bar for long fits: a listener that writes to stderr, or to the logger `linsep`."""
 
+import logging
 import sys
 import time
 from types import TracebackType
@@ -12,16 +13,17 @@ class Progress:
     """Show passes, mistakes, loss and (with `rows` in a pass) rows per second while a fit runs.
 
     On a terminal this is one line that moves. Elsewhere a row is written at passes 1, 2, 4, 8, ...
-    (or the first told of after each, for some solvers tell of every tenth only).
+    (or the first told of after each, for some solvers tell of every tenth only); with `log`, as
+    records of the logger `linsep` with level INFO, which have the pass as `passed`.
     """
 
-    def __init__(self, total: int, name: str, rows: int = 0) -> None:
-        self.total, self.rows = total, rows
+    def __init__(self, total: int, name: str, rows: int = 0, log: bool = False) -> None:
+        self.total, self.rows, self.log = total, rows, log
         self._start = time.perf_counter()
         self.name = name
         self._bar = None
-        self._next = 1
-        if sys.stderr.isatty():
+        self._next, self._before = 1, 0
+        if sys.stderr.isatty() and not log:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -40,17 +42,29 @@ class Progress:
             self._bar.start()
         return self
 
+    def go_on_from(self, epoch: int) -> None:
+        """So many passes were made by an earlier run, and took none of the time of this one."""
+        self._before = epoch
+
     def __call__(self, done: Pass) -> None:
         counted = "" if done.mistakes == UNCOUNTED else f"{done.mistakes} mistakes, "
         note = f"{counted}loss {done.loss:.4g}"
         if self.rows:
-            speed = done.epoch * self.rows / max(time.perf_counter() - self._start, 1e-9)
+            speed = (
+                (done.epoch - self._before)
+                * self.rows
+                / max(time.perf_counter() - self._start, 1e-9)
+            )
             note += f", {speed:,.0f} rows/s"
         if self._bar:
             self._bar.update(self._task, completed=done.epoch, note=note)
         elif done.epoch >= self._next:
             self._next = 1 << done.epoch.bit_length()
-            print(f"{self.name}: pass {done.epoch}: {note}", file=sys.stderr)
+            line = f"{self.name}: pass {done.epoch}: {note}"
+            if self.log:
+                logging.getLogger("linsep").info(line, extra={"passed": done})
+            else:
+                print(line, file=sys.stderr)
 
     def __exit__(
         self,

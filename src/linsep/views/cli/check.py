@@ -8,6 +8,7 @@ import click
 from linsep.views import arguments
 
 BAD_DATA = 3
+SHOWN = 60  # columns that are listed though nothing is wrong with them
 OFTEN = 0.3  # classes for each row beyond which they are hardly labels
 
 
@@ -68,13 +69,16 @@ def command(
         _count(counts, y)
         rate.add(X.shape[0])
     rate.end()
+    found += _wide(source)
     record = _record(data, source, encoding, counts) | {
         "findings": [one._asdict() for one in found]
     }
+    _add_left_out(record, source, hopeless)
     if as_json:
         click.echo(json.dumps(record))
     else:
-        click.echo(_text(record))
+        bad_columns = {column for column, _ in source.bad_rows.groups} if source.skipped else set()
+        click.echo(_text(record, bad_columns))
     if source.skipped:
         _tell_bad_rows(source, bad_rows)
     options = [one.option for one in found if one.what in SETTLED and one.option]
@@ -89,7 +93,7 @@ def command(
 
 
 SETTLED = ("id", "constant", "empty", "leak", "duplicate", "near-duplicate", "case", "many texts",
-           "words", "imbalance")  # fmt: skip
+           "words", "imbalance", "wide")  # fmt: skip
 
 
 def _findings(source: Any) -> tuple[list[Any], set[str]]:
@@ -113,6 +117,30 @@ def _findings(source: Any) -> tuple[list[Any], set[str]]:
         and ":" not in inner.features[name]
     }
     return found, many
+
+
+def _wide(source: Any) -> list[Any]:
+    """That there are more features than rows."""
+    from linsep.views.table_findings import Finding
+
+    if source.classes is None or source.n_features < source.n_rows:
+        return []
+    text = (
+        f"are {source.n_rows:,} of {source.n_features:,} features, so that any labels could be "
+        "told apart: look at held-out figures alone, and let the penalty be chosen"
+    )
+    return [Finding(None, "wide", text, "--tune")]
+
+
+def _add_left_out(record: dict[str, Any], source: Any, hopeless: dict[Any, str]) -> None:
+    """Columns of too many texts stand in the table too, without features."""
+    left_out = [name for name, kind in hopeless.items() if kind == "drop"]
+    order = {name: place for place, name in enumerate(source.source.layout.names) if left_out}
+    for name in left_out:
+        record["columns"].append({"name": name, "kind": "text", "features": 0, "missing": 0,
+                                  "mean": None, "categories": None})  # fmt: skip
+    if left_out:
+        record["columns"].sort(key=lambda one: order.get(one["name"].partition(".")[0], -1))
 
 
 def _words_for_missing(source: Any) -> list[str]:
@@ -202,23 +230,26 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _text(record: dict[str, Any]) -> str:
+def _text(record: dict[str, Any], bad_columns: set[str]) -> str:
     lines = [f"{record['data']}: {record['rows']:,} rows of {record['features']:,} features."]
     lines += record["notes"]
     if record["columns"]:
         wide = max(8, *(len(column["name"][:30]) + 2 for column in record["columns"]))
         lines += ["", f"{'column':<{wide}}{'kind':<8}{'features':>9}{'missing':>9}  values"]
-    marked = {one["column"] for one in record["findings"]}
-    for column in record["columns"][:60]:
+    marked = bad_columns | {one["column"] for one in record["findings"]}
+    shown = [c for k, c in enumerate(record["columns"]) if k < SHOWN or c["name"] in marked]
+    for column in shown:
         told = "" if column["mean"] is None else f"mean {column['mean']:.6g}"
+        if not column["features"]:
+            told = "not used: too many texts"
         if column["categories"]:
             told = _short(", ".join(column["categories"]), 50)
         lines.append(
             f"{column['name'][:30]:<{wide}}{column['kind']:<8}{column['features']:>9,}"
             f"{column['missing']:>9,}  {told}{'  !' if column['name'] in marked else ''}"
         )
-    if len(record["columns"]) > 60:
-        lines.append(f"… and {len(record['columns']) - 60} columns more")
+    if len(record["columns"]) > len(shown):
+        lines.append(f"… and {len(record['columns']) - len(shown):,} columns more")
     lines.append("")
     named = f"target {record['target']}" if record["target"] else "labels"
     if record["classes"] is None:

@@ -81,6 +81,10 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
     metavar="ADDRESS",
     help="Fit on a Dask cluster, whose workers read the files: local, or such as tcp://HOST:8786.",
 )
+@click.option(
+    "--log", metavar="FILE", type=arguments.FILE,
+    help="Write progress to FILE as lines with time and level, by Python's logging; not on stderr.",
+)  # fmt: skip
 @click.option("--strict", is_flag=True, help="Exit with 5 where the fit did not reach its goal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 @arguments.as_json
@@ -137,10 +141,11 @@ def _foresee(data: str, as_json: bool, asked: dict[str, Any]) -> None:
     if asked["report"] == "-":
         raise click.BadParameter("'-'; a report is a page: name a file.", param_hint="--report")
     for read in (data, asked["test"] or data):
-        require_other(read, {f"--{n}": asked[n] for n in ("out", "trace", "report")})
+        require_other(read, {f"--{n}": asked[n] for n in ("out", "trace", "report", "log")})
         require_other(read, {"--bad-rows": asked["bad_rows"]})
     require_place("--out", asked["out"])
     require_place("--trace", asked["trace"])
+    require_place("--log", asked["log"])
     require_place("--report", asked["report"], ".html")
     if asked["test"] is not None:
         require_there("--test", asked["test"])
@@ -161,6 +166,9 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
     if asked["cluster"] is not None and isinstance(source, Rows):
         raise click.UsageError(f"--cluster reads files; {data} is an embedded set.")
     settings: dict[str, Any] = {"verbose": not asked["quiet"]}
+    if asked["log"] is not None:
+        _log_to(asked["log"])
+        settings["verbose"] = "log"
     if asked["resume"]:
         settings["checkpoint"] = f"{asked['out']}.checkpoint"
     start = time.perf_counter()
@@ -186,6 +194,17 @@ def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
         record["C"] = chosen[0]
         texts[2:2] = [f"C = {chosen[0]:.4g} by cross-validation:", *chosen[1]]
     return learner, source, record, texts
+
+
+def _log_to(path: str) -> None:
+    """Records of the logger `linsep` go to a file, added to what is there."""
+    import logging
+
+    logger, handler = logging.getLogger("linsep"), logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
 
 
 def _tune(source: Any, asked: dict[str, Any]) -> tuple[float, list[str]]:

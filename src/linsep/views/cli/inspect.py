@@ -86,7 +86,7 @@ def _weights(found: Any) -> list[dict[str, Any]] | None:
     if found.form.name not in ("linear", "centred"):
         return None
     W, b = np.atleast_2d(found.coef_), np.atleast_1d(found.intercept_)
-    names = found.feature_names or [f"x{j}" for j in range(W.shape[1])]
+    names = found.weight_names or [f"x{j}" for j in range(W.shape[1])]
     classes = [None] * len(W)
     if found.classes_ is not None:
         kept = found.classes_[1:] if len(W) == 1 else found.classes_

@@ -28,6 +28,11 @@ from linsep.views import arguments
     "--keep", metavar="A,B,…",
     help="Write these columns of DATA before the label, as CSV with a header.",
 )  # fmt: skip
+@click.option(
+    "--lines", is_flag=True,
+    help="Write the line of DATA that each label belongs to (of binary files the row, from 0); "
+    "--bad-rows FILE counts in the same way.",
+)  # fmt: skip
 @arguments.strict_drift
 @click.option(
     "--out",
@@ -50,6 +55,7 @@ def command(
     reject: float | None,
     threshold: float | None,
     keep: str | None,
+    lines: bool,
     strict: bool,
     out: str,
     bad_rows: str,
@@ -92,11 +98,11 @@ def command(
     source = open_source(data, None, None, bad_rows, like=known, labelled=False, **how)
     rate = Rate("predicting", quiet or (out == "-" and sys.stdout.isatty()))
     write = _json_lines if as_json else _csv_lines
-    if keep is not None:
-        names = [name.strip() for name in keep.split(",") if name.strip()]
-        if as_json or not hasattr(source, "with_columns"):
-            raise click.UsageError("--keep writes CSV, of a file with columns; leave out --json.")
-        write = _keeping(names)
+    if keep is not None or lines:
+        names = [name.strip() for name in (keep or "").split(",") if name.strip()]
+        if not hasattr(source, "with_columns"):
+            raise click.UsageError("--keep and --lines are for files; this is an embedded set.")
+        write = _keeping(names, lines, as_json)
     if out == "-":
         for text in write(known, source, scores, proba, reject, rate):
             click.echo(text, nl=False)
@@ -185,36 +191,68 @@ def _csv_lines(
         yield text
 
 
-def _keeping(names: list[str]) -> Any:
-    """Writes columns of the input before the label, and what else is asked for after it."""
+def _keeping(names: list[str], lines: bool, as_json: bool) -> Any:
+    """Writes lines and columns of the input, then the label, then what else is asked for."""
 
     def write(
         model: Any, source: Any, scores: bool, proba: bool, reject: float | None, rate: Any
     ) -> Iterator[str]:
+        import json
+
         from linsep.views.metrics import plain
 
-        heading = [*names, "label", *(f"score[{name}]" for name in _names(model) if scores)]
-        heading += [f"p[{plain(label)}]" for label in (model.classes_ if proba else ())]
-        yield ",".join(_quoted(name) for name in heading) + "\n"
-        beside = _written(model, _cell)
-        for X, columns in source.with_columns(names):
-            found, *tables = _values(model, X, scores, proba, reject)
+        several = lines and len(source.source.paths) > 1
+        heading = [*(["file"] if several else []), *([source.source.unit] if lines else [])]
+        heading += names
+        more_heads = [f"score[{name}]" for name in _names(model) if scores]
+        more_heads += [f"p[{plain(label)}]" for label in (model.classes_ if proba else ())]
+        if not as_json:
+            yield ",".join(_quoted(name) for name in [*heading, "label", *more_heads]) + "\n"
+        label = _written(model, json.dumps if as_json else _cell)
+        for X, columns, numbers in source.with_columns(names, lines):
+            labels, *tables = _values(model, X, scores, proba, reject)
+            rate.add(len(labels))
+            kept = [_texts_of(columns[name], json.dumps if as_json else _quoted) for name in names]
+            if lines:
+                kept.insert(0, list(map(str, numbers.tolist())))
+            if several:
+                path = str(source.source.path)
+                kept.insert(0, [json.dumps(path) if as_json else _quoted(path)] * len(labels))
+            if as_json:
+                yield _objects(heading, kept, label(labels), tables)
+                continue
             more = [column for table in tables if table is not None for column in table.T.tolist()]
-            kept = [_texts_of(columns[name]) for name in names]
-            cells = [*kept, beside(found), *(map(_cell, column) for column in more)]
-            rate.add(len(found))
+            cells = [*kept, label(labels), *(map(_cell, column) for column in more)]
             yield "".join(",".join(row) + "\n" for row in zip(*cells, strict=True))
 
     return write
 
 
-def _texts_of(cells: Any) -> list[str]:
-    """A column as it is to be written again: nothing for what was missing."""
+def _objects(heading: list[str], kept: list[list[str]], labels: list[str], tables: Any) -> str:
+    """A line of JSON for each row: columns of the input, label, scores and probabilities."""
+    import json
+
+    names = [*map(json.dumps, heading), '"label"']
+    columns = [*kept, labels]
+    for name, table in zip(("scores", "proba"), tables, strict=True):
+        if table is not None:
+            names.append(json.dumps(name))
+            columns.append([json.dumps(values) for values in table.tolist()])
+    rows = zip(*columns, strict=True)
+    return "".join(
+        "{" + ", ".join(f"{n}: {v}" for n, v in zip(names, row, strict=True)) + "}\n"
+        for row in rows
+    )
+
+
+def _texts_of(cells: Any, written: Any) -> list[str]:
+    """A column as it is to be written again: nothing, or null, for what was missing."""
+    none = "null" if written("") == '""' and written is not _quoted else ""
     if hasattr(cells, "texts"):
-        texts = [_quoted(text) for text in cells.texts]
-        return [texts[code] if code >= 0 else "" for code in cells.codes.tolist()]
+        texts = [written(text) for text in cells.texts]
+        return [texts[code] if code >= 0 else none for code in cells.codes.tolist()]
     values = cells.tolist()
-    return ["" if v != v else str(int(v)) if float(v).is_integer() else repr(v) for v in values]
+    return [none if v != v else str(int(v)) if float(v).is_integer() else repr(v) for v in values]
 
 
 def _cell(value: Any) -> str:
