@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linsep.data.blocks.blocks import spans
 from linsep.errors import ParameterError
-from linsep.parallel import in_order, sum_over, threads, tree_sum
+from linsep.parallel import in_order, share_out, sum_over, threads, tree_sum
 
 
 @given(st.integers(0, 500), st.integers(1, 60))
@@ -119,3 +119,23 @@ def test_the_number_of_threads_asked_for():
     for wrong in (0, 1.5, "2"):
         with pytest.raises(ParameterError, match="n_jobs is"):
             threads(wrong)
+
+
+@given(st.integers(0, 40), st.integers(1, 5))
+def test_work_that_is_shared_out_comes_back_in_order(n, n_jobs):
+    assert share_out(lambda k: k * k, range(n), n_jobs) == [k * k for k in range(n)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_what_one_share_raises_ends_the_others_and_is_raised(n_jobs):
+    begun = []
+
+    def work(k):
+        begun.append(k)
+        if k == 5:
+            raise KeyboardInterrupt
+        time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        share_out(work, range(1000), n_jobs)
+    assert len(begun) < 100

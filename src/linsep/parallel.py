@@ -37,13 +37,13 @@ have `map`, `in_order` and `sum` of their own, which run the function where the 
 
 def threads(n_jobs: int | None) -> int:
     """How many threads `n_jobs` asks for; None and -1 mean every core this process may use."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ParameterError(f"n_jobs is {n_jobs!r}; give a number of threads, or -1 for all.")
+    if n_jobs is not None and n_jobs > 0:
+        return int(n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cores = cores or 1
-    if n_jobs is None:
-        return cores
-    if not isinstance(n_jobs, Integral) or n_jobs == 0:
-        raise ParameterError(f"n_jobs is {n_jobs!r}; give a number of threads, or -1 for all.")
-    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+    return cores if n_jobs is None else max(1, cores + 1 + int(n_jobs))
 
 
 def tree_sum(parts: Iterable[T], add: Callable[[T, T], T]) -> T:
@@ -114,6 +114,41 @@ def in_order(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def share_out(function: Callable[[S], T], items: Iterable[S], n_jobs: int | None = None) -> list[T]:
+    """`function` of every item, in their order; this thread takes part, others are started beside.
+
+    For short work: nothing is handed over but the number of the next item.
+
+    >>> share_out(lambda k: k * k, range(4), 2)
+    [0, 1, 4, 9]
+    """
+    items = list(items)
+    results: list[Any] = [None] * len(items)
+    errors: list[BaseException] = []
+    places = iter(range(len(items)))
+
+    def work() -> None:
+        try:
+            for k in places:
+                results[k] = function(items[k])
+        except BaseException as error:
+            errors.append(error)
+            deque(places, maxlen=0)  # no one begins another
+
+    beside = [
+        threading.Thread(target=work, daemon=True)
+        for _ in range(min(threads(n_jobs), len(items)) - 1)
+    ]
+    for one in beside:
+        one.start()
+    work()
+    for one in beside:
+        one.join()
+    if errors:
+        raise errors[0]
+    return results
 
 
 def read_in_order(
@@ -207,10 +242,11 @@ def sum_over(
 
 
 @cache
-def _blas() -> Any:
+def _blas() -> list[Any]:
+    """What sets the threads of each BLAS that this process has loaded."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-    return ThreadpoolController().select(user_api="blas")
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 class _OneThread:
@@ -223,19 +259,22 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._fits = 0
-        self._limiter: Any = None
+        self._before: list[int] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._fits == 0:
-                self._limiter = _blas().limit(limits=1)
+                self._before = [one.num_threads for one in _blas()]
+                for one in _blas():
+                    one.set_num_threads(1)
             self._fits += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._fits -= 1
             if self._fits == 0:
-                self._limiter.restore_original_limits()
+                for one, number in zip(_blas(), self._before, strict=True):
+                    one.set_num_threads(number)
 
 
 one_thread = _OneThread()

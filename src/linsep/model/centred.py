@@ -35,17 +35,20 @@ class CentredModel(NamedTuple):
     @property
     def intercept(self) -> Array:
         """(K,) the score of the origin, b − ⟨w, c⟩."""
-        terms = np.column_stack([-self.weights * self.centre, self.at_centre])
-        return np.array([math.fsum(row) for row in terms])
+        terms = (-self.weights * self.centre).tolist()
+        ends = self.at_centre.tolist()
+        return np.array([math.fsum([*row, b]) for row, b in zip(terms, ends, strict=True)])
 
     def as_type(self, dtype: Any) -> tuple[Array, Array]:
         """Weights and intercepts in `dtype`, or in float64 where they leave its range."""
-        numbers = np.abs(np.column_stack([self.weights, self.intercept]))
-        numbers = numbers[numbers > 0]
-        limits = np.finfo(dtype)
-        fits = ((numbers >= limits.tiny) & (numbers <= limits.max)).all()
-        dtype = dtype if fits else np.float64
-        return self.weights.astype(dtype, order="C"), self.intercept.astype(dtype)
+        intercept = self.intercept
+        if dtype != np.float64:
+            numbers = np.abs(np.column_stack([self.weights, intercept]))
+            numbers = numbers[numbers > 0]
+            limits = np.finfo(dtype)
+            fits = ((numbers >= limits.tiny) & (numbers <= limits.max)).all()
+            dtype = dtype if fits else np.float64
+        return self.weights.astype(dtype, order="C"), intercept.astype(dtype)
 
     def far(self, dtype: Any) -> bool:
         """Whether ⟨w, x⟩ + b would lose half its digits around the centre in this type."""

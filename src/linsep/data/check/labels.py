@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep._compile import kernel
 from linsep.data.table.column_statistics import EncodedLabels
 from linsep.errors import DataError
 
@@ -201,12 +202,35 @@ def _unique_integers(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]
     if high - low > 1 << 16:
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes.astype(np.int32)
+    if labels.dtype == np.int64:
+        places, codes = np.zeros(high - low + 1, np.int32), np.empty(len(labels), np.int32)
+        plain = np.ascontiguousarray(labels).view()
+        plain.flags.writeable = False  # so that the kernel is made for one kind of array
+        number_integers(plain, low, places, codes)
+        return np.flatnonzero(places) + low, codes
     wide = labels.astype(np.uint64 if low > 0 else np.int64, copy=False)  # int8 would overflow
     offset = (wide - wide.dtype.type(low)).astype(np.int32)
     present = np.bincount(offset, minlength=high - low + 1) > 0
     places = np.cumsum(present, dtype=np.int32) - 1
     classes = np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)
     return classes.astype(labels.dtype), places[offset].astype(np.int32, copy=False)
+
+
+@kernel
+def number_integers(labels, low, places, codes):  # type: ignore[no-untyped-def]
+    """codesᵢ ← the place of label i among those that occur; places[k] ← that of low + k, plus one.
+
+    `places` is zero before, and where a number does not occur also after.
+    """
+    for i in range(labels.shape[0]):
+        places[labels[i] - low] = 1
+    seen = 0
+    for k in range(places.shape[0]):
+        if places[k] > 0:
+            seen += 1
+            places[k] = seen
+    for i in range(labels.shape[0]):
+        codes[i] = places[labels[i] - low] - 1
 
 
 def _unique_objects(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:

@@ -96,7 +96,9 @@ def least_squares(problem: Problem, Y: Floats, fit_intercept: bool = True) -> Li
     (array([[3.]]), array([4.]), array([1.]))
     """
     with Pool(1):  # threads inside LAPACK would change bytes, and wait for cores that others have
+        look, problem.settle = problem.settle, lambda: None  # sums show what is not finite
         quick = _from_products(problem, Y, fit_intercept)
+        problem.settle = look
         if quick is not None:
             return quick
         problem.settle()

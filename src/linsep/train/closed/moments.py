@@ -6,15 +6,19 @@ first pass lost of the means to rounding is put back: an offset of 1e15 costs on
 the data themselves lost to it.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from linsep._compile import strict
+from linsep.data.check.arrays import frozen
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import Pool
-from linsep.rows.rows import CSR
+from linsep.rows.rows import CSR, Dense
+from linsep.train.closed.pieces import ALONE, sum_pieces
 from linsep.train.problem import Block, Problem
 
 Array = npt.NDArray[Any]
@@ -148,6 +152,20 @@ class Moments(NamedTuple):
         Z -= self.lost[part.codes]
         return Z
 
+    def weighted_rows(self, block: Block, first: int, last: int) -> Floats:
+        """Rows first..last of a block, times the roots of their weights; those without are zero."""
+        frame, rows = self.frame, slice(first, last)
+        weights = np.ldexp(block.weights[rows], -frame.weight_exponent)
+        X: Any = block.rows.part(first, last)
+        if isinstance(X, CSR):
+            some = block._replace(rows=X, codes=block.codes[rows], weights=block.weights[rows])
+            part = frame.part(some)
+            return self.rows(part) * np.sqrt(part.weights)[:, None]
+        Z = np.empty((last - first, len(frame.top)))
+        scale, codes = power(-frame.exponents), frozen(block.codes[rows])
+        centred_rows(X.X, codes, weights, scale, frame.means, self.lost, Z)
+        return Z
+
     def apart(self, k: int) -> Floats:
         """Rows z with Σ zzᵀ the covariance of all means but that of class k about their mean."""
         rest = np.arange(len(self.offsets)) != k
@@ -225,6 +243,10 @@ def frame_of(problem: Problem) -> Frame:
     weight_exponent = size // 2 * 2 if abs(size) > 500 else 0  # even: roots stay the same digits
 
     def of(block: Block) -> Any:
+        if isinstance(block.rows, Dense):
+            sums = _ordinary(block.rows.X, block, weight_exponent, K)
+            if sums is not None:
+                return sums
         part = part_of(block, d, weight_exponent)
         top = _column_size(part.X) if len(part.codes) else 0.0
         top = np.broadcast_to(np.asarray(top, np.float64), d)
@@ -237,7 +259,8 @@ def frame_of(problem: Problem) -> Frame:
         sums = a[3] * np.ldexp(1.0, a[1] - e) + b[3] * np.ldexp(1.0, b[1] - e)
         return np.maximum(a[0], b[0]), e, a[2] + b[2], sums
 
-    top, exponents, counts, sums = problem.sum(of, add)
+    jobs = problem.n_jobs if problem.entries > ALONE or sp.issparse(problem.X) else 1
+    top, exponents, counts, sums = problem.sum(of, add, jobs)
     _require_weight(counts)
     exponents = np.where(top > 0, exponents, 0)
     total = float(counts.sum())
@@ -248,6 +271,35 @@ def frame_of(problem: Problem) -> Frame:
     return Frame(
         exponents, top * power(-exponents), rounding, total, counts / total, means, weight_exponent
     )
+
+
+def _ordinary(X: Array, block: Block, weight_exponent: int, K: int) -> Any:
+    """What `frame_of` wants of dense rows whose sums stay in range in their own units; or None.
+
+    Powers of two change no digit, so that it is all the same when they are multiplied by.
+    """
+    d = X.shape[1]
+    top, sums, counts = np.zeros(d), np.zeros((K, d)), np.zeros(K)
+    weights = np.ldexp(block.weights, -weight_exponent)
+    sizes_and_sums(X, frozen(block.codes), weights, top, sums, counts)
+    if not ((top < 1e200) & ((top > 1e-200) | (top == 0))).all():
+        return None
+    exponents = np.where(top > 0, np.frexp(top)[1], EMPTY)
+    return top, exponents, counts, sums * power(-np.where(top > 0, exponents, 0))
+
+
+@strict
+def sizes_and_sums(X, codes, weights, top, sums, counts):  # type: ignore[no-untyped-def]
+    """The largest |x| of each column, and Σ w x and Σ w of each class; rows without weight apart"""
+    for i in range(X.shape[0]):
+        w = weights[i] if weights.shape[0] > 0 else 1.0
+        if w > 0.0:
+            c = codes[i]
+            counts[c] += w
+            for j in range(X.shape[1]):
+                x = X[i, j]
+                top[j] = max(top[j], abs(float(x)))
+                sums[c, j] += w * x
 
 
 def _outweighed(
@@ -325,7 +377,10 @@ def moments(problem: Problem, scatter: bool = True) -> Moments:
         elif sp.issparse(problem.X):
             lost, square = _sparse(problem, frame)
         else:
-            lost, square = problem.sum(lambda block: _dense(frame, frame.part(block)), _add_both)
+            d = problem.n_features
+            lost, square = sum_pieces(
+                problem, partial(_dense, frame), _add_both, d, float(problem.n_rows) * d**2
+            )
     lost /= (frame.shares * frame.total)[:, None]
     if square is not None:
         square /= frame.total
@@ -346,13 +401,41 @@ def _add_both(a: Any, b: Any) -> Any:
     return lost, square
 
 
-def _dense(frame: Frame, part: Part) -> tuple[Floats, Floats]:
+def _dense(frame: Frame, block: Block, first: int, last: int) -> tuple[Floats, Floats]:
     """Σ wᵢ zᵢ by class, and Σ wᵢ zᵢ zᵢᵀ, for z = x − mean."""
-    Z = frame.dense(part)
-    lost = part.remainders(Z, len(frame.shares))
-    if not part.even:
-        Z *= np.sqrt(part.weights)[:, None]
+    X: Any = block.rows.X  # type: ignore[union-attr]
+    Z, lost = np.empty((last - first, X.shape[1])), np.zeros(frame.means.shape)
+    weights = np.ldexp(block.weights[first:last], -frame.weight_exponent)
+    codes, scale = frozen(block.codes[first:last]), power(-frame.exponents)
+    remainders(X[first:last], codes, weights, scale, frame.means, lost, Z)
     return lost, Z.T @ Z
+
+
+@strict
+def centred_rows(X, codes, weights, scale, means, lost, Z):  # type: ignore[no-untyped-def]
+    """zᵢ = √wᵢ ((x·scale − mean) − lost), the latter two those of its class."""
+    for i in range(X.shape[0]):
+        c = codes[i]
+        root = np.sqrt(weights[i]) if weights.shape[0] > 0 else 1.0
+        for j in range(X.shape[1]):
+            Z[i, j] = root * ((X[i, j] * scale[j] - means[c, j]) - lost[c, j])
+
+
+@strict
+def remainders(X, codes, weights, scale, means, lost, Z):  # type: ignore[no-untyped-def]
+    """zᵢ = √wᵢ (x·scale − mean of its class), and what these are without the root, by class."""
+    for i in range(X.shape[0]):
+        c = codes[i]
+        for j in range(X.shape[1]):
+            Z[i, j] = X[i, j] * scale[j] - means[c, j]
+        if weights.shape[0] == 0:
+            for j in range(X.shape[1]):
+                lost[c, j] += Z[i, j]
+        else:
+            root = np.sqrt(weights[i])
+            for j in range(X.shape[1]):
+                lost[c, j] += weights[i] * Z[i, j]
+                Z[i, j] *= root
 
 
 def _sparse(problem: Problem, frame: Frame) -> tuple[Floats, Floats]:

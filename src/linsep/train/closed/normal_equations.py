@@ -23,17 +23,18 @@ from linsep._compile import kernel
 from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.data.blocks.page_release import rows_of
+from linsep.data.check.arrays import frozen
 from linsep.data.check.fingerprint import spread_rows
 from linsep.parallel import sum_over
 from linsep.rows.rows import CSR
+from linsep.train.closed.empty_directions import LEAST, empty_directions
 from linsep.train.closed.moments import Floats
+from linsep.train.closed.pieces import ALONE, CACHED, sum_pieces
 from linsep.train.problem import Block, Problem
 
 U = 2.0**-53
-CACHED = 1 << 16  # numbers of rows that are multiplied at a time
-ALONE = 1 << 22  # products up to which a thread costs more than it spares
+FUSED = 4  # columns of weights up to which one walk over a row serves both products
 SHARPEST = 1e-12  # relative error of the weights below which no pass is made to lower it
-LEAST = 1e-9  # the smallest eigenvalue of a correlation matrix that refinement copes with
 REFINEMENTS = 3
 SAMPLE = 64  # rows whose mean is subtracted
 FEW = 16  # columns of sparse rows that are written out to see whether they are constant
@@ -115,13 +116,18 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
         level = _middle(np.asarray(Y[some], np.float64))
         if not sp.issparse(problem.X):
             shift = _middle(np.asarray(rows_of(problem.X, some), np.float64))
-    jobs = problem.n_jobs if float(n) * d * (d + 16) > ALONE else 1
     if sp.issparse(problem.X):
+        jobs = problem.n_jobs if float(problem.entries) * problem.entries / n > ALONE else 1
         matrix = sum_over(
             lambda span: _sparse_part(problem, Y - level, span), _parts(n), _add, jobs
         )
     else:
-        matrix = problem.sum(lambda block: _dense_part(block, Y, shift, level), _add, jobs)
+        width = d + Y.shape[1] + 1
+
+        def of(block: Block, first: int, last: int) -> Floats:
+            return _dense_part(block, first, last, Y, shift, level)
+
+        matrix = sum_pieces(problem, of, _add, width, float(n) * width**2)
     return Gram(matrix, shift, level)
 
 
@@ -139,21 +145,31 @@ def _parts(n: int) -> list[tuple[int, int]]:
     return spans(n, max(1, -(-n // 8)))
 
 
-def _dense_part(block: Block, Y: Floats, shift: Floats, level: Floats) -> Floats:
+def _dense_part(
+    block: Block, first: int, last: int, Y: Floats, shift: Floats, level: Floats
+) -> Floats:
     X: Any = block.rows.X  # type: ignore[union-attr]
-    (n, d), t = X.shape, len(level)
-    few = max(256, CACHED // (d + t + 1))
-    total: Any = 0.0
-    for first in range(0, n, few):
-        last = min(n, first + few)
-        Z = np.empty((last - first, d + t + 1))
-        np.subtract(X[first:last], shift, out=Z[:, :d])
-        np.subtract(Y[block.start + first : block.start + last], level, out=Z[:, d:-1])
-        Z[:, -1] = 1.0
-        if block.weights.size:
-            Z *= np.sqrt(block.weights[first:last])[:, None]
-        total = total + Z.T @ Z if first else Z.T @ Z
-    return np.asarray(total)
+    Z = np.empty((last - first, len(shift) + len(level) + 1))
+    rows = slice(block.start + first, block.start + last)
+    weights = block.weights[first:last] if block.weights.size else block.weights
+    fill(X[first:last], frozen(Y[rows]), shift, level, weights, Z)
+    return np.asarray(Z.T @ Z)
+
+
+@kernel
+def fill(X, Y, shift, level, weights, Z):  # type: ignore[no-untyped-def]
+    """zᵢ = √wᵢ (x − shift, y − level, 1)"""
+    d, t = X.shape[1], Y.shape[1]
+    for i in range(X.shape[0]):
+        for j in range(d):
+            Z[i, j] = X[i, j] - shift[j]
+        for k in range(t):
+            Z[i, d + k] = Y[i, k] - level[k]
+        Z[i, d + t] = 1.0
+        if weights.shape[0] > 0:
+            root = np.sqrt(weights[i])
+            for j in range(d + t + 1):
+                Z[i, j] *= root
 
 
 def _sparse_part(problem: Problem, Y: Floats, span: tuple[int, int]) -> Floats:
@@ -255,11 +271,11 @@ def solve(problem: Problem, Y: Floats, given: Centred) -> Answer | None:
     if full is not None:
         inverse, least = full
     else:
-        found = _by_eigenvectors(problem, given)
-        if found is None:
+        split = _by_eigenvectors(problem, given)
+        if split is None:
             return None
-        (inverse, least, V), empty = found
-        rank -= empty.shape[1]
+        inverse, least, V = split
+        rank = V.shape[1]
     a = inverse(given.right)
     squares = given.squares - np.einsum("ij,ij->j", a, given.right)
     doubt = 16 * U / least
@@ -291,30 +307,21 @@ def _by_cholesky(given: Centred) -> tuple[Inverse, float] | None:
     return (lambda right: np.asarray(sl.lapack.dpotrs(R, right, lower=1)[0])), least
 
 
-def _by_eigenvectors(
-    problem: Problem, given: Centred
-) -> tuple[tuple[Inverse, float, Floats], Floats] | None:
-    """S⁺, its least eigenvalue and the directions with spread; and those without any."""
-    values, vectors = np.linalg.eigh(given.S)
-    empty = values < LEAST
-    least = float(values[~empty].min(initial=np.inf))
-    if not 1e3 * LEAST <= least < np.inf or math.sqrt(least) < 32 * float(given.noise.max()):
+def _by_eigenvectors(problem: Problem, given: Centred) -> tuple[Inverse, float, Floats] | None:
+    """S⁺, its least eigenvalue and the directions with spread."""
+
+    def against(N: Floats, back: bool) -> tuple[Floats, Floats]:
+        return _against(problem, given, N, back=back)
+
+    def limit(N: Floats) -> Floats:
+        return np.asarray(2 * np.sqrt(np.square(given.noise) @ np.square(N)) + 8 * len(N) * U)
+
+    least = max(1e3 * LEAST, (32 * float(given.noise.max())) ** 2)
+    split = empty_directions(given.S, against, limit, least)
+    if split is None:
         return None
-    V, N, values = vectors[:, ~empty], vectors[:, empty], values[~empty]
-    for again in range(REFINEMENTS):
-        # a direction is empty where what the rows show of it is less than their rounding
-        products, left = _against(problem, given, N)
-        limit = 2 * np.sqrt(np.square(given.noise) @ np.square(N)) + 8 * len(N) * U
-        if (np.sqrt(left) <= limit).all():
-            if again:
-                values, F = np.linalg.eigh(V.T @ given.S @ V)
-                V = V @ F
-            inverse = partial(_pseudo_inverse, V, values)
-            return (inverse, float(values[0]), V), N
-        N, _ = np.linalg.qr(N - V @ ((V.T @ products) / values[:, None]))
-        V, _ = np.linalg.qr(V - N @ (N.T @ V))
-        values = np.einsum("ij,ij->j", V, given.S @ V)
-    return None
+    inverse = partial(_pseudo_inverse, split.vectors, split.values)
+    return inverse, float(split.values.min()), split.vectors
 
 
 def _pseudo_inverse(V: Floats, values: Floats, right: Floats) -> Floats:
@@ -341,9 +348,9 @@ def _refine(
 
 
 def _against(
-    problem: Problem, given: Centred, a: Floats, Y: Floats | None = None
+    problem: Problem, given: Centred, a: Floats, Y: Floats | None = None, back: bool = True
 ) -> tuple[Floats, Floats]:
-    """Zᵀr and Σ w r² for r = y − Za, or for r = Za without targets."""
+    """Zᵀr (nothing without `back`) and Σ w r² for r = y − Za, or for r = Za without targets."""
     d, t = problem.n_features, a.shape[1]
     raw = np.zeros((d, t))
     raw[given.alive] = a / given.spread[:, None]
@@ -352,36 +359,66 @@ def _against(
     if sparse:
         offset -= given.centre @ raw
 
-    def residual(start: int, X: Any, weights: Any) -> tuple[Any, Floats]:
-        Z = X if sparse else X - given.centre
+    mean = given.mean + given.lost[d:]
+
+    def narrow(block: Block, first: int, last: int) -> Any:
+        products, squares = np.zeros((t if back else 0, d)), np.zeros(t)
+        rows = slice(block.start + first, block.start + last)
+        weights = block.weights[first:last] if block.weights.size else block.weights
+        targets = np.empty((0, t)) if Y is None else Y[rows]
+        X: Any = block.rows.X  # type: ignore[union-attr]
+        residuals(
+            X[first:last], frozen(targets), given.centre, mean, weights,
+            np.ascontiguousarray(raw.T), offset, np.empty(d), products, squares,
+        )  # fmt: skip
+        return products, squares
+
+    def wide(block: Block, first: int, last: int) -> Any:
+        rows = slice(block.start + first, block.start + last)
+        weights = block.weights[first:last] if block.weights.size else block.weights
+        Z = problem.X[rows] if sparse else problem.X[rows] - given.centre
         r = np.asarray(Z @ raw)
         r += offset
         if Y is not None:
-            r = (Y[start : start + len(r)] - given.mean - given.lost[d:]) - r
-        squares = np.square(r)
+            r = (Y[rows] - mean) - r
+        squares = np.einsum("ij,ij->j", r, r * weights[:, None] if weights.size else r)
+        if not back:
+            return np.zeros((0, d)), squares
         if weights.size:
             r = r * weights[:, None]
-            squares *= weights[:, None]
-        back = np.asarray(Z.T @ r)
+        products = np.asarray(Z.T @ r)
         if sparse:
-            back -= np.outer(given.centre, r.sum(axis=0))
-        return back, squares.sum(axis=0)
+            products -= np.outer(given.centre, r.sum(axis=0))
+        return products.T, squares
 
-    def of(block: Block) -> Any:
-        rows = problem.X[block.start : block.start + len(block.codes)]
-        few = len(block.codes) if sparse else max(256, CACHED // d)
-        back, squares = np.zeros((d, t)), np.zeros(t)
-        for first in range(0, len(block.codes), few):
-            some = slice(first, first + few)
-            weights = block.weights[some] if block.weights.size else block.weights
-            more = residual(block.start + first, rows[some], weights)
-            back += more[0]
-            squares += more[1]
-        return back, squares
+    of = wide if sparse or t > FUSED else narrow
+    width = problem.entries // problem.n_rows + t
+    products, squares = sum_pieces(problem, of, _add_both, width, 2.0 * problem.entries * t)
+    return products.T[given.alive] / given.spread[:, None], squares
 
-    jobs = problem.n_jobs if problem.entries * t > ALONE else 1
-    back, squares = problem.sum(of, _add_both, jobs)
-    return back[given.alive] / given.spread[:, None], squares
+
+@kernel
+def residuals(X, Y, centre, mean, weights, a, offset, z, back, squares):  # type: ignore[no-untyped-def]
+    """back += Zᵀr and squares += Σ w r² for r = y − Za, or for r = Za without targets.
+
+    An empty `back` is left alone. Each row z is written down first: so nothing of it can be taken
+    apart by reordered sums.
+    """
+    for i in range(X.shape[0]):
+        w = weights[i] if weights.shape[0] > 0 else 1.0
+        for j in range(X.shape[1]):
+            z[j] = X[i, j] - centre[j]
+        for k in range(a.shape[0]):
+            r = 0.0
+            for j in range(X.shape[1]):
+                r += z[j] * a[k, j]
+            r += offset[k]
+            if Y.shape[0] > 0:
+                r = (Y[i, k] - mean[k]) - r
+            squares[k] += w * r * r
+            if back.shape[0] > 0:
+                for j in range(X.shape[1]):
+                    back[k, j] += z[j] * (w * r)
 
 
 def _add_both(a: Any, b: Any) -> Any:

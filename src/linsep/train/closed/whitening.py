@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.train.closed.empty_directions import Directions, empty_directions
 from linsep.train.closed.interruptible import factored
 from linsep.train.closed.moments import Floats, Moments, in_units, require_room
+from linsep.train.closed.pieces import sum_pieces
 from linsep.train.closed.tsqr import triangle
 from linsep.train.problem import Block, Problem
 
@@ -127,15 +129,8 @@ def whiten_each(moments: Moments, problem: Problem) -> Iterator[Whitening]:
 
 def factor_of(moments: Moments, problem: Problem) -> Floats:
     """R with RᵀR the covariance within classes, in tame units."""
-    R = triangle(problem, lambda block: _weighted_rows(moments, block))
+    R = triangle(problem, lambda block: moments.weighted_rows(block, 0, len(block.codes)))
     return R / math.sqrt(moments.frame.total)
-
-
-def _weighted_rows(moments: Moments, block: Block) -> Floats:
-    part = moments.frame.part(block)
-    Z = moments.rows(part)
-    Z *= np.sqrt(part.weights)[:, None]
-    return Z
 
 
 def axes_of(
@@ -174,12 +169,48 @@ def axes_of(
         along = rounding_along(vectors, noise)
         keep = np.sqrt(np.maximum(values, 0)) > along
         rough = not factor and _rough(values, np.where(keep, 0.0, along))
+        split = None
+        if rough and problem is not None:
+            split = _confirmed(moments, problem, S, unit, alive, noise[alive])
+        if split is not None:
+            rough, values = False, np.concatenate([split.left, split.values])
+            vectors[alive] = np.hstack([split.empty, split.vectors])
+            keep = np.arange(len(values)) >= len(split.left)
         hidden = np.square(np.divide(deviation, unit, where=unit > 0, out=np.zeros_like(unit)))
         blurred = max(values[~keep].max(initial=0.0), hidden[~alive].max(initial=0.0))
         return Axes(unit, noise, vectors[:, keep], values[keep], 0.0, alpha, rough, float(blurred))
     values = (1 - alpha) * np.maximum(values, 0) + alpha * target
     rough = not factor and bool((values < ROUGH * target).any())
     return Axes(unit, noise, vectors, values, alpha * target, alpha, rough)
+
+
+def _confirmed(
+    moments: Moments, problem: Problem, S: Floats, unit: Floats, alive: Flags, noise: Floats
+) -> Directions | None:
+    """The directions of S with and without spread, where the rows confirm that the latter are."""
+    total = moments.frame.total
+
+    def against(N: Floats, back: bool) -> tuple[Floats, Floats]:
+        raw = np.zeros((len(unit), N.shape[1]))
+        raw[alive] = N / unit[alive][:, None]
+
+        def of(block: Block, first: int, last: int) -> Any:
+            Z = moments.weighted_rows(block, first, last)
+            r = Z @ raw
+            products = Z.T @ r if back else np.zeros(0)
+            return products, np.einsum("ij,ij->j", r, r)
+
+        products = float(problem.n_rows) * raw.size * (1 + back)
+        back_sum, squares = sum_pieces(problem, of, _add_both, raw.shape[0], products)
+        if back:
+            back_sum = back_sum[alive] / unit[alive][:, None] / total
+        return back_sum, squares / total
+
+    return empty_directions(S, against, lambda N: rounding_along(N, noise), ROUGH)
+
+
+def _add_both(a: Any, b: Any) -> Any:
+    return a[0] + b[0], a[1] + b[1]
 
 
 def _rough(values: Floats, covered: Floats) -> bool:

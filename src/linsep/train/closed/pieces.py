@@ -1,0 +1,67 @@
+"""Sums over pieces of blocks that stay near the processor while they are multiplied."""
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from typing import TypeVar
+
+from linsep.data.blocks.blocks import BLOCK, on_cluster
+from linsep.data.blocks.page_release import maps_of
+from linsep.parallel import share_out, tree_sum
+from linsep.train.problem import Block, Problem
+
+T = TypeVar("T")
+
+CACHED = 1 << 16  # numbers of rows that are multiplied at a time
+SHORTEST = 256  # rows of a piece, however wide
+HELD = 1 << 22  # numbers of all pieces' products that can wait to be added
+MANY = 64  # blocks that threads share out evenly enough as they are
+ALONE = 1 << 26  # products up to which threads cost more than they spare
+
+
+def sum_pieces(
+    problem: Problem,
+    of: Callable[[Block, int, int], T],
+    add: Callable[[T, T], T],
+    width: int,
+    products: float,
+) -> T:
+    """Σ of(block, first, last) over pieces, one after the other in a block, blocks along the tree.
+
+    The same bytes for any number of threads: where there are few blocks, threads share out their
+    pieces, otherwise whole blocks.
+
+    Parameters
+    ----------
+    problem : whose blocks are cut
+    of : the part of rows first..last of a block; what it returns may be changed by `add`
+    add : adds two parts
+    width : numbers that a row has in a piece
+    products : multiplications of the whole sum
+    """
+    step = max(SHORTEST, CACHED // max(1, width))
+    if problem.n_rows <= min(step, BLOCK) and not on_cluster(problem.X):
+        part = of(problem.block(0), 0, problem.n_rows)
+        problem.settle()
+        return part
+    jobs = problem.n_jobs if products > ALONE else 1
+
+    def cut(block: Block) -> Iterator[tuple[Block, int, int]]:
+        n = len(block.codes)
+        return ((block, first, min(n, first + step)) for first in range(0, n, step))
+
+    here = not (on_cluster(problem.X) or maps_of(problem.X))
+    few = problem.n_rows <= MANY * BLOCK and problem.n_rows / step * width**2 <= HELD
+    if jobs == 1 or not (here and few):
+        return problem.sum(lambda block: reduce(add, (of(*one) for one in cut(block))), add, jobs)
+    pieces = [one for block in problem.blocks() for one in cut(block)]
+    parts = share_out(lambda one: of(*one), pieces, jobs)
+    numbers = [block.number for block, _, _ in pieces]
+    sums: list[T] = []
+    for place, (number, part) in enumerate(zip(numbers, parts, strict=True)):
+        if place and number == numbers[place - 1]:
+            sums[-1] = add(sums[-1], part)
+        else:
+            sums.append(part)
+    total = tree_sum(sums, add)
+    problem.settle()
+    return total
