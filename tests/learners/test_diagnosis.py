@@ -19,7 +19,7 @@ def test_on_xor_it_says_that_no_separator_exists_and_holds_the_proof():
 
 
 def test_out_of_passes_on_separable_points_it_says_that_a_separator_exists():
-    X, y, _ = toys.separated(n=200, d=5, margin=0.01, seed=0)
+    X, y, _ = toys.separated(n=50, d=5, margin=0.01, seed=0)
     with pytest.warns(NotConverged, match="although a separator exists"):
         learner = Perceptron(max_iter=1).fit(X, y)
     assert learner.status_ is Status.separable
@@ -34,7 +34,7 @@ def test_without_an_intercept_the_proof_is_about_planes_through_the_origin():
     assert learner.status_ is Status.not_separable
     assert learner.proof_.fit_intercept is False
     assert learner.proof_.verify(X, y)
-    X, y, _ = toys.separated(n=200, d=5, margin=0.01, seed=0)
+    X, y, _ = toys.separated(n=50, d=5, margin=0.01, seed=0)
     with pytest.warns(NotConverged, match="although a separator exists"):
         learner = Perceptron(fit_intercept=False, max_iter=1).fit(X, y)
     assert learner.proof_.bias == 0
@@ -55,6 +55,15 @@ def test_large_data_are_not_asked_the_question():
         learner = Perceptron(max_iter=2).fit(X, y)
     assert learner.status_ is Status.budget
     assert learner.proof_ is None
+
+
+def test_after_a_few_short_passes_the_question_is_not_asked():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 4)), rng.integers(0, 2, 100)
+    with pytest.warns(NotConverged, match="run certify"):
+        assert Perceptron(max_iter=2).fit(X, y).status_ is Status.budget
+    with pytest.warns(NotConverged, match="no separator exists"):
+        assert Perceptron(max_iter=200).fit(X, y).proof_.verify(X, y)
 
 
 def test_logistic_regression_without_a_penalty_says_that_separable_data_have_no_optimum():

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from linsep.train.order import block_order, row_order, seed_of
+from linsep.data.blocks.blocks import BLOCK
+from linsep.train.order import block_order, row_order, seed_of, whole_order
+from linsep.train.shuffle import shuffled
 
 
 def test_orders_are_permutations_that_differ_by_seed_pass_and_block():
@@ -31,3 +33,25 @@ def test_a_seed_stands_for_itself_and_generators_are_drawn_from(state):
     one, two = (seed_of(np.random.default_rng(0)) for _ in range(2))
     assert one == two != seed_of(np.random.default_rng(1))
     assert seed_of(np.random.RandomState(0)) == seed_of(np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 17, 64, 1000, 4096])
+@pytest.mark.parametrize("key", [(0, 1, 0), (7, 3, 2), (2**64 - 1, 2**31, 5), (-3, -1, 0)])
+def test_a_shuffle_is_that_of_a_counter_based_generator(n, key):
+    seed, epoch, block = key
+    words = [seed & 2**64 - 1, (epoch << 32 | block + 1) & 2**64 - 1]
+    order = np.random.Generator(np.random.Philox(key=words)).permutation(n)
+    assert row_order(n, *key, True).tolist() == order.tolist()
+    whole = np.empty(n, np.int64)
+    shuffled.py_func(whole, *(np.uint64(word) for word in words)) if n < 70 else None
+    assert n >= 70 or whole.tolist() == order.tolist()
+
+
+@pytest.mark.parametrize("n", [1, 4096, 4097, 20_000])
+def test_the_order_of_a_whole_pass_is_that_of_its_blocks(n):
+    by_block = [
+        k * BLOCK + row_order(min(BLOCK, n - k * BLOCK), 5, 3, int(k), True)
+        for k in block_order(-(-n // BLOCK), 5, 3, True)
+    ]
+    assert whole_order(n, 5, 3, True).tolist() == np.concatenate(by_block).tolist()
+    assert whole_order(n, 5, 3, False).tolist() == list(range(n))

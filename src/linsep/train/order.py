@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.blocks.blocks import BLOCK
+from linsep.train.shuffle import pass_order, shuffled
+
 Order = npt.NDArray[np.int64]
 
 
@@ -21,17 +24,35 @@ def seed_of(random_state: Any) -> int:
 
 def block_order(n_blocks: int, seed: int, epoch: int, shuffle: bool | str) -> Order:
     """Which block comes when in this pass."""
-    return _generator(seed, epoch, 0).permutation(n_blocks) if shuffle else np.arange(n_blocks)
+    return _permutation(n_blocks, seed, epoch, 0) if shuffle else np.arange(n_blocks)
 
 
 def row_order(n_rows: int, seed: int, epoch: int, block: int, shuffle: bool | str) -> Order:
     """Which row of this block comes when in this pass; with 'draw' each is drawn from all."""
     if shuffle == "draw":
-        return _generator(seed, epoch, block + 1).integers(n_rows, size=n_rows)
-    return _generator(seed, epoch, block + 1).permutation(n_rows) if shuffle else np.arange(n_rows)
+        bits = np.random.Philox(key=_key(seed, epoch, block + 1))
+        return np.random.Generator(bits).integers(n_rows, size=n_rows)
+    return _permutation(n_rows, seed, epoch, block + 1) if shuffle else np.arange(n_rows)
 
 
-def _generator(seed: int, epoch: int, stream: int) -> np.random.Generator:
+def whole_order(n_rows: int, seed: int, epoch: int, shuffle: bool) -> Order:
+    """The rows of all blocks in the order of a pass: `row_order` along `block_order`."""
+    if not shuffle:
+        return np.arange(n_rows)
+    order = np.empty(n_rows, np.int64)
+    blocks = block_order(-(-n_rows // BLOCK), seed, epoch, True)
+    first, second = _key(seed, epoch, 0)
+    pass_order(order, blocks, BLOCK, first, second >> np.uint64(32))
+    return order
+
+
+def _permutation(n: int, seed: int, epoch: int, stream: int) -> Order:
+    order = np.empty(n, np.int64)
+    shuffled(order, *_key(seed, epoch, stream))
+    return order
+
+
+def _key(seed: int, epoch: int, stream: int) -> list[np.uint64]:
     # Philox is counter-based: any (seed, pass, block) can be had without the ones before it.
-    key = [seed & 0xFFFFFFFFFFFFFFFF, (epoch << 32 | stream) & 0xFFFFFFFFFFFFFFFF]
-    return np.random.Generator(np.random.Philox(key=key))
+    whole = 0xFFFFFFFFFFFFFFFF
+    return [np.uint64(seed & whole), np.uint64((epoch << 32 | stream) & whole)]

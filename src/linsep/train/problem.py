@@ -10,19 +10,20 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import BLOCK, on_cluster, spans
-from linsep.data.blocks.page_release import PageRelease, release, room_for
+from linsep.data.blocks.page_release import PageRelease, maps_of, release, room_for
 from linsep.data.check.arrays import frozen, sum_of_squares
 from linsep.data.check.fingerprint import sample_digest
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import sum_over, threads
 from linsep.rows.radius import largest_square, squares
 from linsep.rows.rows import Rows, as_rows
-from linsep.train.order import Order, block_order, row_order
+from linsep.train.order import Order, block_order, row_order, whole_order
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
 
 NO_WEIGHTS = np.empty(0)
+ONE_CALL = 1 << 24  # numbers in rows that are walked through in one call: a tenth of a second
 
 
 class Block(NamedTuple):
@@ -193,14 +194,27 @@ class Problem:
             yield block, row_order(len(block.codes), seed, epoch, block.number, shuffle)
         self.settle()
 
+    def in_one(self, seed: int, epoch: int, shuffle: bool | str) -> Iterator[tuple[Block, Order]]:
+        """`in_order`, with all rows as one block where a pass over them takes no time to speak of.
+
+        The rows come in the same order. Rows with weights, and rows in files, come in blocks.
+        """
+        small = self.entries <= ONE_CALL and not self.weights.size
+        if not small or shuffle == "draw" or on_cluster(self.X) or maps_of(self.X):
+            yield from self.in_order(seed, epoch, shuffle)
+            return
+        if not self.halt.is_set():
+            order = whole_order(self.n_rows, seed, epoch, bool(shuffle))
+            yield Block(0, 0, self.rows, self.codes, NO_WEIGHTS), order
+        self.settle()
+
     def require_in_range(self, W: Array, b: Array) -> None:
         """Raise where scores of these weights could leave the range of floats."""
         limit = float(np.finfo(W.dtype).max)
         # No BLAS here: its threads would wait for more work in a loop, and take the core of ours.
-        squares = [float(sum_of_squares(frozen(part))) for part in (W.reshape(-1), b)]
-        length = np.sqrt(max(squares))  # |⟨w, x⟩| ≤ ‖w‖‖x‖
-        if length < np.sqrt(limit):
-            return  # rows are shorter than that by `check_rows`
+        squares = float(sum_of_squares(frozen(W.reshape(-1))))
+        if squares < limit and all(bias * bias < limit for bias in b.tolist()):
+            return  # |⟨w, x⟩| ≤ ‖w‖‖x‖, and rows are shorter than √limit by `check_rows`
         largest = np.max([W.max(), -W.min(), b.max(), -b.min()])
         reach = float(largest) * np.sqrt(self.n_features)  # |⟨w, x⟩| ≤ max|w| √d ‖x‖
         if not 2.0 * reach * max(1.0, self.radius) < limit:

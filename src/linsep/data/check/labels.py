@@ -203,11 +203,12 @@ def _unique_integers(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes.astype(np.int32)
     if labels.dtype == np.int64:
-        places, codes = np.zeros(high - low + 1, np.int32), np.empty(len(labels), np.int32)
+        places = np.zeros(high - low + 1, np.int32)
+        numbers: Codes = np.empty(len(labels), np.int32)
         plain = np.ascontiguousarray(labels).view()
         plain.flags.writeable = False  # so that the kernel is made for one kind of array
-        number_integers(plain, low, places, codes)
-        return np.flatnonzero(places) + low, codes
+        number_integers(plain, low, places, numbers)
+        return np.flatnonzero(places) + low, numbers
     wide = labels.astype(np.uint64 if low > 0 else np.int64, copy=False)  # int8 would overflow
     offset = (wide - wide.dtype.type(low)).astype(np.int32)
     present = np.bincount(offset, minlength=high - low + 1) > 0

@@ -278,7 +278,9 @@ class Perceptron(LinearClassifier):
         self.proof_ = None
         given = not self.fit_intercept and np.any(solver.now()[1])  # by init, for good
         if status is Status.budget and not given:
-            status, self.proof_ = out_of_passes(problem, self.classes_, bool(self.fit_intercept))
+            status, self.proof_ = out_of_passes(
+                problem, self.classes_, bool(self.fit_intercept), len(self.mistakes_per_epoch_)
+            )
         if status is Status.separable and solver.apart:
             status, self.proof_ = Status.budget, None  # one plane against the rest may still fail
         average = self.keep == "average"

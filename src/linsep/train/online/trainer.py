@@ -217,7 +217,9 @@ def row_pass(
         trainer.weight_screen.make(trainer.planes)
     if trainer.average is not None and not trainer.binary:
         trainer.average.open_queue(trainer.spare_thread and epoch > 0)
-    blocks = problem.in_order(method.seed, epoch, method.shuffle)
+    whole = trace is None and not method.growing_bias and isinstance(problem, Problem)
+    visit = problem.in_one if whole else problem.in_order
+    blocks = visit(method.seed, epoch, method.shuffle)
     if method.growing_bias:
         blocks = growing_bias(trainer.planes, blocks)
     for block, order in blocks:
