@@ -278,3 +278,13 @@ def test_a_fit_on_a_full_disk_ends_well_and_says_so_once(tmp_path):
     assert int(answer) > 0
     assert line == MADE.replace("kept for next time", "no folder to keep them in: set LINSEP_CACHE")
     assert not list(Path(tmp_path).rglob("compiled/linsep.*"))
+
+
+def test_a_relative_folder_stays_the_same_one_when_the_process_goes_elsewhere(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LINSEP_CACHE", "kept")
+    place = _kernel_cache.base()
+    monkeypatch.chdir(tmp_path.parent)
+    assert place == tmp_path / "kept" / "linsep"

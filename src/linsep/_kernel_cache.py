@@ -26,7 +26,7 @@ unkept = False
 def base() -> Path:
     """Where compiled kernels are kept."""
     place = os.environ.get("LINSEP_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(place) if place else Path.home() / ".cache") / "linsep"
+    return (Path(place).absolute() if place else Path.home() / ".cache") / "linsep"
 
 
 def load(path: Path) -> bytes | None:
