@@ -75,8 +75,8 @@ class FewestMistakes:
         """Check count and lower bound against data, exactly, by code that shares nothing with the
         search.
 
-        False also where points are too many to enumerate again (some 400 in the plane, 100 in
-        space). `linsep.proofs.verify.mistakes.check_mistakes` says why.
+        False also where points are too many to enumerate again (beyond some 600 in the plane, 150
+        in space). `linsep.proofs.verify.mistakes.check_mistakes` says why.
         """
         from linsep.proofs.verify.mistakes import check_mistakes
 

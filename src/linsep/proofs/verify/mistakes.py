@@ -5,9 +5,9 @@ mistakes of the weights are counted again. That no plane makes fewer is seen in 
 
     conflicts      sets of rows that no plane gets right, by multipliers α with Σ αᵢyᵢ(xᵢ, 1) = 0.
                    Every plane errs on a row of each; the cheapest such rows cost the bound at least
-    enumeration    every cell of planes that part the rows alike has an edge: the plane through as
+    enumeration    every cell of planes that divide the rows alike has an edge: the plane through as
                    many rows as determine it. Rows off that plane have their sides; those on it are
-                   parted anew, by the same argument in one dimension less
+                   divided again, by the same argument in one dimension less
 """
 
 import math
@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 Vector = list[int]
 
 _NODES = 1_000_000  # branches looked at before giving up
-_SCORES = 30_000_000  # scores of rows computed before giving up
+_SCORES = 120_000_000  # scores of rows computed before giving up
 
 
 def check_mistakes(answer: Any, X: Any, y: Any) -> str:
@@ -74,7 +74,7 @@ def _miscounted(answer: Any, data: Data) -> str:
     if answer.mistakes != len(answer.rows):
         return f"{answer.mistakes} mistakes are claimed, and {len(answer.rows)} rows listed"
     if answer.optimal != (answer.mistakes == answer.lower_bound):
-        return "the bounds do not bear out whether this is the optimum"
+        return "the bounds do not agree with whether this is called the optimum"
     return ""
 
 
@@ -145,7 +145,7 @@ def _unavoidable(conflicts: list[frozenset[Any]], cost: dict[Any, int], bound: i
 
 
 def _enumerated(data: Data, bound: int) -> str:
-    """Whether every parting costs the bound at least, all of them looked at again."""
+    """Whether every division of the rows costs the bound at least, all of them looked at again."""
     points: dict[Any, list[int]] = {}
     for place, code in _groups(data):
         points.setdefault(place, [0, 0])[code] += 1
