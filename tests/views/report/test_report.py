@@ -68,7 +68,7 @@ def test_the_numbers_are_those_of_the_model(page):
     assert "C=2.0" in text
     assert linsep.separability(X, y).verdict in text
     assert f"{model.gap_:.1e}" in text
-    assert text.count("<figure ") == 5  # plane, leads, ROC, precision and recall, calibration
+    assert text.count("<figure>") == 5  # plane, leads, ROC, precision and recall, calibration
 
 
 def counts_of(text):
@@ -167,9 +167,9 @@ def test_every_kind_of_model_has_its_page(page, recwarn):
     X, y = three_classes(60, spread=2.0)
     assert page(LinearSVC().fit(X, y), X, y).count('<table class="weights">') == 3
     A, t = two_groups()
-    assert page(Perceptron().fit(A, t), A, t).count("<figure ") == 4  # it has no probabilities
+    assert page(Perceptron().fit(A, t), A, t).count("<figure>") == 4  # it has no probabilities
     assert '<table class="weights">' not in page(KernelPerceptron("rbf").fit(A, t), A, t)
-    assert "<figure " in page(Scaled(LogisticRegression()).fit(A, t), A, t)
+    assert "<figure>" in page(Scaled(LogisticRegression()).fit(A, t), A, t)
     H, w = height_weight()
     assert "root mean square" in page(LinearRegression().fit(H, w), H, w)
     B, s = xor()

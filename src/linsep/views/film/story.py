@@ -12,6 +12,7 @@ from linsep.views.scene.axes import Flat, WeightView, flatten, raised, weight_vi
 from linsep.views.scene.moments import mistakes
 from linsep.views.scene.run import Run
 from linsep.views.scene.series import LOSSES, Series, series_of
+from linsep.views.scene.visits import visits_of
 
 Array = npt.NDArray[Any]
 
@@ -30,6 +31,10 @@ def story_of(run: Run, title: str | None = None, lift: str = "") -> dict[str, An
     facts = facts_of(run)
     drawn = _drawn(run, facts)
     numbers = series_of(run, facts.weights)
+    frames = _frames(run, flat, numbers, drawn) | _squeeze(facts)
+    visits = visits_of(run) if len(drawn) == len(run.rows.X) else None
+    if visits is not None:
+        frames["visit"] = visits[1]
     return {
         "version": 2,
         "title": title or f"{run.trace.learner} at work",
@@ -52,7 +57,8 @@ def story_of(run: Run, title: str | None = None, lift: str = "") -> dict[str, An
         "level": 1.0 if run.trace.learner in MARGIN_ONE else None,
         "lossName": LOSSES.get(run.trace.learner, "perceptron loss"),
         "towards": "the widest separator" if facts.weights is not None else "the last weights",
-        "frames": _frames(run, flat, numbers, drawn) | _squeeze(facts),
+        "frames": frames,
+        "order": None if visits is None else visits[0],
         "passes": [[one["after"], one["epoch"], _finite(one["loss"])] for one in run.trace.passes],
         "weights": _weights(run, weight_view(run, flat), drawn, lift),
         "facts": _facts(run, facts, flat, drawn),

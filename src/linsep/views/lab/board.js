@@ -20,10 +20,10 @@ export function board(stage, head, actions, most, classes) {
     shape("path", { d: markPath(k, 9, 9, 6), fill: colourOf(k) }, shape("svg", { viewBox: "0 0 18 18", "aria-hidden": "true" }, button));
     swatches.push(button);
   }
-  const brushing = press("brush", "Brush: paint many points", () => { brush = !brush; mark(); });
-  const snapping = press("snap", "Snap to the grid", () => { snap = !snap; mark(); });
+  const brushing = press("brush", "brush: paint many points", () => { brush = !brush; mark(); });
+  const snapping = press("snap", "snap to the grid", () => { snap = !snap; mark(); });
   const undo = press("↶", "Undo (Z)", actions.undo), redo = press("↷", "Redo (Y)", actions.redo);
-  press("clear", "Delete all points", () => actions.change([], true));
+  press("clear", "clear: delete all points", () => actions.change([], true));
   const cross = shape("path", { class: "crosshair", visibility: "hidden" }, svg);
 
   function choose(k) {

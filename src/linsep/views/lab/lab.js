@@ -6,9 +6,11 @@ import { bar } from "./bar.js";
 import { board } from "./board.js";
 import { pastAndFuture } from "./history.js";
 import { lessons } from "./lessons.js";
+import { keslerView } from "./kesler.js";
 import { liftView } from "./lift.js";
 import { requests } from "./requests.js";
 import { sharing } from "./sharing.js";
+import { sphereView } from "./sphere.js";
 import { projectionView, surfaceView } from "./surface.js";
 import { tables } from "./tables.js";
 
@@ -42,12 +44,13 @@ const pen = board(stage, stage.heads[0], {
   },
   rest: () => { before = null; later(); },
 }, menu.most, menu.classes);
-const views = { lift: liftView(stage.places[1]), loss: surfaceView(stage.places[1]), projection: projectionView(stage.places[1]) };
+const views = { sphere: sphereView(stage.places[1]), lift: liftView(stage.places[1]), loss: surfaceView(stage.places[1]), projection: projectionView(stage.places[1], stage.rows), kesler: keslerView(stage.places[1]) };
+const TITLES = { weights: "Weight space", sphere: "Sphere", loss: "Loss", projection: "Projection", kesler: "Kesler", lift: "Lifted" };
 const lab = {
   state: () => state, runs: () => stage.runs(), story: () => stage.runs()[0].story, at: () => stage.at(), view: () => view, python: () => python, request,
   restart(start) { past.keep(snapshot()); begin({ ...start, points: [], parameters: {}, lift: "", scale: false, t: null }); },
   pictures: () => [["Input space", stage.rows.picture.svg], ["Weight space", stage.weights.picture.svg]],
-  saved: null, settled: () => !timer && !server.running(), choose: pen.choose,
+  patch: () => views.sphere.corners(), saved: null, settled: () => !timer && !server.running(), choose: pen.choose,
 };
 const school = lessons(stage.column, dialog, lab);
 const ways = sharing(dialog, lab, server, say);
@@ -58,7 +61,7 @@ window.lab = lab; // for tests and for the curious
 function viewPicker() {
   const place = tag("div", { class: "tools" }, stage.heads[1]);
   const seen = tag("select", { id: "view", "aria-label": "What the right picture shows" }, place);
-  [["weights", "weight space"], ["loss", "loss surface"], ["projection", "projection"], ["lift", "three dimensions"]].forEach(([value, name]) => tag("option", { value }, seen, name));
+  [["weights", "weight space"], ["sphere", "sphere"], ["loss", "loss surface"], ["projection", "projection"], ["kesler", "Kesler rows"], ["lift", "3 dimensions"]].forEach(([value, name]) => tag("option", { value }, seen, name));
   const lift = tag("select", { id: "lift", "aria-label": "A third feature" }, place);
   Object.entries(menu.lifts).forEach(([value, name]) => tag("option", { value }, lift, value ? `lift by ${name}` : "no lift"));
   seen.addEventListener("change", () => look(seen.value));
@@ -70,6 +73,8 @@ function look(name) {
   view = name;
   picker.seen.value = name;
   for (const [key, one] of Object.entries(views)) one.root.hidden = key !== name;
+  stage.heads[1].querySelector("h2").textContent = TITLES[name];
+  views.projection.hide();
   showViews();
   school.check();
 }
@@ -293,7 +298,7 @@ function help() {
     "By keyboard: Tab to the picture, arrows move a cross, Enter adds a point; Tab to a point, arrows move it (Shift: far), Delete deletes it, A to F change its class.",
     "Z and Y undo and redo. Space plays and pauses, ← and → step, Shift with them goes to the next mistake, Home and End to the ends.",
     "Point at a row and its line in weight space lights up, and the other way round; P goes to the next one.",
-    "1 to 6 choose the family of learners, W, O, J and L the right picture, S shares, E exports, Escape leaves a presentation.",
+    "1 to 6 choose the family of learners, W, H, O, J, K and L the right picture, S shares, E exports, Escape leaves a presentation.",
     "All numbers are computed by the library on this machine. Nothing leaves it.",
   ]) tag("li", {}, list, line);
   tag("button", { type: "button" }, tag("div", { class: "row" }, dialog), "Close").addEventListener("click", () => dialog.close());
@@ -311,7 +316,7 @@ function key(event) {
   const families = [...document.querySelectorAll("[data-family]")];
   const actions = {
     z: () => go(past.undo(snapshot())), y: () => go(past.redo(snapshot())), s: ways.share, e: ways.exports, "?": help,
-    w: () => look("weights"), o: () => look("loss"), j: () => look("projection"), l: () => { if (state.lift) look("lift"); },
+    w: () => look("weights"), o: () => look("loss"), j: () => look("projection"), h: () => look("sphere"), k: () => look("kesler"), l: () => { if (state.lift) look("lift"); },
     escape: () => { if (document.documentElement.hasAttribute("data-present")) present(); },
   };
   if (/^[1-6]$/.test(event.key) && families[event.key - 1]) families[event.key - 1].click();

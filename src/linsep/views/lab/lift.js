@@ -1,23 +1,17 @@
 import { colourOf, markPath, put, shape, tag } from "./drawing.js";
 import { raise } from "./run.js";
+import { turning } from "./turning.js";
 
 // Two features raised to three: points at their height, the plane that was trained there, and its shadow.
 export function liftView(place) {
   const root = tag("div", { class: "view", hidden: "" }, place);
-  const svg = shape("svg", { class: "picture", role: "img", "aria-label": "Three dimensions: drag to turn" }, root);
+  const svg = shape("svg", { class: "picture", role: "img", "aria-label": "Three dimensions: drag or use the arrows to turn" }, root);
   const line = tag("div", { class: "slide" }, root);
   tag("label", { for: "height" }, line, "height");
   const slider = tag("input", { id: "height", type: "range", min: 0, max: 100, value: 100 }, line);
-  let yaw = 0.6, pitch = 0.5, run = null, t = 0, from = null;
+  let run = null, t = 0;
+  const eye = turning(svg, 0.6, 0.5, draw);
   slider.addEventListener("input", draw);
-  svg.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY, yaw, pitch]; svg.setPointerCapture(event.pointerId); });
-  svg.addEventListener("pointermove", (event) => {
-    if (!from) return;
-    yaw = from[2] + (event.clientX - from[0]) / 120;
-    pitch = Math.min(1.5, Math.max(0, from[3] + (event.clientY - from[1]) / 160));
-    draw();
-  });
-  for (const name of ["pointerup", "pointercancel"]) svg.addEventListener(name, () => { from = null; });
 
   function draw() {
     if (!run || root.hidden) return;
@@ -25,10 +19,13 @@ export function liftView(place) {
     put(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.replaceChildren();
     const z = Array.from({ length: run.n }, (_, k) => raise(story.lift, story.points[2 * k], story.points[2 * k + 1]));
-    const box = bounds(story.points, z), project = projection(box, yaw, pitch, width, height, share);
+    const box = bounds(story.points, z), project = projection(box, eye, width, height, share);
     const polygon = (corners, name) => shape("polygon", { points: corners.map((one) => project(...one).slice(0, 2).join(",")).join(" "), class: name }, svg);
-    const [[x0, x1], [y0, y1], [z0]] = box;
+    const [[x0, x1], [y0, y1], [z0, z1]] = box;
     polygon([[x0, y0, z0], [x1, y0, z0], [x1, y1, z0], [x0, y1, z0]], "ground");
+    const names = [["x₁", (x0 + x1) / 2, y0, z0], ["x₂", x1, (y0 + y1) / 2, z0], [story.lift === "product" ? "x₁·x₂" : "x₁² + x₂²", x0, y0, share * z1 + (1 - share) * z0]];
+    for (const [name, ...at] of names) { const [px, py] = project(...at); shape("text", { x: px, y: py + (name === "x₁" || name === "x₂" ? 18 : -4), class: "label", "text-anchor": "middle" }, svg).textContent = name; }
+    shape("path", { d: `M${project(x0, y0, z0).slice(0, 2).join(" ")}L${project(x0, y0, z1).slice(0, 2).join(" ")}`, class: "stem" }, svg);
     const places = z.map((height0, k) => ({ k, low: project(story.points[2 * k], story.points[2 * k + 1], z0), at: project(story.points[2 * k], story.points[2 * k + 1], height0) }));
     places.forEach(({ low, at }) => shape("path", { d: `M${low[0]} ${low[1]}L${at[0]} ${at[1]}`, class: "stem" }, svg));
     const now = Math.min(t, run.T - 1);
@@ -54,7 +51,7 @@ function bounds(points, z) {
   return [of(some.filter((_, k) => k % 2 === 0)), of(some.filter((_, k) => k % 2)), of(z)];
 }
 
-function projection([[x0, x1], [y0, y1], [z0, z1]], yaw, pitch, width, height, share) {
+function projection([[x0, x1], [y0, y1], [z0, z1]], { yaw, pitch }, width, height, share) {
   const size = 0.52 * Math.min(width, height - 40);
   return (x, y, z) => {
     const u = (2 * (x - x0)) / (x1 - x0) - 1, v = (2 * (y - y0)) / (y1 - y0) - 1, w = share * (1.6 * (z - z0)) / (z1 - z0) - 0.6;

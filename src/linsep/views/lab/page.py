@@ -10,8 +10,8 @@ from linsep.views.scene.packing import pack
 
 HERE = "linsep.views.lab"
 OWN = (
-    "address.js", "requests.js", "history.js", "board.js", "bar.js", "lift.js", "surface.js",
-    "tables.js", "lessons.js", "sharing.js", "lab.js",
+    "address.js", "requests.js", "history.js", "board.js", "bar.js", "turning.js", "lift.js",
+    "sphere.js", "kesler.js", "surface.js", "tables.js", "lessons.js", "sharing.js", "lab.js",
 )  # fmt: skip
 
 

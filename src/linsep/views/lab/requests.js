@@ -46,9 +46,11 @@ export function requests(key) {
   async function traced(body) {
     if (run) run.abort();
     const mine = (run = new AbortController());
-    const buffer = await (await post("/run", body, mine.signal)).arrayBuffer();
-    if (run === mine) run = null;
-    return unpack(buffer);
+    try {
+      return unpack(await (await post("/run", body, mine.signal)).arrayBuffer());
+    } finally {
+      if (run === mine) run = null; // also where it failed: nothing is under way any more
+    }
   }
 
   return { post, quick, traced, cancel, running: () => run !== null };

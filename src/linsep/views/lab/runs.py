@@ -166,13 +166,16 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
         story["status"] = story["status"].replace(run.trace.status.value, cause)
     if job.axes and len(job.axes) == 2:
         story["axes"] = job.axes
-    story["geometry"] = _geometry(model, learner.kind)
+    story["geometry"] = _geometry(model, learner.kind, len(codes) - len(classes))
     story["cycle"] = _cycle(run)
     return story
 
 
 def _cycle(run: Run) -> dict[str, int] | None:
-    """After how many passes the weights come back, where rows are met in one order."""
+    """After how many passes the weights come back, and the frames of the first loop.
+
+    Only where rows are met in one order: then the same weights have the same future.
+    """
     asked = run.trace.parameters
     if run.trace.learner != "Perceptron" or asked.get("shuffle", True) or run.every > 1:
         return None
@@ -183,7 +186,8 @@ def _cycle(run: Run) -> dict[str, int] | None:
             break
         weights = run.W[t].tobytes() + run.b[t].tobytes()
         if weights in met:
-            return {"from": met[weights], "passes": epoch - met[weights]}
+            before = met[weights]
+            return {"passes": epoch - before, "first": ends[before], "last": t}
         met[weights] = epoch
     return None
 
@@ -288,12 +292,14 @@ def _model(model: Any, wrong: Array) -> dict[str, Any]:
     return told
 
 
-def _geometry(model: Any, kind: str) -> dict[str, Any] | None:
+def _geometry(model: Any, kind: str, free: int) -> dict[str, Any] | None:
     """Means and the covariance that discriminants are made of, in two dimensions."""
     means = getattr(model, "means_", None)
     if kind not in ("LinearDiscriminantAnalysis", "FisherDiscriminant") or means is None:
         return None
     shape = np.asarray(getattr(model, "covariance_", getattr(model, "scatter_", None)), float)
+    if kind == "FisherDiscriminant":  # a sum of squares, where LDA has their mean
+        shape = shape / max(1, free)
     if shape.shape != (2, 2) or not np.isfinite(shape).all():
         return None
     return {"means": np.asarray(means, float).tolist(), "covariance": shape.tolist(),

@@ -169,6 +169,13 @@ export function inputSpace(parent, onLight) {
     if (k >= 0 && runs[0] && k < runs[0].n) { const [cx, cy] = at(k); put(lit, { cx, cy, r: size + 9 }); }
   }
 
+  // The row that is looked at.
+  function look(k) {
+    const [cx, cy] = at(k);
+    hide(current, false);
+    put(current, { cx, cy, r: size + 8 });
+  }
+
   // A row under the hand is where the hand is; what follows from it comes with the next answer.
   function move(k, x, y) {
     for (const { story } of runs) { story.points[2 * k] = x; story.points[2 * k + 1] = y; }
@@ -188,5 +195,5 @@ export function inputSpace(parent, onLight) {
     put(linesOf(1)[0], { d: ends ? `M${ends.map(([x, y]) => `${scale.x(x)} ${scale.y(y)}`).join("L")}` : "" });
   }
 
-  return { open, show, light, move, between, picture, box: () => box, marks: () => marks.querySelectorAll(".mark:not([visibility=hidden])") };
+  return { open, show, light, look, move, between, picture, box: () => box, marks: () => marks.querySelectorAll(".mark:not([visibility=hidden])") };
 }

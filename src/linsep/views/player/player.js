@@ -1,4 +1,4 @@
-import { tag } from "./drawing.js";
+import { brief, tag } from "./drawing.js";
 import { inputSpace } from "./input_space.js";
 import { statePanel } from "./state.js";
 import { timeline } from "./timeline.js";
@@ -24,7 +24,7 @@ export function player(root, options = {}) {
   const dock = tag("div", { class: "dock" }, root);
   const narration = tag("p", { class: "narration", role: "status", "aria-live": "polite" }, dock);
   const clock = timeline(dock, act);
-  let runs = [], now = -1, timer = 0, drawing = 0, lit = -1;
+  let runs = [], now = -1, timer = 0, drawing = 0, lit = -1, visit = 0;
 
   function open(given, at = null, keep = false) {
     pause();
@@ -44,16 +44,36 @@ export function player(root, options = {}) {
     if (typeof what === "number") to(what);
     else if (what === "first") to(0);
     else if (what === "last") to(clock.last());
-    else if (what === "back") to(before(clock.unit()), true);
-    else if (what === "on") to(after(clock.unit()), true);
+    else if (what === "back") step(-1);
+    else if (what === "on") step(1);
     else if (what === "next mistake") to(after("mistake"), true);
     else if (what === "mistake before") to(before("mistake"), true);
+  }
+
+  function step(way) {
+    if (clock.unit() === "example") look(visit + way);
+    else to(way > 0 ? after(clock.unit()) : before(clock.unit()), true);
+  }
+
+  // The rule looks at one row after the other; most of them it leaves as they are.
+  function look(next) {
+    const { story } = runs[0], { frames, order } = story;
+    next = Math.min(order.length, Math.max(0, next));
+    let t = Math.min(now, runs[0].T - 1);
+    while (t > 0 && frames.visit[t] > next) t--;
+    while (t + 1 < runs[0].T && frames.visit[t + 1] <= next) t++;
+    to(t);
+    visit = next;
+    if (!next || (frames.visit[t] === next && frames.at[t] >= 0)) return; // the correction itself tells
+    const k = order[next - 1], pass = Math.ceil(next / runs[0].n), lead = runs[0].lead(t, k);
+    rows.look(k);
+    narration.textContent = `Example ${next.toLocaleString("en")}, pass ${pass}: row ${story.numbers[k]} of class ${story.classes[story.codes[k]]} is ${brief(Math.abs(lead))} on its own side. Nothing changes.`;
   }
 
   function after(unit) {
     const { frames } = runs[0].story;
     if (unit === "correction") return now + 1;
-    const test = unit === "mistake" ? (t) => frames.mistake[t] : (t) => frames.epoch[t] > frames.epoch[now] + (now ? 0 : 0);
+    const test = unit === "mistake" ? (t) => frames.mistake[t] : (t) => frames.epoch[t] > frames.epoch[now];
     for (let t = now + 1; t < runs[0].T; t++) if (test(t)) return t;
     return clock.last();
   }
@@ -67,12 +87,14 @@ export function player(root, options = {}) {
   }
 
   function start() {
-    if (now >= clock.last()) to(0);
+    if (now >= clock.last() && !(clock.unit() === "example" && visit < runs[0].story.order.length)) to(0);
     narration.setAttribute("aria-live", "off"); // a voice cannot keep up; it speaks again at rest
     const tick = () => {
-      if (now >= clock.last()) { pause(); return; }
+      const ended = clock.unit() === "example" ? visit >= runs[0].story.order.length : now >= clock.last();
+      if (ended) { pause(); return; }
       const rate = clock.rate(), each = Math.min(60, rate);
       timer = setTimeout(tick, 1000 / each);
+      if (clock.unit() === "example") { look(visit + Math.max(1, Math.round(rate / each))); return; }
       to(now + Math.max(1, Math.round(rate / each)), rate <= 4);
     };
     timer = setTimeout(tick, 1000 / Math.min(60, clock.rate()));
@@ -88,8 +110,9 @@ export function player(root, options = {}) {
 
   function to(t, gently = false) {
     t = Math.min(clock.last(), Math.max(0, t));
-    const was = now;
+    const was = now, { visit: visits } = runs[0].story.frames;
     now = t;
+    visit = visits ? visits[Math.min(t, runs[0].T - 1)] : 0;
     cancelAnimationFrame(drawing);
     rows.show(t);
     weights.show(t);
@@ -123,7 +146,7 @@ export function player(root, options = {}) {
   function key(event) {
     const { target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || !runs.length) return;
-    if (target.closest("select, textarea, dialog, input:not([type=range]), .mark")) return;
+    if (target.closest("select, textarea, dialog, .view input, input:not([type=range]), .mark")) return;
     if (event.key === " " && target.closest("button, a, summary")) return;
     const actions = {
       " ": "play", ArrowRight: event.shiftKey ? "next mistake" : "on",
@@ -145,7 +168,7 @@ export function player(root, options = {}) {
 
   document.addEventListener("keydown", key);
   new ResizeObserver(redraw).observe(stage);
-  return { open, to, act, redraw, light, at: () => now, runs: () => runs, rows, weights, clock, narration, column, heads: [left.head, right.head], places: [left.place, right.place], dock };
+  return { open, to, act, redraw, light, look, at: () => now, visit: () => visit, runs: () => runs, rows, weights, clock, narration, column, heads: [left.head, right.head], places: [left.place, right.place], dock };
 }
 
 // A film: the player alone, at the frame that an address ending in #t=7 asks for, else at the end.

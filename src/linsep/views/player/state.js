@@ -31,8 +31,8 @@ function drawVerdict(place, { story }) {
   const raised = story.lift ? " when lifted" : "", origin = story.intercept ? "" : " through the origin";
   tag("h2", {}, place, `${heads[String(facts.separable)]}${raised}${origin}`);
   if (facts.margin !== null) {
-    const radius = facts.radius === null ? "" : `, R = ${brief(facts.radius)}`;
-    tag("p", { class: "key" }, place, `margin γ* = ${brief(facts.margin)}${radius}`);
+    const radius = facts.radius === null ? "" : `, R\u00a0=\u00a0${brief(facts.radius)}`;
+    tag("p", { class: "key" }, place, `margin γ*\u00a0=\u00a0${brief(facts.margin)}${radius}`);
   }
   tag("p", {}, place, facts.verdict);
 }
@@ -43,6 +43,8 @@ function modelPart(place, run, several) {
   tag("span", { class: "stroke" }, title);
   title.append(story.title);
   if (story.parameters) tag("p", { class: "parameters" }, place, story.parameters);
+  if (story.cycle) tag("p", { class: "cycle" }, place, `The weights come back every ${story.cycle.passes === 1 ? "pass" : `${story.cycle.passes} passes`}: they go round and never stop.`);
+  if (story.status) tag("p", { class: "small ending" }, place, story.status);
   const list = tag("dl", {}, place);
   const entry = (name) => { tag("dt", {}, list, name); return tag("dd", {}, list); };
   const wrong = entry("Rows wrong"), moment = entry("Moment");
@@ -55,8 +57,6 @@ function modelPart(place, run, several) {
   const table = several ? null : confusion(place, run);
   if (story.model && story.model.support) tag("p", { class: "small" }, place, `${story.model.support.length} support vectors (double rings)${story.model.gap !== undefined ? `; duality gap ${brief(story.model.gap)}` : ""}.`);
   if (story.geometry) tag("p", { class: "small" }, place, `Ellipses are one standard deviation of ${story.learner === "FisherDiscriminant" ? "the scatter within classes" : "the shared covariance"}.${story.geometry.criterion === null ? "" : ` Fisher's J = ${brief(story.geometry.criterion)}.`}`);
-  const loop = story.cycle ? tag("p", { class: "cycle" }, place, `The weights come back every ${story.cycle.passes === 1 ? "pass" : `${story.cycle.passes} passes`}: they go round and never stop.`) : null;
-  if (story.status) tag("p", { class: "small ending" }, place, story.status);
 
   return (t) => {
     const now = Math.min(t, run.T - 1), margin = frames.margin[now];
@@ -68,7 +68,6 @@ function modelPart(place, run, several) {
     sum.textContent = caption(run, now).sum || weights(run, now) || "–";
     if (picture) picture(now);
     if (table) table(now);
-    if (loop) loop.hidden = false;
   };
 }
 

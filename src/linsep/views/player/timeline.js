@@ -1,7 +1,7 @@
 import { brief, put, shape, tag } from "./drawing.js";
 
 const SPEEDS = [1, 4, 16, 60, 240];
-const STEPS = [["correction", "correction"], ["mistake", "mistake"], ["pass", "pass"]];
+const STEPS = [["example", "example"], ["correction", "correction"], ["mistake", "mistake"], ["pass", "pass"]];
 const WIDE = 300, HIGH = 60;
 
 // Buttons, speed, scrubber with a tick at each mistake, and five numbers over time with one cursor.
@@ -25,7 +25,9 @@ export function timeline(parent, go) {
     options.forEach(([value, text]) => tag("option", { value }, made, text));
     return made;
   };
-  const unit = choice("step by", STEPS), speed = choice("speed", SPEEDS.map((value) => [value, `${value} a second`]));
+  const unit = choice("step by", STEPS);
+  unit.value = "correction";
+  const speed = choice("speed", SPEEDS.map((value) => [value, `${value} a second`]));
   const scrubber = tag("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Frame" }, buttons);
   scrubber.addEventListener("input", () => go(Number(scrubber.value)));
   const where = tag("output", { class: "where" }, buttons);
@@ -42,6 +44,8 @@ export function timeline(parent, go) {
     speed.value = String(slow ? 1 : Math.max(4, fitting));
     charts.replaceChildren();
     const { story } = runs[0];
+    unit.options[0].disabled = !story.order;
+    if (!story.order && unit.value === "example") unit.value = "correction";
     const kinds = [["count", "rows wrong"], ["loss", story.lossName], ["norm", "‖w‖"], ["margin", "margin"], ["angle", `angle to ${story.towards}`]];
     cursors = last === 0 ? [] : kinds.map(([key, name]) => chart(charts, key, name, key === "count"));
     const proved = last > 0 && story.facts.squeeze;

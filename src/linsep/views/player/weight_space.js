@@ -15,6 +15,7 @@ export function weightSpace(parent, onLight) {
     touch.addEventListener("pointerleave", () => onLight(-1));
     return { element, line, touch };
   });
+  const loop = shape("polyline", { class: "loop" }, body);
   const pathsOf = pool(body, (group) => shape("polyline", { class: "path" }, group));
   const dotsOf = pool(body, (group) => shape("path", { class: "now" }, group));
   const namesOf = pool(body, (group) => shape("text", { class: "label" }, group));
@@ -101,12 +102,20 @@ export function weightSpace(parent, onLight) {
       names[i].textContent = run.binary ? "" : short(run.story.classes[k]);
       put(names[i], { x: scale.x(x) + 9, y: scale.y(y) - 6 });
     });
+    drawLoop(runs[0]);
     step(0, 0, 0, 0);
     const run = runs[0], now = Math.min(t, run.T - 1);
     if (now > 0 && run.binary) {
       const [a, b] = where(run, now - 1), [p, q] = where(run, now);
       step(scale.x(a), scale.y(b), scale.x(p), scale.y(q));
     }
+  }
+
+  // Where the weights go round for ever.
+  function drawLoop(run) {
+    const { cycle } = run.story, { scale } = picture, points = [];
+    if (cycle && run.binary && t >= cycle.first) for (let s = cycle.first; s <= cycle.last; s++) { const [x, y] = where(run, s); points.push(`${scale.x(x).toFixed(1)},${scale.y(y).toFixed(1)}`); }
+    loop.setAttribute("points", points.join(" "));
   }
 
   function light(row) {

@@ -59,6 +59,7 @@ function turned(run, t) {
   const lengths = Math.sqrt(dot(before, before) * dot(after, after));
   if (!lengths) return after.some((one) => one !== 0) ? "" : "The weights are zero: there is no boundary. ";
   const angle = (180 / Math.PI) * Math.acos(Math.min(1, Math.max(-1, dot(before, after) / lengths)));
+  if (angle < 0.05) return "The boundary moved without turning. ";
   return `The boundary turned by ${number(Math.round(10 * angle) / 10)}°${run.story.every === 1 ? "" : " since the frame before"}. `;
 }
 

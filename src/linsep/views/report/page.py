@@ -75,7 +75,7 @@ def _list(entries: list[tuple[str, str]]) -> str:
 
 def _table(name: str, caption: str, head: list[str], lines: list[list[Any]]) -> str:
     """Text is escaped; the first column names its row."""
-    heads = "".join(f'<th scope="col">{escape(one)}</th>' for one in head)
+    heads = "".join(f'<th scope="col">{escape(one)}</th>' if one else "<td></td>" for one in head)
     rows = "".join(
         f'<tr><th scope="row">{escape(str(line[0]))}</th>'
         + "".join(f'<td class="number">{escape(str(cell))}</td>' for cell in line[1:])
@@ -230,7 +230,7 @@ def _confusion(tally: Any) -> str:
 
 def _pictures(findings: Found) -> str:
     drawn = "".join(
-        f'<figure role="img" aria-label="{escape(words)}">{svg}'
+        f'<figure><div role="img" aria-label="{escape(words)}">{svg}</div>'
         f"<figcaption>{escape(words)}</figcaption></figure>"
         for words, svg in pictures(findings)
     )
@@ -283,7 +283,7 @@ def _plane(plane: Plane) -> str:
     more = f"; {hidden:,} smaller ones are not shown" if hidden else ""
     zero = f"; {plane.zero:,} of {plane.total:,} weights are zero" if plane.zero else ""
     head = "".join(
-        f'<th scope="col">{one}</th>'
+        f'<th scope="col">{one}</th>' if one else "<td></td>"
         for one in [
             "feature",
             "raw",
