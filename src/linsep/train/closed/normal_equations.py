@@ -117,10 +117,15 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
         if not sp.issparse(problem.X):
             shift = _middle(np.asarray(rows_of(problem.X, some), np.float64))
     if sp.issparse(problem.X):
-        jobs = problem.n_jobs if float(problem.entries) * problem.entries / n > ALONE else 1
-        matrix = sum_over(
-            lambda span: _sparse_part(problem, Y - level, span), _parts(n), _add, jobs
+        many = float(problem.entries) * problem.entries / n > ALONE
+        parts = _parts(n) if many else [(0, n)]
+        lower = sum_over(
+            lambda span: _sparse_part(problem, Y - level, span),
+            parts,
+            _add,
+            problem.n_jobs if many else 1,
         )
+        matrix = np.tril(lower) + np.tril(lower, -1).T
     else:
         width = d + Y.shape[1] + 1
 
@@ -181,7 +186,7 @@ def _sparse_part(problem: Problem, Y: Floats, span: tuple[int, int]) -> Floats:
     sparse_products(
         rows.data, rows.indices, rows.indptr, *span, weights, np.ascontiguousarray(Y), G
     )
-    return np.asarray(np.tril(G) + np.tril(G, -1).T)
+    return G
 
 
 @kernel
