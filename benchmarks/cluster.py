@@ -11,7 +11,6 @@ if any do; only the last of these runs is counted. What a round costs is measure
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -175,12 +174,12 @@ def _dask_ml(client: Any, dX: Any, dy: Any, iterations: int) -> tuple[np.ndarray
 
 
 def _xgboost(client: Any, dX: Any, dy: Any, iterations: int) -> tuple[np.ndarray, float]:
-    import xgboost as xgb
+    from xgboost import dask as xgb
 
-    given = xgb.dask.DaskDMatrix(client, dX, dy)
+    given = xgb.DaskDMatrix(client, dX, dy)
     options = {"booster": "gblinear", "objective": "binary:logistic", "lambda": 1e-6,
                "updater": "coord_descent", "base_score": 0.5, "eta": 1.0}  # fmt: skip
-    fitted = xgb.dask.train(client, options, given, num_boost_round=iterations)
+    fitted = xgb.train(client, options, given, num_boost_round=iterations)
     model = json.loads(fitted["booster"].get_dump(dump_format="json")[0])
     return np.array(model["weight"], float), float(np.ravel(model["bias"])[0])
 
@@ -207,7 +206,8 @@ def _client(folder: str, name: str, n: int) -> None:
     ):
         dX, dy = collection(client, folder, name, n)
         linsep.LogisticRegression(tol=CLOSE).fit(dX, dy)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    status = Path("/proc/self/status").read_text()  # getrusage tells of the parent too
+    print(float(status.split("VmHWM:")[1].split()[0]) / 1024)
 
 
 if __name__ == "__main__":

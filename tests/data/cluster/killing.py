@@ -56,20 +56,46 @@ def learners():
     }
 
 
+def sparse_learners():
+    """Solvers that sparse rows of many features meet."""
+    import linsep
+
+    return {
+        "logistic, CG": linsep.LogisticRegression(),
+        "hinge, CG": linsep.LinearSVC(tol=1e-2),
+        "sq. hinge, CG": linsep.LinearSVC(loss="squared_hinge"),
+    }
+
+
 def rows(n=70_000, d=31):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, d)).astype(np.float32)
     return X, (X @ rng.standard_normal(d) + 3 * rng.standard_normal(n) > 0).astype(int)
 
 
+def sparse_rows(n=70_000, columns=11, levels=100):
+    """One-hot rows of 1,100 features."""
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(2)
+    places = rng.integers(0, levels, (n, columns)) + levels * np.arange(columns)
+    ends = np.arange(0, n * columns + 1, columns)
+    entries = np.ones(n * columns), places.ravel().astype(np.int32), ends
+    X = sp.csr_array(entries, shape=(n, levels * columns))
+    return X, (X @ rng.standard_normal(X.shape[1]) + 2 * rng.standard_normal(n) > 0).astype(int)
+
+
 def main(wanted):
+    import dask
     import dask.array as da
     from cluster_models import content
     from distributed import Client, LocalCluster
 
     X, y = rows()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    S, s = sparse_rows()
     expected = {name: content(one.fit(X, y)) for name, one in learners().items()}
+    expected |= {name: content(one.fit(S, s)) for name, one in sparse_learners().items()}
     kills = fits = 0
     with (
         LocalCluster(
@@ -78,12 +104,14 @@ def main(wanted):
         Client(cluster),
     ):
         dX, dy = da.from_array(X, chunks=(9_000, 31)), da.from_array(y, chunks=9_000)
+        dS = [dask.delayed(S[i : i + 16_384]) for i in range(0, S.shape[0], 16_384)]
         rng = np.random.default_rng(0)
         while kills < wanted:
-            for name, learner in learners().items():
+            for name, learner in (learners() | sparse_learners()).items():
+                rows_and_labels = (dS, s) if name in sparse_learners() else (dX, dy)
                 with Killer(cluster, float(rng.uniform(0.1, 3.0)), 1) as killer:
                     start = time.perf_counter()
-                    same = content(learner.fit(dX, dy)) == expected[name]
+                    same = content(learner.fit(*rows_and_labels)) == expected[name]
                 kills, fits = kills + killer.kills, fits + 1
                 seconds = time.perf_counter() - start
                 print(
