@@ -109,7 +109,7 @@ def main(wanted):
         while kills < wanted:
             for name, learner in (learners() | sparse_learners()).items():
                 rows_and_labels = (dS, s) if name in sparse_learners() else (dX, dy)
-                with Killer(cluster, float(rng.uniform(0.1, 3.0)), 1) as killer:
+                with Killer(cluster, float(rng.uniform(0.05, 0.9)), 1) as killer:
                     start = time.perf_counter()
                     same = content(learner.fit(*rows_and_labels)) == expected[name]
                 kills, fits = kills + killer.kills, fits + 1
