@@ -12,7 +12,7 @@ from pathlib import Path
 NAMES = [
     "starting", "perceptrons", "proofs", "reading", "memory",
     "file_to_model", "predicting", "paths", "growth",
-    "convex.race", "cluster", "grid",
+    "convex.race", "cluster", "lab", "grid",
 ]  # fmt: skip
 WITH_OPTIONS = ("grid",)
 

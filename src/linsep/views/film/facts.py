@@ -42,8 +42,11 @@ class Facts(NamedTuple):
     squeeze: Squeeze | None = None
 
 
-def facts_of(run: Run) -> Facts:
-    """Prove what can be proved from the rows held."""
+def facts_of(run: Run, proof: Any = None) -> Facts:
+    """Prove what can be proved from the rows held; `proof` is that of the fit, if it has one.
+
+    That nothing separates is proved once. A separator is looked for again: the widest one.
+    """
     from linsep import mistake_bound, separability
 
     rows = run.rows
@@ -61,7 +64,9 @@ def facts_of(run: Run) -> Facts:
             f"kept. `linsep certify DATA{option}` proves it."
         )
         return Facts(said, None, [], [], False, None, "")
-    found = separability(rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS)
+    found = proof
+    if proof is None or proof.separable is not False or proof.fit_intercept != fit_intercept:
+        found = separability(rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS)
     places = [] if found.rows is None else [int(i) for i in found.rows]
     alphas = [] if found.multipliers is None else [str(one) for one in found.multipliers]
     bound, text, radius, squeeze = None, _why_no_bound(run), None, None

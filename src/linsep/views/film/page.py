@@ -8,6 +8,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
+from linsep.views.film.shrink import shrink
 from linsep.views.scene.colours import COLOURS
 from linsep.views.scene.packing import pack
 
@@ -56,7 +57,8 @@ def bundle(names: tuple[str, ...], folder: str = PLAYER) -> str:
     joined = "\n".join(part(name, folder) for name in names)
     joined = re.sub(r"^import [^;]*;\n", "", joined, flags=re.MULTILINE)
     joined = re.sub(r"^export ", "", joined, flags=re.MULTILINE)
-    return re.sub(r"^ +|^ *//.*\n|^\n", "", joined, flags=re.MULTILINE)  # what only people read
+    joined = re.sub(r"^ +|^ *//.*\n|^\n", "", joined, flags=re.MULTILINE)
+    return shrink(joined)
 
 
 def part(name: str, folder: str = PLAYER) -> str:

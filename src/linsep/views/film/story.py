@@ -22,13 +22,15 @@ PIXELS = 400_000  # of rows or weights shown as images
 MARGIN_ONE = ("LinearSVC", "PassiveAggressive")  # whose margin is at scores of ±1
 
 
-def story_of(run: Run, title: str | None = None, lift: str = "") -> dict[str, Any]:
+def story_of(
+    run: Run, title: str | None = None, lift: str = "", proof: Any = None
+) -> dict[str, Any]:
     """Everything to be drawn and said, arrays as arrays; the page makes words of a frame it shows.
 
     `lift` names the third feature where two were raised to three: 'product' or 'squares'.
     """
     flat = flatten(run) if not lift else raised(run)
-    facts = facts_of(run)
+    facts = facts_of(run, proof)
     drawn = _drawn(run, facts)
     numbers = series_of(run, facts.weights)
     frames = _frames(run, flat, numbers, drawn) | _squeeze(facts)

@@ -156,7 +156,8 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
         except ValueError as problem:
             raise DataError(f"{learner.label}: {problem}") from None
         run = _run_of(job, model, given, classes, codes)
-        story = story_of(run, f"{learner.family}: {learner.label}", job.lift)
+        title, proof = f"{learner.family}: {learner.label}", getattr(model, "proof_", None)
+        story = story_of(run, title, job.lift, proof)
     if learner.curved:
         story |= _curved(model, job, codes)
     decided = _decided(model, job.X, classes)
