@@ -66,8 +66,8 @@ class Fitting:
         verbose : show progress on stderr; "log": as records of the logger `linsep` instead
         checkpoint : path of a file that is written after the first pass and then every few seconds;
             if the process dies, the same call goes on from the last pass written down and ends with
-            the same bytes. Closed forms, which make one pass, begin again, and so do some solvers
-            of `LogisticRegression` (descent on the dual, several classes, l1_ratio > 0).
+            the same bytes. Closed forms, which make one pass, begin again, and so does
+            `LogisticRegression` of several classes, or with line searches.
         in_order : of the perceptron family on a cluster: train serially, on a copy of the rows, and
             end with the bytes of a fit in memory, instead of mixing the weights of shards
 

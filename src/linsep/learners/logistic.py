@@ -23,6 +23,7 @@ from linsep.proofs.gap.certificate import planes
 from linsep.proofs.gap.joint_certificate import softmax
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
+from linsep.train.convex.drive import Savepoint, savepoints
 from linsep.train.convex.penalties import Elastic
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -127,8 +128,9 @@ class LogisticRegression(Inference, LinearClassifier):
 
     _any_scale = True
     _first_at_zero = True
-    _resumable = ("_replay_log",)
+    _resumable = ("_replay_log", "_savepoints")
     _replay_log: ReplayLog
+    _savepoints: list[Savepoint]
 
     @property
     def _order_matters(self) -> bool:  # type: ignore[override]
@@ -212,6 +214,7 @@ class LogisticRegression(Inference, LinearClassifier):
         if self.penalty == "firth":
             return fit_firth(self, problem)
         self.solver_ = choose(self, problem)
+        self._savepoints = savepoints(listeners)
         replay_log.begin(self, listeners)
         found: Any = None
 
@@ -222,7 +225,7 @@ class LogisticRegression(Inference, LinearClassifier):
             return self._finish(problem, found)
 
         status = refined(self, fit)
-        del self._replay_log
+        del self._replay_log, self._savepoints
         self.diagnosis_ = explain(self, problem, status)
         return status
 

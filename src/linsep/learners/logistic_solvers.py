@@ -1,6 +1,5 @@
 """Which solver a logistic regression is left to, and what it is asked."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,21 +8,21 @@ import numpy.typing as npt
 from linsep.errors import OverflowedError, ParameterError
 from linsep.learners.first_order import descend_scores
 from linsep.learners.sklearn_compat import known_solver
-from linsep.status import Status
-from linsep.train.convex.choose import Pace, line_for, shape_of
-from linsep.train.convex.drive import Candidate
-from linsep.train.convex.dual import coordinate_descent as dual_descent
+from linsep.train.convex.choose import Handover, line_for, shape_of
+from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.dual import row_space
+from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.row_space import fit_rows
 from linsep.train.convex.l1 import prox_newton
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton.logistic import fit_logistic
+from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.softmax import fit_softmax
+from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener
-from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 STEPPING = ("gradient", "minibatch", "sgd")
@@ -78,13 +77,7 @@ def solve(
         "fit_intercept": learner.fit_intercept, "tol": tol, "max_iter": max_iter
     }  # fmt: skip
     if learner.solver_ == "dual":
-        found = _by_dual(learner, problem, listeners, start, settings)
-        if found.status is not Status.budget or found.n_iter >= max_iter:
-            return found
-        made, start = found.n_iter, (found.w[None], np.array([found.b]))
-        learner.solver_ = "newton-cg"
-        more = solve(learner, problem, listeners, tol, max_iter - made, start)
-        return replace(more, n_iter=made + more.n_iter)
+        return _by_dual(learner, problem, listeners, start, tol, max_iter)
     if learner.solver_ in ("newton", "newton-cg"):
         shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
         if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
@@ -93,6 +86,7 @@ def solve(
         if problem.binary:
             plane = None if start is None else (start[0][0], float(start[1][0]))
             settings |= {"replay_log": learner._replay_log, "start": plane}
+            settings["savepoint"] = next(iter(learner._savepoints), None)
             found = fit_logistic(X, problem.signs, weights, C, **settings)
             learner.solver_ = found.solver or "newton"
             return found
@@ -127,8 +121,8 @@ def _sparse_weights(
         return prox_newton.fit_l1(
             problem.X, problem.signs, problem.weights if problem.weights.size else None,
             float(learner.C), learner._penalty, tol=tol, max_iter=max_iter,
-            listener=learner._replay_log.telling_looks(listeners), n_jobs=learner.n_jobs,
-            fit_intercept=bool(learner.fit_intercept),
+            listener=telling(listeners), savepoint=next(iter(learner._savepoints), None),
+            n_jobs=learner.n_jobs, fit_intercept=bool(learner.fit_intercept),
             start=None if start is None else (start[0][0], float(start[1][0])),
         )  # fmt: skip
     except OverflowedError:
@@ -140,26 +134,28 @@ def _by_dual(
     problem: Problem,
     listeners: list[Listener],
     start: tuple[Array, Array] | None,
-    settings: dict[str, Any],
-) -> Any:
-    """Coordinate descent; where the user left the choice, it ends early if it gets nowhere."""
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """Coordinate descent; where the user left the choice, Newton-CG takes over if it is slow."""
     signs = problem.signs.astype(np.float64)
-    tell = ReplayLog().telling_looks(listeners)
-    pace = None
-    if known_solver(learner.solver) == "auto":
-        pace = Pace(float(settings["max_iter"]), settings["tol"])
-
-    def heard(check: Candidate) -> bool:
-        told = tell is not None and tell(check) is True
-        return told or (pace is not None and pace(check))
-
-    found = dual_descent.solve(
-        problem.X, signs, problem.weights if problem.weights.size else None, float(learner.C),
-        loss="logistic", seed=seed_of(learner.random_state), n_jobs=learner.n_jobs, listener=heard,
-        start=learner._multipliers(problem, signs, start), **settings,
+    weights, free = problem.weights if problem.weights.size else None, learner.fit_intercept
+    given = (problem.X, signs, weights, float(learner.C))
+    solver: Any = DualDescent(
+        *given, loss="logistic", seed=seed_of(learner.random_state), n_jobs=learner.n_jobs,
+        fit_intercept=free, max_iter=max_iter, start=learner._multipliers(problem, signs, start),
     )  # fmt: skip
-    slow = pace is not None and pace.slow and found.status is Status.stopped
-    return replace(found, status=Status.budget) if slow else found
+    if known_solver(learner.solver) == "auto":
+
+        def then(at: Solution) -> NewtonCG:
+            where = (at.w, at.b)
+            return NewtonCG(*given, fit_intercept=free, n_jobs=learner.n_jobs, start=where)
+
+        solver = Handover(solver, then, float(max_iter))
+    point = next(iter(learner._savepoints), None)
+    solution = drive(solver, Goal(tol, max_iter, telling(listeners), savepoint=point))
+    learner.solver_ = solution.solver
+    return solution
 
 
 def loss_of(problem: Problem) -> ScoreLoss:

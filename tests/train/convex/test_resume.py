@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from linsep.train.convex import choose
-from linsep.train.convex.choose import Handover, Machine, Shape
+from linsep.train.convex.choose import Handover, Machine
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.crammer_singer import CrammerSinger
@@ -41,8 +41,7 @@ def handed_over():
     """Descent that is left for steps after a few passes."""
     X, y = rows(60, 200)
     machine = Machine(X, y, None, 1e4, "hinge", True, 2000, keep=True)
-    shape = Shape("hinge", 60, 200, 12_000, False, suits_steps=True)
-    return Handover(machine.dual(), lambda at: machine.steps((at.w, at.b)), shape)
+    return Handover(machine.dual(), lambda at: machine.steps((at.w, at.b)), 50.0)
 
 
 X, Y = rows()

@@ -41,6 +41,9 @@ SOLVERS = {
     "dual": lambda: LinearSVC(solver="dual", tol=1e-5, n_jobs=1),
     "interior": lambda: LinearSVC(tol=1e-6, n_jobs=1),
     "newton-cg": lambda: LinearSVC(tol=1e-4, n_jobs=1),
+    "sparse": lambda: LogisticRegression(solver="dual", tol=1e-6, n_jobs=1),
+    "l1": lambda: LogisticRegression(l1_ratio=1.0, C=0.2, tol=1e-9, n_jobs=1),
+    "wide": lambda: LogisticRegression(tol=1e-7, n_jobs=1),
     "joint": lambda: LinearSVC(multiclass="crammer-singer", tol=1e-4, n_jobs=1),
 }
 """Solvers that go on from the sums of their passes or from their state, and descents."""
@@ -50,10 +53,13 @@ def data(name):
     """Overlapping classes: no run ends before its passes are made."""
     rng = np.random.default_rng(1)
     few = {"kernel": 400, "dual": 500, "interior": 500, "joint": 200}
-    n = {**few, "tall": 70_000, "short": 70_000}.get(name, 6000)
+    n = {**few, "sparse": 3000, "wide": 1000, "l1": 1000, "tall": 70_000, "short": 70_000}.get(
+        name, 6000
+    )
     y = rng.integers(0, 3 if name in ("pocket", "joint") else 2, n)
-    X = rng.standard_normal((n, 600 if name == "newton-cg" else 20)) + 0.1 * y[:, None]
-    if name == "short":
+    d = {"newton-cg": 600, "wide": 300, "l1": 250}.get(name, 20)
+    X = rng.standard_normal((n, d)) + 0.1 * y[:, None]
+    if name in ("short", "sparse"):
         X = sp.csr_array(np.where(np.abs(X) > 0.8, X, 0.0))
     return X, y
 

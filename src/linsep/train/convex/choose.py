@@ -274,7 +274,8 @@ class Machine(NamedTuple):
         if line == "dual":
             return first
         then = self.steps if small else self.newton_cg
-        return Handover(first, lambda at: then((at.w, at.b)), shape)
+        price = min(shape.steps, shape.products) / shape.one_pass
+        return Handover(first, lambda at: then((at.w, at.b)), price)
 
     def dual(self, alpha: Array | None = None) -> DualDescent:
         return DualDescent(
@@ -339,14 +340,14 @@ class Handover:
     ----------
     first : the solver to begin with
     then : makes the second from the solution of the first
-    shape : says what passes of the first and steps of the second cost; where it is left out, the
-        second takes over only from a first that gets no further
+    price : what the second costs, in passes of the first; where it is left out, the second takes
+        over only from a first that gets no further
     """
 
     def __init__(
-        self, first: Any, then: Callable[[Solution], Any], shape: Shape | None = None
+        self, first: Any, then: Callable[[Solution], Any], price: float | None = None
     ) -> None:
-        self._first, self._then, self._shape = first, then, shape
+        self._first, self._then, self._price = first, then, price
         self._second: Any = None
         self._one: Solution | None = None  # where the first ended
         self._seen: Candidate | None = None  # its last candidate
@@ -380,11 +381,10 @@ class Handover:
 
     def _begin(self) -> Iterator[Candidate]:
         """The candidates of the first, until it ends or is too slow."""
-        shape, most = self._shape, np.inf
-        if shape is not None:
+        most = np.inf
+        if self._price is not None:
             half = self._first.max_iter // 2  # is left for the second, whatever it costs
-            price = min(shape.steps, shape.products) / shape.one_pass
-            self._pace = self._pace or Pace(min(price, half), self._tol)
+            self._pace = self._pace or Pace(min(self._price, half), self._tol)
             most = half if half >= PATIENCE else np.inf
         for seen in self._first.candidates():
             self._seen = seen
@@ -424,7 +424,7 @@ class Handover:
     def rescaled(self) -> Any:
         """The first in other columns, where it has them."""
         other = self._first.rescaled()
-        return None if other is None else Handover(other, self._then, self._shape)
+        return None if other is None else Handover(other, self._then, self._price)
 
     def solution(self) -> Solution:
         """The better weights and the higher bound of both."""

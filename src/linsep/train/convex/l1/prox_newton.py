@@ -24,7 +24,7 @@ from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import rows_of
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
-from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.l1.design import Part, design_of
 from linsep.train.convex.l1.loss_terms import Terms, entropy, feasible, terms_of
 from linsep.train.convex.l1.quadratic import by_columns, by_matrix
@@ -367,6 +367,7 @@ def fit_l1(
     tol: float = 1e-4,
     max_iter: int = 1000,
     listener: Callable[[Candidate], Any] | None = None,
+    savepoint: Savepoint | None = None,
     **settings: Any,
 ) -> Solution:
     """Fit to a relative gap of `tol`; `settings` as of `ProxNewton`.
@@ -379,4 +380,4 @@ def fit_l1(
     (array([0.9082, 0.    ]), 'converged')
     """
     solver = ProxNewton(X, signs, weights, C, penalty, **settings)
-    return drive(solver, Goal(tol, max_iter, listener))
+    return drive(solver, Goal(tol, max_iter, listener, savepoint=savepoint))

@@ -30,7 +30,7 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, decrease_left
-from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.newton.logistic_problem import Point, Problem, Sample
 from linsep.train.convex.newton.newton_cg import NewtonCG
@@ -64,6 +64,7 @@ def fit_logistic(
     start: tuple[Array, float] | None = None,
     listener: Listener | None = None,
     replay_log: ReplayLog | None = None,
+    savepoint: Savepoint | None = None,
 ) -> Solution:
     """Minimise ½‖w‖² + C Σ cᵢ log(1 + e^{−yᵢ(⟨w, xᵢ⟩ + b)}) and say how near the minimum is.
 
@@ -81,6 +82,7 @@ def fit_logistic(
     start : (w, b) to start from
     listener : called after each pass; True stops the run
     replay_log : what an earlier run found, gone through again; new passes are added
+    savepoint : the same for solvers that the driver runs
 
     Examples
     --------
@@ -100,6 +102,7 @@ def fit_logistic(
         "n_jobs": n_jobs,
         "listener": listener,
         "replay_log": replay_log,
+        "savepoint": savepoint,
     }
     basis = None if sp.issparse(X) else better_basis(X, C, fit_intercept)
     if basis is None:
@@ -130,7 +133,7 @@ def _solve(
     digits = found.status is Status.converged and options["tol"] >= _DIGITS
     if ended or digits or not dense or d > _WIDEST or made >= options["max_iter"]:
         return found
-    later = {**options, "max_iter": options["max_iter"] - made, "replay_log": None}
+    later = {**options, "max_iter": options["max_iter"] - made}
     if listener is not None:
         later["listener"] = lambda done: listener(replace(done, epoch=made + done.epoch))
     more = _by_hessians(X, signs, weights, C, (found.w, found.b), later)
@@ -156,7 +159,8 @@ def _by_products(
         X, signs, weights, C, fit_intercept=options["fit_intercept"], n_jobs=options["n_jobs"],
         start=start, multipliers=False,
     )  # fmt: skip
-    return drive(solver, Goal(max(options["tol"], _DIGITS), options["max_iter"], tell))
+    tol, point = max(options["tol"], _DIGITS), options["savepoint"]
+    return drive(solver, Goal(tol, options["max_iter"], tell, savepoint=point))
 
 
 def _by_hessians(
@@ -199,8 +203,8 @@ def _as_two_classes(
         w, b = np.asarray(start[0], np.float64) / 2, float(start[1]) / 2
         two = np.stack([-w, w]), np.array([-b, b])
     codes = (signs > 0).astype(np.int32)
-    asked = {name: value for name, value in options.items() if name != "replay_log"}
-    found = fit_softmax(X, codes, weights, C / 2, n_classes=2, start=two, **asked)
+    settings = {k: v for k, v in options.items() if k not in ("replay_log", "savepoint")}
+    found = fit_softmax(X, codes, weights, C / 2, n_classes=2, start=two, **settings)
     return replace(
         found,
         w=found.w[1] - found.w[0],
