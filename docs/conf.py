@@ -55,10 +55,7 @@ html_theme_options = {
     "show_prev_next": True,
     "use_edit_page_button": False,
 }
-html_sidebars = {  # only where a section has several pages
-    "**": [],
-    **{f"{room}/**": ["sidebar-nav-bs"] for room in ("learners", "lectures", "gallery")},
-}
+html_sidebars = {"*": [], "promises/*": []}  # a sidebar only where a section has several pages
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_show_sourcelink = False

@@ -1,4 +1,8 @@
-"""Three tables as people have them, made up: customers of whom few leave, a survey, and genes.
+"""
+Three tables as people have them
+================================
+
+Made up: customers of whom few leave, a survey, and genes.
 
     python examples/messy_tables.py FOLDER
 

@@ -90,6 +90,12 @@ def test_every_experiment_has_a_page_of_the_gallery_and_its_picture_a_place_in_a
         assert (ROOT / "docs/pictures/experiments" / f"{name}.png").stat().st_size < 120_000
 
 
+def test_every_example_has_a_title_for_the_gallery():
+    for script in (ROOT / "examples").glob("*.py"):
+        _, title, line, *_ = script.read_text("utf-8").split("\n")
+        assert title and set(line) == {"="}, script
+
+
 def test_every_picture_of_a_page_is_in_the_repository():
     for page in PAGES:
         for picture in re.findall(r"!\[[^]]*\]\(([^):]+)\)", (ROOT / page).read_text("utf-8")):
