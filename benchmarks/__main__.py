@@ -1,6 +1,7 @@
 """`python -m benchmarks [NAME ...]`: run the benchmarks, print a table, write JSON.
 
-`python -m benchmarks grid --help` tells the options of the grid, which is run alone with them.
+`python -m benchmarks grid --help` tells the options of the grid, `linear_probe --help` those of the
+linear probe; with options, each is run alone.
 """
 
 import json
@@ -12,9 +13,13 @@ from pathlib import Path
 NAMES = [
     "starting", "perceptrons", "proofs", "reading", "memory",
     "file_to_model", "predicting", "paths", "growth",
+<<<<<<< HEAD
     "convex.race", "cluster", "lab", "grid",
+=======
+    "convex.race", "cluster", "linear_probe", "grid",
+>>>>>>> c0dd3e3 (Fit many classes without a number kept for any row)
 ]  # fmt: skip
-WITH_OPTIONS = ("grid",)
+WITH_OPTIONS = ("grid", "linear_probe")
 
 
 def main(names: list[str]) -> None:

@@ -41,22 +41,22 @@ def embeddings(n: int, d: int, classes: int, seed: int) -> tuple[Array, Array]:
     return X, S.argmax(axis=1)
 
 
-def clusters(n: int, d: int, classes: int, seed: int, apart: float = 0.155) -> tuple[Array, Array]:
-    """What an image network makes of many classes: a mean for each, noise of falling spectrum.
+def clusters(n: int, d: int, classes: int, seed: int, apart: float = 0.3) -> tuple[Array, Array]:
+    """What an image network makes of many classes: a mean for each and noise, of one spectrum.
 
     Rows are float32, of length √d and made in pieces, so that no copy of them is needed.
     """
     rng = np.random.default_rng(seed)
-    spectrum = np.arange(1, d + 1, dtype=np.float32) ** -0.3
+    spectrum = np.arange(1, d + 1, dtype=np.float32) ** -0.6
     spectrum /= np.sqrt(np.mean(spectrum**2))
     turn = np.linalg.qr(rng.standard_normal((d, d)))[0].astype(np.float32)
-    means = apart * rng.standard_normal((classes, d), np.float32)
+    means = apart * rng.standard_normal((classes, d), np.float32) * spectrum
     y = rng.integers(0, classes, n)
     X = np.empty((n, d), np.float32)
     for start in range(0, n, 8192):
         part = X[start : start + 8192]
         noise = rng.standard_normal(part.shape, np.float32) * spectrum
-        part[:] = means[y[start : start + 8192]] + noise @ turn
+        part[:] = (means[y[start : start + 8192]] + noise) @ turn
         part *= np.sqrt(d) / np.linalg.norm(part, axis=1, keepdims=True)
     return X, y
 

@@ -35,37 +35,10 @@ from linsep.proofs.gap.certificate import (
     plus,
 )
 from linsep.proofs.gap.products import UNIT, Products
+from linsep.proofs.gap.streamed_softmax import Shares, streamed_softmax, too_many
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-
-
-class Shares(NamedTuple):
-    """Sums over rows for all classes; the first fields as of `linsep.proofs.gap.certificate.Sides`.
-
-    Attributes
-    ----------
-    dual : E
-    given, taken : what flows out of each class, and into it
-    mass : Σ Cᵢ by class
-    pull : a bound on Σ Cᵢ‖xᵢ‖
-    moved : a bound on Σ ‖mᵢ‖‖xᵢ‖, for v = Σ mᵢxᵢᵀ
-    v : the combination of rows
-    """
-
-    loss: float
-    slope: float
-    tilt: float
-    reach: float
-    terms: float
-    fuzz: float
-    dual: float
-    given: Array
-    taken: Array
-    mass: Array
-    pull: float
-    moved: float
-    v: Floats
 
 
 def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
@@ -81,6 +54,8 @@ def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
     >>> round(values.primal, 6), values.dual < values.primal  # 3 log 3
     (3.295837, True)
     """
+    if A is None and too_many(problem):
+        return streamed_softmax(problem)
     (W, b), K = problem.beside(problem), len(problem.W)
     products = Products(problem.X, 2)
     pages = PageRelease(problem.X, products.pointers)

@@ -76,6 +76,8 @@ class Preconditioner:
     ridge : penalty of each feature, (d,), positive
     wanted : rows for each class
     shared : whether one block, with the mean of the weights, serves all classes
+    diagonal : Σ cᵢ pᵢₖ(1 − pᵢₖ) xᵢⱼ² over all rows, (K, d) or (1, d), where X is a sample of them:
+        features that the sample has missed count as much as they should
     """
 
     def __init__(
@@ -89,16 +91,19 @@ class Preconditioner:
         *,
         centre: bool,
         shared: bool,
+        diagonal: Floats | None = None,
     ) -> None:
         self.pool = pool
         self.classes = P.shape[1]
-        weights = (P * (1 - P)).astype(np.float64) * c[:, None]
         if shared:
-            weights = weights.mean(axis=1, keepdims=True)
-        self._root = np.sqrt(ridge)
+            undecided = 1.0 - np.einsum("ik,ik->i", P, P).astype(np.float64)  # Σₖ p(1 − p)
+            weights = (c * undecided / self.classes)[:, None]
+        else:
+            weights = (P * (1 - P)).astype(np.float64) * c[:, None]
 
         def one(k: int) -> _Block:
-            return _Block(X, weights[:, k], self._root, wanted, k, centre)
+            known = None if diagonal is None else diagonal[min(k, len(diagonal) - 1)]
+            return _Block(X, weights[:, k], ridge, wanted, k, centre, known)
 
         self._blocks = pool.map(one, range(weights.shape[1]))
 
@@ -113,17 +118,28 @@ class Preconditioner:
 
         return np.concatenate([row for part in self.pool.map(some, halves) for row in part])
 
+    @property
+    def centres(self) -> Floats:
+        """mₖ, (K, d), or (1, d) where one block serves all classes."""
+        return np.array([block.centre for block in self._blocks])
+
     def bias(self, change: Floats) -> Floats:
         """About how the best biases follow a change of W: they keep the scores of the centres."""
-        centres = np.array([block.centre for block in self._blocks])
-        return -(centres * change).sum(axis=1)
+        return -(self.centres * change).sum(axis=1)
 
 
 class _Block:
     """(R² + BᵀB)⁻¹ with R diagonal, written R⁻¹(1 + AᵀA)⁻¹R⁻¹ with A = BR⁻¹."""
 
     def __init__(
-        self, X: Array, weights: Floats, root: Floats, wanted: int, seed: int, centre: bool
+        self,
+        X: Array,
+        weights: Floats,
+        ridge: Floats,
+        wanted: int,
+        seed: int,
+        centre: bool,
+        diagonal: Floats | None,
     ) -> None:
         total = float(weights.sum())
         chance = np.minimum(1.0, weights * (wanted / total if total > 0 else 0.0))
@@ -134,6 +150,10 @@ class _Block:
         w = weights[rows] / chance[rows]
         A = X[rows]
         self.centre = np.zeros(A.shape[1])
+        if diagonal is not None:
+            squares = np.einsum("i,ij,ij->j", w.astype(A.dtype), A, A)
+            ridge = ridge + np.maximum(0.0, diagonal - 1.05 * squares)
+        root = np.sqrt(ridge)
         if centre and len(rows):
             self.centre = (w @ A) / w.sum()
             A = A - self.centre.astype(A.dtype)

@@ -2,15 +2,16 @@
 
     P(W, b) = ½‖W‖² + C Σ cᵢ (log Σₖ e^{sᵢₖ} − sᵢ,yᵢ),   sᵢₖ = ⟨wₖ, xᵢ⟩ + bₖ,   b not penalised
 
-Few parameters: Newton's method with the full Hessian (`linsep.train.convex.newton.softmax_newton`).
-Many rows: an even sample gives a first point; one pass from there shows which rows are still
-undecided, and a sample that prefers those stands for all from then on. Every pass over all rows
-gives the true gradient g, and the next point minimises
+Many parameters: preconditioned L-BFGS (`softmax_descent`), driven by `linsep.train.convex.drive`.
+Few: Newton's method with the full Hessian, as here and in `softmax_newton`. Of many rows an even
+sample gives a first point; one pass from there shows which rows are still undecided, and a sample
+that prefers those stands for all from then on. Every pass over all rows gives the true gradient g,
+and the next point minimises
 
     F_sample(W) − ⟨∇F_sample(Wₖ) − g, W⟩
 
-by limited-memory BFGS, whose first guess at the inverse Hessian is one Cholesky factor for each
-class. The biases are always at their best and cost nothing. The run stops on the duality gap.
+by limited-memory BFGS with the inverse Hessian of a smaller sample. The biases are always at their
+best and cost nothing. The run stops on the duality gap.
 """
 
 import math
@@ -26,7 +27,9 @@ from linsep.status import Status
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import asked_for
-from linsep.train.convex.lbfgs import Memory, Preconditioner
+from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.lbfgs import Memory
+from linsep.train.convex.newton.softmax_descent import SoftmaxDescent, require_classes
 from linsep.train.convex.newton.softmax_newton import Inverse, by_newton, few_parameters
 from linsep.train.convex.newton.softmax_problem import Objective, Point, descend
 from linsep.train.convex.newton.softmax_sums import SoftmaxSums
@@ -116,6 +119,52 @@ def _solve(
     start: tuple[Array, Array] | None,
     options: dict[str, Any],
 ) -> Solution:
+    K, d = options["n_classes"], X.shape[1]
+    if few_parameters(d, K, math.isinf(C)):
+        return _by_newton(X, codes, weights, C, start, options)
+    found = _by_descent(X, codes, weights, C, start, options)
+    stuck = found.status is Status.budget and found.n_iter < options["max_iter"]
+    if not (stuck and few_parameters(d, K, True)):
+        return found
+    left = options | {"max_iter": options["max_iter"] - found.n_iter}
+    more = _by_newton(X, codes, weights, C, (found.w, found.b), left)
+    return replace(more, n_iter=found.n_iter + more.n_iter)
+
+
+def _by_descent(
+    X: Array,
+    codes: Array,
+    weights: Floats | None,
+    C: float,
+    start: tuple[Array, Array] | None,
+    options: dict[str, Any],
+) -> Solution:
+    """L-BFGS under the one driver."""
+    listener: Listener | None = options["listener"]
+    unit = float(len(codes) if weights is None else weights.sum())
+    unit *= C if math.isfinite(C) else 1.0
+
+    def heard(seen: Candidate) -> Any:
+        assert listener is not None
+        return listener(Pass(seen.n_iter, UNCOUNTED, 1, seen.primal / unit))
+
+    known = {key: options[key] for key in ("n_classes", "fit_intercept", "tol", "n_jobs")}
+    solver = SoftmaxDescent(X, codes, weights, C, start=start, **known)
+    goal = Goal(options["tol"], options["max_iter"], None if listener is None else heard)
+    found = drive(solver, goal)
+    if solver.separated:
+        return replace(found, status=Status.no_optimum, gap=found.primal, dual=0.0)
+    return found
+
+
+def _by_newton(
+    X: Array,
+    codes: Array,
+    weights: Floats | None,
+    C: float,
+    start: tuple[Array, Array] | None,
+    options: dict[str, Any],
+) -> Solution:
     with Pool(options["n_jobs"]) as pool, np.errstate(all="ignore"):
         for careful in (False, True):
             try:
@@ -174,7 +223,6 @@ class _Run:
         total = float(n if weights is None else weights.sum())
         self.unit = C * total if math.isfinite(C) else total
         penalty = 1 / self.unit if math.isfinite(C) else 0.0
-        self.small = few_parameters(d, K, math.isinf(C))
         if X.size <= 1 << 21:
             X = X.astype(np.float64, copy=False)
         self.about = spread(X, careful)
@@ -182,12 +230,11 @@ class _Run:
         scale = self.columns.scale.astype(np.float64) if self.columns.scale.size else np.ones(d)
         self.ridge = penalty * scale * scale
         c = np.array([1 / n]) if weights is None else weights / total
-        real = np.float64 if self.small or self.tol < 1e-6 else X.dtype
         blocks = Blocks(X, self.columns)
-        self.full = self._objective(SoftmaxSums(blocks, codes, c, K, self.pool, real))
+        self.full = self._objective(SoftmaxSums(blocks, codes, c, K, self.pool, np.float64))
         if self.tol < 1e-8:
             self.full.sums.enough = 1e-14
-        self._require_classes()
+        require_classes(self.full.sums.share, self.fit_intercept)
         W, b = np.zeros((K, d)), np.zeros(K)
         if self.fit_intercept:
             b = np.log(self.full.sums.share)
@@ -203,14 +250,6 @@ class _Run:
     def _objective(self, sums: SoftmaxSums) -> Objective:
         return Objective(sums, self.ridge, self.fit_intercept)
 
-    def _require_classes(self) -> None:
-        empty = np.flatnonzero(self.full.sums.share == 0)
-        if len(empty) and self.fit_intercept:
-            raise DataError(
-                f"class number {empty[0]} has no row of positive weight; every class needs one. "
-                "Look at sample_weight, or drop the class."
-            )
-
     def _by_passes(self, W: Floats, b: Floats, cold: bool) -> None:
         sums, n = self.full.sums, self.full.sums.blocks.n_rows
         sampled = n >= _MANY
@@ -220,51 +259,12 @@ class _Run:
         P = sums.probabilities()
         p = Point(W, b, value, self.full.slope(W))
         self.told(p)
-        inverse, memory = None, Memory(30)
         if sampled and self.status is None:
-            p, inverse = self._by_sample(p, P, memory)
+            p = self._by_sample(p, P, Memory(30))
         if self.status is not None:
             return
-        if not self.small:
-            self._by_descent(p, inverse or self._preconditioner(sums, P, shared=cold), memory)
-            d = sums.blocks.n_features
-            stuck = self.status is Status.budget and self.passes < self.max_iter
-            if not (stuck and few_parameters(d, self.n_classes, True)):
-                return
-            p = self.best or p
         found = by_newton(self.full, p, self.tol, self.max_iter, self.passes, self.listener)
         self.best, self.gap, self.passes, self.status = found
-
-    def _by_descent(self, p: Point, inverse: Any, memory: Memory) -> None:
-        """Limited-memory BFGS over all rows."""
-        sums, step = self.full.sums, 0
-        while self.status is None:
-            # The probabilities move: look at the Hessian anew, less and less often.
-            before = p.value
-            p = descend(self.full, p, inverse, memory, 20 * step or 10, 0.0, self.told)
-            if self.status is None and p.value >= before * (1 - 1e-7):
-                self.status = Status.budget
-            if self.status is None:
-                self.full.value(p.W, p.b)
-                inverse = self._preconditioner(sums, sums.probabilities(), shared=False)
-                memory, step = Memory(30), step + 1
-
-    def _preconditioner(self, sums: SoftmaxSums, P: Array, shared: bool) -> Preconditioner:
-        blocks = sums.blocks
-        n, d = blocks.n_rows, blocks.n_features
-        rows = np.arange(n)
-        if n >= _MANY:
-            rows = np.arange(_second(n, d)) * n // _second(n, d)
-        c = np.broadcast_to(sums.c, n)[rows].astype(np.float64) * (n / len(rows))
-        X, P = blocks.rows(rows), P[rows]
-        ridge = self.ridge
-        if not ridge.all():  # without a penalty some is needed here: a little of the curvature
-            ridge = np.full(d, 1e-4 * float(np.mean(np.square(X))) / self.n_classes + 1e-300)
-        wanted = min(len(rows), max(256, d, int(6e9 / (d * d * self.n_classes))), 65536)
-        many = (wanted + d / 3) * d * d * self.n_classes > 3e10
-        return Preconditioner(
-            X, P, c, ridge, wanted, self.pool, centre=self.fit_intercept, shared=shared or many
-        )
 
     def _sample(self, rows: Array, chance: Any) -> Objective:
         """F over chosen rows."""
@@ -281,11 +281,7 @@ class _Run:
         rows = np.arange(_first(n, d)) * n // _first(n, d)
         sample = self._sample(rows, len(rows) / n)
         p = sample.point(W, b)
-        if not self.small:
-            even = np.full((len(rows), self.n_classes), 1 / self.n_classes)
-            inverse = self._preconditioner(sample.sums, even, shared=True)
-            p = descend(sample, p, inverse, Memory(20), 12, 3e-3 * p.value)
-        for _ in range(4 if self.small else 0):
+        for _ in range(4):
             p = descend(sample, p, self._inverse(sample, p), Memory(6), 6, 1e-3 * p.value)
         return p.W, p.b
 
@@ -294,7 +290,7 @@ class _Run:
         objective.value(p.W, p.b)
         return Inverse(objective, objective.sums.probabilities())
 
-    def _by_sample(self, p: Point, P: Array, memory: Memory) -> tuple[Point, Any]:
+    def _by_sample(self, p: Point, P: Array, memory: Memory) -> Point:
         """Passes that correct the solution of a sample of undecided and distant rows."""
         sums, (n, d) = self.full.sums, self.full.sums.blocks.X.shape
         doubt = 1 - np.einsum("ik,ik->i", P, P, dtype=np.float64)
@@ -304,26 +300,23 @@ class _Run:
         chance = np.minimum(1.0, _second(n, d) * chance)
         rows = draw(chance, 0)
         sample, few = self._sample(rows, chance[rows]), rows[::3]
-        if self.small:
-            fewer = self._sample(few, chance[few] / 3)  # enough for a first guess at the Hessian
-            inverse: Any = self._inverse(fewer, p)
-        else:
-            inverse = self._preconditioner(sample.sums, P[rows], shared=False)
+        fewer = self._sample(few, chance[few] / 3)  # enough for a first guess at the Hessian
+        inverse = self._inverse(fewer, p)
         gap, q = math.inf, sample.point(p.W, p.b)
         while self.gap < 0.5 * gap and self.status is None:
             gap, promised = self.gap, float(np.vdot(p.gradient, inverse(p.gradient)))
-            if self.small and promised > 1e-5 * p.value and self.passes > 1:
+            if promised > 1e-5 * p.value and self.passes > 1:
                 inverse = self._inverse(fewer, p)
                 memory.clear()
             q = sample.tilt(q, p.gradient)
-            q = descend(sample, q, inverse, memory, 12 if self.small else 8, 0.01 * promised)
+            q = descend(sample, q, inverse, memory, 12, 0.01 * promised)
             new = self.full.point(q.W, q.b)
             self.told(new)
             if new.value > p.value:
                 break
             memory.add(new.W - p.W, new.gradient - p.gradient)
             p = new
-        return p, inverse
+        return p
 
     def _ending(self, W: Floats, b: Floats) -> Solution:
         p, unit = self.best, self.unit

@@ -82,7 +82,7 @@ class SoftmaxSums:
             where, n, c = self._part(k)
             out, whole = np.empty(1 + K + K * K), np.empty(256, self._integer)
             y, power = self.codes[where], whole.view(self.real)
-            _softmax(self._scores[k], bias, K, y, c, n, whole, power, curved, self._shares[k], out)
+            softmax(self._scores[k], bias, K, y, c, n, whole, power, curved, self._shares[k], out)
             return out
 
         t = add_up(np.array(self.pool.map(one, range(len(self.blocks)))))
@@ -122,7 +122,7 @@ class SoftmaxSums:
 
         def one(k: int) -> Array:
             where, n, c = self._part(k)
-            _residual(self._shares[k], K, self.codes[where], c, n)
+            residuals(self._shares[k], K, self.codes[where], c, n)
             G = np.zeros((self._padded, self.blocks.n_features), self.real)
             _backward(self.blocks.rows(where), self._shares[k], G, n)
             return G
@@ -198,7 +198,7 @@ def _backward(X, R, G, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _softmax(S, b, K, y, c, n, whole, power, curved, P, out):  # type: ignore[no-untyped-def]
+def softmax(S, b, K, y, c, n, whole, power, curved, P, out):  # type: ignore[no-untyped-def]
     """pₖᵢ of a block into P; loss, Σ cᵢpᵢ and (lower half of) Σ cᵢpᵢpᵢᵀ into out"""
     real = P.dtype.type
     size = 256
@@ -250,7 +250,7 @@ def _softmax(S, b, K, y, c, n, whole, power, curved, P, out):  # type: ignore[no
 
 
 @kernel
-def _residual(P, K, y, c, n):  # type: ignore[no-untyped-def]
+def residuals(P, K, y, c, n):  # type: ignore[no-untyped-def]
     """rₖᵢ = cᵢ(pₖᵢ − [yᵢ = k]), in place"""
     one = P.dtype.type(1)
     for i in range(n):

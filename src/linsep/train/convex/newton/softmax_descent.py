@@ -1,0 +1,272 @@
+"""Multinomial logistic regression on dense rows: preconditioned L-BFGS over streamed passes.
+
+    P(W, b) = ½‖W‖² + C Σ cᵢ (log Σₖ e^{sᵢₖ} − sᵢ,yᵢ),   sᵢₖ = ⟨wₖ, xᵢ⟩ + bₖ,   b not penalised
+
+A pass (`softmax_passes`) keeps no number for a row: a million rows of a thousand classes need the
+memory of the weights. The first guess at the inverse Hessian comes from a sample of the rows
+(`softmax_curvature`), is made anew once passes have cost as much as making it, and takes
+correlations and units of features out of the way: a few passes do where plain L-BFGS takes dozens
+or hundreds.
+
+The gradient of the losses belongs to a dual point, Aₖ = −C ∂F/∂wₖ, so that every pass tells the
+duality gap ½‖W − A‖² as well; classes that are out of balance cost a little more.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import DataError, OverflowedError
+from linsep.parallel import Pool
+from linsep.train.convex.coordinates import Blocks, prepare, spread
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.lbfgs import Memory
+from linsep.train.convex.newton.softmax_curvature import Curvature, rebuilding_cost
+from linsep.train.convex.newton.softmax_passes import SoftmaxPasses
+from linsep.train.convex.newton.softmax_problem import TOO_LARGE
+from linsep.train.convex.solution import Solution
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+MIXED = 4.0  # of the objective, what a share of probabilities that is mixed costs, about
+BALANCING = 12  # steps of the biases alone, at most, where all but their balance is reached
+PAIRS = 1 << 22  # weights that L-BFGS may remember, in steps of which it needs some
+
+
+class Point(NamedTuple):
+    """Weights, the objective divided by C Σ cᵢ, its gradient, and Σ cᵢpᵢₖ(1 − pᵢₖ) by class."""
+
+    W: Floats
+    b: Floats
+    value: float
+    gradient: Floats
+    loss: float
+    out: Floats
+    doubt: Floats
+
+
+class SoftmaxDescent:
+    """The solver, as `linsep.train.convex.drive.drive` wants it.
+
+    Parameters
+    ----------
+    X : checked C-contiguous float32 or float64 array
+    codes : class number of each row
+    weights : cᵢ ≥ 0, or None where each row counts once
+    C : weight of the losses; infinity stands for no penalty, and then what the last step promised
+        stands for the gap
+    n_classes : how many classes there are
+    fit_intercept : whether the biases are free; otherwise they are 0
+    tol : the relative gap asked for, which decides the precision of products
+    start : (W, b) to start from
+    careful : bring columns to one scale first
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        codes: Array,
+        weights: Floats | None,
+        C: float,
+        *,
+        n_classes: int,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        start: tuple[Array, Array] | None = None,
+        careful: bool = False,
+    ) -> None:
+        self._given = (X, codes, weights, C)
+        self._options: dict[str, Any] = {
+            "n_classes": n_classes, "fit_intercept": fit_intercept, "tol": tol, "n_jobs": n_jobs,
+            "start": start,
+        }  # fmt: skip
+        self.pool, self.tol, self.n_iter = Pool(n_jobs), tol, 0
+        self._careful = careful
+        self._best: Point | None = None
+        self._gap, self._promised = math.inf, math.inf
+        self.separated = False
+
+    @property
+    def name(self) -> str:
+        return "newton"
+
+    def rescaled(self) -> "SoftmaxDescent | None":
+        """The same in columns of moderate scale."""
+        if self._careful:
+            return None
+        return SoftmaxDescent(*self._given, **self._options, careful=True)
+
+    def interrupted(self) -> None:
+        """A pass changes nothing but its own sums."""
+
+    def candidates(self) -> Iterator[Candidate]:
+        """One for each pass over all rows."""
+        W, b = self._begin()
+        p = self._point(W, b)
+        yield self._candidate(p)
+        size = max(6, min(40, PAIRS // p.gradient.size))
+        memory, curvature, spent = Memory(size), self._first, 0.0
+        while True:
+            price = rebuilding_cost(self._passes, curvature.next)
+            if spent >= price:
+                curvature = curvature.rebuilt(self._passes, self._ridge, p.W, p.b)
+                memory, spent = Memory(size), 0.0
+            step = None
+            for step in self._steps(p, memory, curvature):
+                spent += 1.0
+                if step is not None:
+                    break
+                yield self._candidate(p)
+            if step is None:
+                if curvature.final:
+                    return  # rounding forbids more
+                curvature = curvature.rebuilt(self._passes, self._ridge, p.W, p.b)
+                memory, spent = Memory(size), 0.0
+                continue
+            p = step
+            cost = self._imbalance(p)
+            if self._ridge.all() and self._bound(p) - cost <= 0.8 * self.tol * p.value < cost:
+                p = self._balanced(p)
+                memory.clear()
+            self.separated = self._all_right(p)
+            yield self._candidate(p)
+            if self.separated:
+                return
+
+    def _begin(self) -> tuple[Floats, Floats]:
+        """Columns, passes and the first point."""
+        X, codes, weights, C = self._given
+        options = self._options
+        n, d = X.shape
+        K, free, start = options["n_classes"], options["fit_intercept"], options["start"]
+        total = float(n if weights is None else weights.sum())
+        self._unit = C * total if math.isfinite(C) else total
+        penalty = 1 / self._unit if math.isfinite(C) else 0.0
+        about = spread(X, self._careful)
+        self._columns = prepare(X, about, free, penalty, self._careful)
+        scale = self._columns.scale.astype(np.float64) if self._columns.scale.size else np.ones(d)
+        self._ridge = penalty * scale * scale
+        c = np.array([1 / n]) if weights is None else weights / total
+        real = np.float64 if options["tol"] < 1e-5 else X.dtype
+        self._passes = SoftmaxPasses(Blocks(X, self._columns), codes, c, K, self.pool, real)
+        require_classes(self._passes.share, free)
+        W, b = np.zeros((K, d)), np.zeros(K)
+        if free:
+            b = np.log(self._passes.share)
+            b -= b.mean()
+        self._free = free
+        if start is not None:
+            W, b = self._columns.inside(np.asarray(start[0], np.float64), np.asarray(start[1]))
+            W = W - W.mean(axis=0)
+        self._first = Curvature.at(self._passes, self._ridge, W, b, free)
+        return W, np.asarray(b, np.float64)
+
+    def _point(self, W: Floats, b: Floats) -> Point:
+        """One pass over all rows."""
+        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+            raise OverflowedError(TOO_LARGE)
+        seen = self._passes(W, b)
+        self.n_iter += 1
+        value = seen.loss + 0.5 * float(np.vdot(W * self._ridge, W))
+        if not math.isfinite(value):
+            raise OverflowedError(TOO_LARGE)
+        G = seen.W + W * self._ridge
+        g = seen.b[:, None] if self._free else np.zeros((len(b), 1))
+        gradient = np.concatenate([G, g], axis=1)
+        return Point(W, b, value, gradient, seen.loss, seen.b, seen.doubt)
+
+    def _steps(self, p: Point, memory: Memory, curvature: Curvature) -> Iterator[Point | None]:
+        """One step of L-BFGS: None for each pass whose point is no better, then the new point."""
+        curvature.doubt = p.doubt
+        direction = -memory.apply(p.gradient, curvature)
+        slope = float(np.vdot(p.gradient, direction))
+        if not slope < 0:
+            memory.clear()
+            direction = -curvature(p.gradient)
+            slope = float(np.vdot(p.gradient, direction))
+        if not -slope > 1e-14 * abs(p.value):
+            return
+        direction -= direction.mean(axis=0)  # one vector more for all classes is the same model
+        t, noise = 1.0, 4 * float(np.finfo(self._passes.real).eps) * abs(p.value)
+        while t > 1e-6:
+            q = self._point(p.W + t * direction[:, :-1], p.b + t * direction[:, -1])
+            if q.value <= p.value + 1e-4 * t * slope + noise:
+                memory.add(t * direction, q.gradient - p.gradient)
+                self._promised = -slope
+                yield q
+                return
+            yield None
+            t *= max(0.1, min(0.5, -0.5 * slope * t / (q.value - p.value - t * slope)))
+
+    def _all_right(self, p: Point) -> bool:
+        """Whether, without a penalty, every row has more than half for its own class: the losses
+        then fall for ever. No row can have less where all losses together are below log 2."""
+        least = float(self._passes.c[self._passes.c > 0].min())
+        return not self._ridge.any() and p.loss < 0.69 * least
+
+    def _candidate(self, p: Point) -> Candidate:
+        gap = self._bound(p)
+        best = self._best
+        if best is None or gap <= self._gap or (self._gap > best.value > p.value):
+            self._best, self._gap = p, gap
+        primal = p.value if self._best is None else self._best.value
+        return Candidate(self.n_iter, primal * self._unit, (primal - self._gap) * self._unit)
+
+    def _bound(self, p: Point) -> float:
+        """F − min F is at most this: the gap, and what bringing classes into balance costs.
+
+        Probabilities mixed with the same q for every row, p′ = (1 − ε)p + εq, are in balance for
+        ε = maxₖ (1 − shareₖ/Tₖ); the dual terms fall by a share ε, and A moves by ε(M − q mᵀ).
+        """
+        G = p.gradient[:, :-1]
+        if not self._ridge.all():
+            return self._promised if p.gradient.any() else 0.0
+        return 0.5 * float(np.vdot(G / self._ridge, G)) + self._imbalance(p)
+
+    def _imbalance(self, p: Point) -> float:
+        if not self._free:
+            return 0.0
+        taken = p.out + self._passes.share
+        return MIXED * p.value * max(0.0, float((p.out / np.maximum(taken, 1e-300)).max()))
+
+    def _balanced(self, p: Point) -> Point:
+        """The same weights with biases that bring the classes into balance; half a pass each."""
+        b, out, doubt = p.b, p.out, p.doubt
+        part = 1.0 - 1.0 / len(b)  # right at once where every class is mixed up with every other
+        for _ in range(BALANCING):
+            b = b - part * np.clip(out / np.maximum(doubt, 1e-300), -1.0, 1.0)
+            out, doubt = self._passes.balance(p.W, b)
+            over = float((out / (out + self._passes.share)).max())
+            if MIXED * over <= 0.1 * self.tol:
+                break
+        return self._point(p.W, b - b.mean())
+
+    def solution(self) -> Solution:
+        """The best weights so far, in the units of the data."""
+        p, unit = self._best, self._unit
+        assert p is not None
+        W, b = self._columns.outside(p.W, p.b)
+        if not self._free:
+            b = np.zeros(len(W))
+        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+            raise DataError(
+                "X has columns so small that their weights leave the range of floats. Multiply X "
+                "by a constant."
+            )
+        primal, gap = p.value * unit, self._gap * unit
+        return Solution(W, b, None, primal, primal - gap, gap, self.n_iter)
+
+
+def require_classes(share: Any, fit_intercept: bool) -> None:
+    """Refuse a class without weight where its bias is free: it would have no optimum."""
+    empty = np.flatnonzero(share == 0)
+    if len(empty) and fit_intercept:
+        raise DataError(
+            f"class number {empty[0]} has no row of positive weight; every class needs one. "
+            "Look at sample_weight, or drop the class."
+        )
