@@ -104,6 +104,13 @@ class SoftmaxDescent:
     def interrupted(self) -> None:
         """A pass changes nothing but its own sums."""
 
+    def state(self) -> dict[str, Any]:
+        """Nothing: a run that was stopped begins again, and ends with the same bytes."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Begin again."""
+
     def candidates(self) -> Iterator[Candidate]:
         """One for each pass over all rows."""
         W, b = self._begin()
