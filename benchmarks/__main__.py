@@ -13,11 +13,7 @@ from pathlib import Path
 NAMES = [
     "starting", "perceptrons", "proofs", "reading", "memory",
     "file_to_model", "predicting", "paths", "growth",
-<<<<<<< HEAD
-    "convex.race", "cluster", "lab", "grid",
-=======
-    "convex.race", "cluster", "linear_probe", "grid",
->>>>>>> c0dd3e3 (Fit many classes without a number kept for any row)
+    "convex.race", "cluster", "lab", "linear_probe", "grid",
 ]  # fmt: skip
 WITH_OPTIONS = ("grid", "linear_probe")
 
