@@ -8,7 +8,6 @@ from. Such a process says so by `alone` before it imports a learner, and the cla
 import inspect
 import sys
 from collections.abc import Callable
-from copy import copy
 from functools import update_wrapper
 from importlib import import_module
 from types import MethodType
@@ -19,7 +18,6 @@ alone = False
 
 _HOME = {
     "BaseEstimator": "sklearn.base",
-    "CallbackSupportMixin": "sklearn.callback",
     "ClassifierMixin": "sklearn.base",
     "ClassNamePrefixFeaturesOutMixin": "sklearn.base",
     "ConvergenceWarning": "sklearn.exceptions",
@@ -27,7 +25,6 @@ _HOME = {
     "TransformerMixin": "sklearn.base",
     "available_if": "sklearn.utils.metaestimators",
     "check_is_fitted": "sklearn.utils.validation",
-    "clone": "sklearn.base",
 }
 
 
@@ -46,11 +43,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'linsep._face' has no attribute {name!r}")
     if alone:
         return _PLAIN.get(name, object)
-    if name == "CallbackSupportMixin":  # there since scikit-learn 1.9
-        try:
-            return import_module("sklearn.callback").CallbackSupportMixin
-        except (ImportError, AttributeError):
-            return _PLAIN[name]
     return getattr(import_module(_HOME[name]), name)
 
 
@@ -96,7 +88,6 @@ def _check_is_fitted(learner: Any, attributes: Any = None, **how: Any) -> None:
 
 _PLAIN: dict[str, Any] = {
     "BaseEstimator": _Parameters,
-    "CallbackSupportMixin": type("_NoCallbacks", (), {}),
     "ClassifierMixin": _Nothing,
     "ClassNamePrefixFeaturesOutMixin": type("_NoNames", (), {}),
     "ConvergenceWarning": UserWarning,
@@ -104,5 +95,4 @@ _PLAIN: dict[str, Any] = {
     "TransformerMixin": type("_NoOutput", (), {}),
     "available_if": _available_if,
     "check_is_fitted": _check_is_fitted,
-    "clone": copy,
 }

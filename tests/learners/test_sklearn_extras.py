@@ -88,3 +88,15 @@ def test_rates_count_from_the_resume(capsys, monkeypatch):
     bar.go_on_from(40)
     bar(Pass(42, 0, 0, 0.0))
     assert "10 rows/s" in capsys.readouterr().err
+
+
+def test_words_of_scikit_learn_for_penalties_and_classes_mean_the_same():
+    X, y = load_iris(return_X_y=True)
+    ours = linsep.LogisticRegression(l1_ratio=1.0, C=0.5).fit(X, y)
+    theirs = linsep.LogisticRegression(penalty="l1", C=0.5).fit(X, y)
+    np.testing.assert_array_equal(ours.coef_, theirs.coef_)
+    assert linsep.gap(theirs, X, y).gap == linsep.gap(ours, X, y).gap
+    joint = linsep.LinearSVC(multiclass="crammer-singer").fit(X, y)
+    named = linsep.LinearSVC(multi_class="crammer_singer").fit(X, y)
+    np.testing.assert_array_equal(joint.coef_, named.coef_)
+    assert linsep.gap(named, X, y).gap == linsep.gap(joint, X, y).gap

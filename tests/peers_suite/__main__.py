@@ -2,6 +2,7 @@
 
 What fails is compared with `expected.txt`, in which every difference has its kind and its reason. A
 failure that is not listed there ends the command with 1; so does a test that is listed and passes.
+With --list every failure is shown, with its kind and the first line of what it said.
 """
 
 import json
@@ -67,6 +68,8 @@ def main() -> int:
         else:
             used.add(match)
             kinds[match[1]] += 1
+            if "--list" in sys.argv:
+                print(f"{match[1]} | {name} | {told}")
     passed = sum(end == "passed" for end, _ in found.values())
     print(f"{passed} of scikit-learn's tests pass, {len(failed)} fail as listed or not:")
     for kind, meaning in KINDS.items():

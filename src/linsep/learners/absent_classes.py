@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.learners.sklearn_compat import l1_share
 from linsep.status import Status
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener
@@ -41,9 +42,10 @@ def train_present(learner: Any, problem: Problem, listeners: list[Listener]) -> 
     part = Problem(problem.X[used], codes, problem.weights[used], count, problem.n_jobs)
     part.halt, part.settle = problem.halt, problem.settle
     before = learner.classes_, learner.C, learner.l1_ratio
-    share = _share(learner.l1_ratio) if count == 2 else 1.0
+    ratio = l1_share(learner)
+    share = _share(ratio) if count == 2 else 1.0
     learner.classes_ = learner.classes_[present]
-    learner.C, learner.l1_ratio = learner.C / share, learner.l1_ratio / share
+    learner.C, learner.l1_ratio = learner.C / share, ratio / share
     try:
         status: Status = learner._train(part, listeners)
     finally:

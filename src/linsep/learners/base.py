@@ -6,13 +6,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from linsep._face import (
-    BaseEstimator,
-    CallbackSupportMixin,
-    ClassifierMixin,
-    available_if,
-    check_is_fitted,
-)
+from linsep._face import BaseEstimator, ClassifierMixin, available_if, check_is_fitted
 from linsep.data.check.arrays import (
     check_rows_meanwhile,
     check_shape,
@@ -35,9 +29,7 @@ from linsep.train.run.loop import Pass, tell
 Array = npt.NDArray[Any]
 
 
-class LinearClassifier(
-    Fitting, NamedParameters, CallbackSupportMixin, ClassifierMixin, BaseEstimator
-):
+class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator):
     """Checking, labels, weights, the ending of a fit, and prediction.
 
     A learner subclasses this directly, takes its parameters in `__init__`, and writes

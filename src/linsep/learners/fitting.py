@@ -98,6 +98,13 @@ class Fitting:
             self._fit_rows(X, y, sample_weight, encoding, depth=4, **how)
         return self
 
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """Have callbacks of scikit-learn (1.9 or later) told of the fit and of every pass."""
+        from sklearn.callback import CallbackSupportMixin
+
+        CallbackSupportMixin.set_callbacks(self, *callbacks)
+        return self
+
     def _fit_rows(
         self, X: Any, y: Any, sample_weight: Any, encoding: Any, *, callback: Any = None,
         verbose: bool | str = False, checkpoint: Any = None, depth: int = 5,

@@ -15,7 +15,7 @@ from linsep.learners.first_order import check_steps, random_start, take_in
 from linsep.learners.inference.firth import fit_firth
 from linsep.learners.inference.summary import Inference
 from linsep.learners.logistic_solvers import STEPPING, choose, loss_of, solve
-from linsep.learners.sklearn_compat import SAME_OPTIMUM, check_logistic, check_multi_class
+from linsep.learners.sklearn_compat import SAME_OPTIMUM, check_logistic, check_multi_class, l1_share
 from linsep.learners.warm_starts import seen_before
 from linsep.model.chances import chances, log_chances
 from linsep.parallel import Pool
@@ -231,7 +231,8 @@ class LogisticRegression(Inference, LinearClassifier):
 
     @property
     def _penalty(self) -> Elastic:
-        return Elastic(float(self.l1_ratio), 1.0 - float(self.l1_ratio))
+        ratio = l1_share(self)
+        return Elastic(ratio, 1.0 - ratio)
 
     def _before(self, problem: Problem) -> tuple[Array, Array] | None:
         """Weights and intercepts of the fit before, where they fit this problem and are wanted."""

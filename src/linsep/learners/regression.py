@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from linsep._face import BaseEstimator, CallbackSupportMixin, RegressorMixin, check_is_fitted
+from linsep._face import BaseEstimator, RegressorMixin, check_is_fitted
 from linsep.data.blocks.page_release import widened
 from linsep.data.blocks.store import blocks
 from linsep.data.check.arrays import check_shape, check_weights, frozen_rows, require_finite
@@ -51,9 +51,7 @@ class RegressionProblem(Problem):
         return sample_digest(self.X, self.y, self._given_weights)
 
 
-class LinearRegression(
-    Inference, Fitting, NamedParameters, CallbackSupportMixin, RegressorMixin, BaseEstimator
-):
+class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, BaseEstimator):
     """Predict a number as ⟨w, x⟩ + b, with the least mean squared error.
 
     Minimises ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ with weights c (one each when not given).

@@ -11,13 +11,14 @@ from linsep.train.run.loop import Pass, listeners_of
 
 def fit_with_callbacks(learner: Any, X: Any, y: Any, sample_weight: Any, how: Any) -> None:
     """`fit` of a learner that has such callbacks; a callback that asks to stop ends the fit."""
-    from sklearn.callback import with_callbacks
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
 
     data = {"estimator": learner, "X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
 
     def run(learner: Any) -> None:
         most = getattr(learner, "max_iter", 1)
-        task = learner._init_callback_context(max_subtasks=most)
+        # not inherited: scikit-learn's callbacks would be imported with every learner
+        task = CallbackSupportMixin._init_callback_context(learner, max_subtasks=most)
         task.call_on_fit_task_begin(**data)
 
         def tell(done: Pass) -> bool:

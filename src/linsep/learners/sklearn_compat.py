@@ -19,6 +19,12 @@ def known_solver(solver: str) -> str:
     return "auto" if solver in (*SAME_OPTIMUM, "liblinear") else solver
 
 
+def l1_share(learner: Any) -> float:
+    """The share of the penalty that is l1: `penalty="l1"` says it without `l1_ratio`."""
+    ratio = float(learner.l1_ratio)
+    return 1.0 if learner.penalty == "l1" and ratio == 0 else ratio
+
+
 def check_logistic(learner: Any) -> None:
     """Refuse what `LogisticRegression` of scikit-learn means otherwise."""
     penalty, ratio = learner.penalty, learner.l1_ratio
@@ -39,7 +45,7 @@ def check_logistic(learner: Any) -> None:
             f"penalty is {penalty!r}; leave it out and give l1_ratio: 0 for l2, 1 for l1, between "
             "for elasticnet."
         )
-    if penalty in wanted and ratio != wanted[penalty]:
+    if penalty in wanted and ratio not in (0.0, wanted[penalty]):
         raise ParameterError(
             f"penalty is {penalty!r} and l1_ratio {ratio!r}; give l1_ratio={wanted[penalty]}, "
             "which says both."
@@ -109,11 +115,7 @@ def check_svm(learner: Any) -> None:
             f"penalty is {learner.penalty!r}; machines have 'l2'. For weights that are zero use "
             "LogisticRegression(l1_ratio=1.0)."
         )
-    if learner.multi_class != "ovr":
-        raise ParameterError(
-            f"multi_class is {learner.multi_class!r}; give multiclass='crammer-singer' for all "
-            "classes at once, or 'ovr'."
-        )
+    one_of("multi_class", learner.multi_class, ("ovr", "crammer_singer"))
     _check_both(learner)
 
 

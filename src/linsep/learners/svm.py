@@ -184,6 +184,11 @@ class LinearSVC(LinearClassifier):
         self.multi_class = multi_class
         self.intercept_scaling = intercept_scaling
 
+    @property
+    def _joint(self) -> bool:
+        """Whether all classes are fitted at once, in our word or in scikit-learn's."""
+        return "crammer-singer" in (self.multiclass, self.multi_class.replace("_", "-"))
+
     def _check_parameters(self) -> None:
         check_svm(self)
         positive("C", self.C)
@@ -202,7 +207,7 @@ class LinearSVC(LinearClassifier):
             )
 
     def _check_joint(self) -> None:
-        if self.multiclass == "ovr":
+        if not self._joint:
             return
         if self.loss != "hinge" or self.solver not in ("auto", "dual"):
             raise ParameterError(
@@ -233,7 +238,7 @@ class LinearSVC(LinearClassifier):
     def _settle(self, problem: Problem, listeners: list[Listener]) -> Status:
         """The hyperplanes, by the solver asked for."""
         before = self._before(problem) if self.warm_start else None
-        joint = self.multiclass == "crammer-singer"
+        joint = self._joint
         runs = 1 if problem.binary or joint else problem.n_classes
         self._savepoints = savepoints(listeners, runs)
         replay_log.begin(self, listeners)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.sources.raw_table import joined, raw_table
+from linsep.data.sources.raw_table import RawTable, joined
 from linsep.data.table.cells import words_of
 from linsep.data.table.column import Texts, wanted
 from linsep.data.table.column_statistics import MOST_TEXTS
@@ -43,10 +43,9 @@ class Table(NamedTuple):
     n: int
 
 
-def gathered(source: Any) -> Table:
-    """The first rows of a source of tables, in memory; reads all of them."""
-    inner = source.source
-    raw = raw_table(inner, source.bad_rows, MOST_ROWS)
+def gathered(raw: RawTable) -> Table:
+    """The first rows of a source of tables, by column."""
+    inner = raw.source
     plan = [column.table_name for column in inner.statistics.numbers]
     columns: dict[str, Any] = {}
     for name in inner.features:

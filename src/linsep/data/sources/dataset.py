@@ -1,6 +1,7 @@
 """`Chunks`: the rows and labels of files, to be walked in blocks or gathered for a fit."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -38,6 +39,8 @@ from linsep.errors import DataError, ParameterError
 
 Array = npt.NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
+
+MOST_COUNTED = 1000  # labels that are counted one by one
 
 
 class Chunks:
@@ -156,14 +159,30 @@ class Chunks:
 
     def _look(self) -> None:
         """A pass over all rows that settles the encoding and the classes."""
+        self.look(lambda piece, cells: None)
+
+    def look(self, observe: Callable[[Any, Any], None]) -> Counter[Any]:
+        """The same, with somebody told of every piece and its labels; how often each label is met.
+
+        Where labels are numbers to predict, these are not counted beyond a thousand of them.
+        """
         source, statistics = self.source, LabelStatistics(self.source.target, self._keep)
         source.begin()
-        n = 0
+        n, met = 0, Counter[float]()
         for piece, cells in source.raw(self.bad_rows):
             source.note(piece)
-            stored, keep = self._labelled(statistics, piece, cells)
-            n += len(stored) if keep is None else int(keep.sum())
+            observe(piece, cells)
+            stored, _ = self._labelled(statistics, piece, cells)
+            n += len(stored)
+            if len(met) <= MOST_COUNTED:
+                values, times = np.unique(stored, return_counts=True)
+                met.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
         self.settle(statistics, n)
+        labels = self._labels
+        if labels is None or labels.classes is None:
+            return Counter()
+        places = labels.codes(np.array(list(met)))
+        return Counter(dict(zip(labels.classes[places].tolist(), met.values(), strict=True)))
 
     def settle(self, statistics: LabelStatistics, n: int, looked: bool = False) -> None:
         """All rows have been seen: n of them, with these labels."""

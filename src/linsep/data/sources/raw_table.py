@@ -77,27 +77,44 @@ def splittable(chunks: Any, X: Any) -> RawTable | Slices:
     return RawTable(source, raw.numbers[kept], texts, [], int(kept.sum()))
 
 
-def raw_table(source: Any, bad_rows: Any, most: int | None = None) -> RawTable:
-    """The rows of a source of tables, the first `most` of them at least; reads all of them."""
+class Collector:
+    """Keeps pieces of a source of tables as they are read, `most` rows of them or a few more."""
+
+    def __init__(self, source: Any, most: int | None = None) -> None:
+        self.source, self.most, self.n = source, most, 0
+        self.numbers: list[Array] = []
+        self.texts: dict[str, list[Texts]] = {}
+        self.labels: list[Any] = []
+
+    def __call__(self, piece: Any, cells: Any) -> None:
+        """Take in a piece and its labels."""
+        if self.most is not None and self.n >= self.most:
+            return
+        if self.source.statistics.numbers:
+            self.numbers.append(np.array(piece.rows))
+        for name, column in piece.items():
+            if isinstance(column, Texts) and name in self.source.features:
+                self.texts.setdefault(name, []).append(column)
+        self.labels.append(cells)
+        rows = self.numbers[-1] if self.numbers else next(iter(piece.values())).codes
+        self.n += len(rows)
+
+    def table(self) -> RawTable:
+        """All that was taken in."""
+        whole = np.concatenate(self.numbers) if self.numbers else np.empty((self.n, 0))
+        texts = {name: joined(parts) for name, parts in self.texts.items()}
+        return RawTable(self.source, whole, texts, self.labels, self.n)
+
+
+def raw_table(source: Any, bad_rows: Any) -> RawTable:
+    """The rows of a source of tables; what it has learnt of them before is left as it is."""
     before = source.statistics, source.known
     source.begin()
-    numbers: list[Array] = []
-    texts: dict[str, list[Texts]] = {}
-    labels: list[Any] = []
-    n = 0
+    collect = Collector(source)
     for piece, cells in source.raw(bad_rows):
-        if most is not None and n >= most:
-            continue
-        if source.statistics.numbers:
-            numbers.append(np.array(piece.rows))
-        for name, column in piece.items():
-            if isinstance(column, Texts) and name in source.features:
-                texts.setdefault(name, []).append(column)
-        labels.append(cells)
-        n += len(numbers[-1]) if numbers else len(next(iter(piece.values())).codes)
+        collect(piece, cells)
     source.statistics, source.known = before
-    whole = np.concatenate(numbers) if numbers else np.empty((n, 0))
-    return RawTable(source, whole, {k: joined(parts) for k, parts in texts.items()}, labels, n)
+    return collect.table()
 
 
 def joined(parts: list[Texts]) -> Texts:

@@ -27,6 +27,9 @@ MISSING_TEXTS = frozenset(MISSING) - {"NA", "na", "-"}
 """Words that stand for a missing text: NA may be Namibia."""
 
 
+MANY = 10_000  # texts from which on pyarrow is worth its import
+
+
 class Words(NamedTuple):
     """Words that stand for a missing number, and for a missing text."""
 
@@ -147,6 +150,8 @@ def kind_of(raw: Any, judge: Callable[[list[str]], str], look: int) -> str:
 def column_of(name: str, raw: Any, how: str, words: Words, decimal: str = ".") -> Any:
     """A column in memory as those of files are read: float64 with NaN for gaps, or `Texts`."""
     arrow = _arrow(raw)
+    if arrow is None and how == "text":
+        arrow = _arrow_texts(raw)
     if arrow is not None:
         from linsep.data.table.table_part import from_arrow
 
@@ -174,6 +179,19 @@ def _arrow(raw: Any) -> Any:
         return raw.to_arrow() if module == "polars" else _pandas_arrow(raw)
     except (ImportError, TypeError, ValueError):
         return None
+
+
+def _arrow_texts(raw: Any) -> Any:
+    """Many texts, each an object of its own, as an Arrow array; None where some are no texts."""
+    if len(raw) < MANY or str(getattr(raw, "dtype", "")) != "object":
+        return None
+    try:
+        import pyarrow as pa
+
+        made = pa.array(np.asarray(raw, object), from_pandas=True)
+    except (ImportError, TypeError, ValueError):
+        return None
+    return made if pa.types.is_string(made.type) else None
 
 
 def _pandas_arrow(raw: Any) -> Any:

@@ -1,17 +1,13 @@
 """Linear discriminant analysis: Gaussian classes that share one covariance, in closed form."""
 
 import operator
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep._face import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    check_is_fitted,
-    clone,
-)
+from linsep._face import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.plain import is_sparse
@@ -181,7 +177,8 @@ class LinearDiscriminantAnalysis(
         X = np.asarray(problem.X.toarray() if is_sparse(problem.X) else problem.X, np.float64)
         covariance = np.zeros((problem.n_features,) * 2)
         for k, prior in enumerate(self.priors_):
-            estimator = clone(self.covariance_estimator).fit(X[problem.codes == k])
+            estimator = deepcopy(self.covariance_estimator)
+            estimator.fit(X[problem.codes == k])
             covariance += prior * np.atleast_2d(estimator.covariance_)
         unit = power(-exponents)
         return covariance * unit * unit[:, None]

@@ -100,7 +100,7 @@ class Inference:
                 kept.remove(first)
                 notes.append(f"Weights of {column.name} are against {column.features[0]}.")
             first += column.width
-        return rows[:, kept], kept, notes
+        return rows if len(kept) == rows.shape[1] else rows[:, kept], kept, notes
 
     def _training_rows(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
         if X is None:

@@ -13,6 +13,9 @@ from linsep.learners.inference.likelihood import LogisticLikelihood, Peak
 
 Array = npt.NDArray[Any]
 
+ALIKE = 1e-4  # least eigenvalue of correlations from which on a matrix of products is exact enough
+FAR = 100.0  # means in units of the spread beyond which it is not
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -226,27 +229,13 @@ def linear_summary(
     y = np.asarray(y, np.float64)
     if y.ndim != 1:
         raise ParameterError("y has several targets; a summary is of one. Fit them one by one.")
-    Z = _with_ones(X, model.fit_intercept)
     labels = (["(intercept)"] if model.fit_intercept else []) + names
-    _require_rank(Z, labels)
-    n, width = Z.shape
-    root = np.ones(n) if weights is None else np.sqrt(weights)
-    middle = Z.mean(axis=0) * 0
-    if model.fit_intercept:  # far from the origin, columns look alike: seen from their means
-        middle[1:] = Z[:, 1:].mean(axis=0)
-    size = np.maximum(np.sqrt(np.square(Z - middle).sum(axis=0)), 1e-300)
-    Q, R = np.linalg.qr((Z - middle) / size * root[:, None])
-    theta = np.linalg.solve(R, Q.T @ (y * root))
-    left = (y * root) - Q @ (R @ theta)
-    theta += np.linalg.solve(R, Q.T @ left)  # one refinement
-    left = y - (Z - middle) / size @ theta
-    squares = float(np.square(left * root).sum())
+    root = None if weights is None else np.sqrt(weights)
+    known = _by_products(model, X, y, root) if model.coef_.ndim == 1 else None
+    theta, inverse, squares = known or _by_factors(model, X, y, root, labels)
+    n, width = len(X), len(theta)
+    root = np.ones(n) if root is None else root
     freedom = n - width
-    inverse = np.linalg.solve(R, np.eye(width)) / size[:, None]
-    theta = theta / size
-    if model.fit_intercept:
-        inverse[0] -= middle[1:] @ inverse[1:]
-        theta[0] -= middle[1:] @ theta[1:]
     error = np.sqrt(np.square(inverse).sum(axis=1) * squares / freedom)
     t = theta / error
     reach = special.stdtrit(freedom, 0.5 + level / 2) * error
@@ -273,6 +262,61 @@ def linear_summary(
         "BIC": float(width * np.log(n) - 2 * value),
     }
     return Summary(f"LinearRegression, {n:,} rows", columns, figures)
+
+
+def _by_products(model: Any, X: Array, y: Array, root: Array | None) -> Any:
+    """Weights, a root of the inverse of ZᵀZ and the squared residual, by the matrix of products;
+    None where columns are so much alike, or so far from the origin, that it loses too many digits.
+    """
+    n, d = X.shape
+    free = bool(model.fit_intercept)
+    if n <= d + free or root is not None or not d:
+        return None
+    mean = X.mean(axis=0) if free else np.zeros(d)
+    products = X.T @ X - n * np.outer(mean, mean)
+    size = np.sqrt(np.maximum(np.diag(products), 0.0))
+    if not (size > 0).all() or (np.abs(mean) * np.sqrt(n) > FAR * size).any():
+        return None
+    values, vectors = np.linalg.eigh(products / size / size[:, None])
+    if values[0] < ALIKE:
+        return None
+    theta, b = np.array(model.coef_, np.float64), float(model.intercept_) if free else 0.0
+    for _ in range(3):  # from the weights of the fit to the end of the digits
+        left = y - X @ theta - b
+        slope = left @ X - mean * left.sum()
+        step = vectors @ ((vectors.T @ (slope / size)) / values) / size
+        theta += step
+        b = float(y.mean() - mean @ theta) if free else 0.0
+        if (np.abs(step) <= 1e-13 * np.abs(theta)).all():
+            break
+    inverse = (vectors / np.sqrt(values)) / size[:, None]
+    if free:
+        first = np.append(-(mean @ inverse), 1 / np.sqrt(n))
+        inverse = np.vstack([first, np.column_stack([inverse, np.zeros(d)])])
+        theta = np.append(b, theta)
+    return theta, inverse, float(left @ left)
+
+
+def _by_factors(model: Any, X: Array, y: Array, root: Array | None, labels: list[str]) -> Any:
+    """The same by orthogonal factors of the rows seen from their means."""
+    Z = _with_ones(X, model.fit_intercept)
+    _require_rank(Z, labels)
+    root = np.ones(len(Z)) if root is None else root
+    middle = np.zeros(Z.shape[1])
+    if model.fit_intercept:  # far from the origin, columns look alike: seen from their means
+        middle[1:] = Z[:, 1:].mean(axis=0)
+    size = np.maximum(np.sqrt(np.square(Z - middle).sum(axis=0)), 1e-300)
+    Q, R = np.linalg.qr((Z - middle) / size * root[:, None])
+    theta = np.linalg.solve(R, Q.T @ (y * root))
+    left = (y * root) - Q @ (R @ theta)
+    theta += np.linalg.solve(R, Q.T @ left)  # one refinement
+    left = y - (Z - middle) / size @ theta
+    inverse = np.linalg.solve(R, np.eye(Z.shape[1])) / size[:, None]
+    theta = theta / size
+    if model.fit_intercept:
+        inverse[0] -= middle[1:] @ inverse[1:]
+        theta[0] -= middle[1:] @ theta[1:]
+    return theta, inverse, float(np.square(left * root).sum())
 
 
 def bootstrap_table(

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep.data.check.arrays import require_finite
+from linsep.learners.sklearn_compat import l1_share
 from linsep.status import Status
 from linsep.train.convex.path import fold_dual as fold_descent
 from linsep.train.convex.path import fold_newton
@@ -52,7 +53,7 @@ def _plain(learner: Any) -> bool:
     if type(learner).__name__ != "LogisticRegression" or learner.class_weight is not None:
         return False
     heard = learner.callback is not None or learner.trace or learner.verbose
-    return not heard and learner.l1_ratio == 0 and learner.solver in ("auto", "newton", "dual")
+    return not heard and l1_share(learner) == 0 and learner.solver in ("auto", "newton", "dual")
 
 
 def model_of(learner: Any, X: Any, classes: Array, w: Array, b: float) -> Any:

@@ -155,6 +155,8 @@ def _problem(model: Any, X: Any, codes: Array, C: Any, penalty: Penalty = RIDGE)
 @objective("LogisticRegression")
 def _logistic(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
     ratio = float(getattr(model, "l1_ratio", None) or 0.0)
+    if getattr(model, "penalty", None) == "l1":  # scikit-learn's word, which says it alone
+        ratio = 1.0
     problem = _problem(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
     if len(problem.W) == 1:
         return planes("logistic", problem)
@@ -178,7 +180,8 @@ def _svm(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
             "a free intercept. Use linsep.LinearSVC."
         )
     problem, hint = _problem(model, X, codes, C), _hint(model, rows)
-    joint = getattr(model, "multiclass", "ovr") == "crammer-singer"
+    words = getattr(model, "multiclass", "ovr"), getattr(model, "multi_class", "ovr")
+    joint = "crammer-singer" in words or "crammer_singer" in words
     if joint and len(problem.W) > 1:
         return crammer_singer(problem, joint_multipliers(problem) if hint is None else hint)
     if joint:  # ¼‖w‖² + Σ Cᵢ φ is half of ½‖w‖² + Σ 2Cᵢ φ

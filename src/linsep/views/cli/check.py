@@ -53,7 +53,8 @@ def command(
     wanted = arguments.split_classes(classes)
     how = arguments.how_to_read(columns, base, reading)
     source = open_source(data, target, wanted, bad_rows or "skip", **how)
-    found, named = _findings(source)
+    rate = Rate("checking")
+    found, named, counts = _findings(source, rate)
     hopeless = {
         one.column: "words" if one.what == "words" else "drop"
         for one in found
@@ -62,12 +63,13 @@ def command(
     if hopeless:  # the others can be told of
         how["columns"] = dict(how.get("columns") or {}) | hopeless
         source = open_source(data, target, wanted, bad_rows or "skip", **how)
-    counts: dict[Any, int] = {}
-    rate = Rate("checking")
+        counts = None
     encoding = source.encoding
-    for X, y in source:
-        _count(counts, y)
-        rate.add(X.shape[0])
+    if counts is None:
+        counts = {}
+        for X, y in source:
+            _count(counts, y)
+            rate.add(X.shape[0])
     rate.end()
     found += _wide(source)
     record = _record(data, source, encoding, counts) | {
@@ -96,16 +98,31 @@ SETTLED = ("id", "constant", "empty", "leak", "duplicate", "near-duplicate", "ca
            "words", "imbalance", "wide")  # fmt: skip
 
 
-def _findings(source: Any) -> tuple[list[Any], set[str]]:
-    """What may be wrong with a table, and columns with too many texts to go on with."""
+def _findings(source: Any, rate: Any) -> tuple[list[Any], set[str], Any]:
+    """What may be wrong with a table, columns with too many texts to go on with, and how often
+    each label is met; all of it in one pass."""
+    from linsep.data.sources.raw_table import Collector
     from linsep.data.table.column import Texts
     from linsep.data.table.column_statistics import MOST_TEXTS
-    from linsep.views.table_findings import findings, gathered
+    from linsep.errors import DataError
+    from linsep.views.table_findings import MOST_ROWS, findings, gathered
 
     inner: Any = getattr(source, "source", None)
     if not hasattr(inner, "statistics"):
-        return [], set()
-    table = gathered(source)
+        return [], set(), None
+    collect, counts, refused = Collector(inner, MOST_ROWS), None, None
+
+    def observe(piece: Any, cells: Any) -> None:
+        collect(piece, cells)
+        rate.add(
+            len(cells.codes) if hasattr(cells, "codes") else 0 if cells is None else len(cells)
+        )
+
+    try:
+        counts = source.look(observe)
+    except DataError as problem:
+        refused = problem
+    table = gathered(collect.table())
     target = "" if inner.target is None else inner.target.column
     found = findings(table, inner.kinds, target)
     many = {
@@ -116,7 +133,9 @@ def _findings(source: Any) -> tuple[list[Any], set[str]]:
         and inner.features[name].startswith("text")
         and ":" not in inner.features[name]
     }
-    return found, many
+    if refused is not None and not many:
+        raise refused
+    return found, many, counts
 
 
 def _wide(source: Any) -> list[Any]:

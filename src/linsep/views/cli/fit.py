@@ -116,7 +116,7 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
         click.echo(json.dumps(record))
     else:
         click.echo("\n".join(texts), err="-" in (out, asked["trace"]))
-        _next_steps(data, out, asked)
+        _next_steps(learner, out, asked)
     if record["status"] == "interrupted":
         kept = out if out not in (None, "-") else "nowhere: no --out was given"
         click.echo(f"Interrupted. The best model so far is in {kept}.", err=True)
@@ -394,14 +394,28 @@ def _keep(learner: Any, out: str) -> str:
     return out
 
 
-def _next_steps(data: str, out: str | None, asked: dict[str, Any]) -> None:
-    if asked["quiet"]:
+def _next_steps(learner: Any, out: str | None, asked: dict[str, Any]) -> None:
+    """Commands that can be typed next; the model is exported as what can hold it."""
+    import shlex
+
+    if asked["quiet"] or out == "-":
         return
     if out is None:
         click.echo("\nKeep it with --out MODEL. Next: linsep compare, linsep certify.", err=True)
-    elif out != "-":
-        click.echo(
-            f"\nNext: linsep inspect {out} · linsep predict {out} NEW_DATA · "
-            f"linsep export {out} model.sql",
-            err=True,
-        )
+        return
+    name, kept = shlex.quote(out), _exported(learner)
+    more = "" if kept is None else f" · linsep export {name} {kept}"
+    click.echo(f"\nNext: linsep inspect {name} · linsep predict {name} NEW_DATA{more}", err=True)
+
+
+def _exported(learner: Any) -> str | None:
+    """The name of a file that can hold the model: a query, where its columns allow one."""
+    from linsep.model.store import as_model
+
+    model = as_model(learner)
+    if model.form.name not in ("linear", "centred"):
+        return None
+    columns = getattr(model.encoding_, "columns", ())
+    computed = any(column.kind in ("date", "hash", "words") for column in columns)
+    wide = len(columns or range(model.n_features_in_)) > 1900  # columns that a query may have
+    return "model.py" if computed or wide else "model.sql"

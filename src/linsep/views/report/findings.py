@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.check.labels import encode
+from linsep.model.predictor import Model
 from linsep.model.store import as_model
 from linsep.views.metrics import Confusion
 from linsep.views.report.coefficients import Plane, planes_of, spread_of
@@ -52,6 +53,8 @@ def find(
     refit: Refit | None = None, command: str = "", source: str = "",
 ) -> Found:  # fmt: skip
     """Predict, count and prove."""
+    if isinstance(learner, Model) and hasattr(learner.form, "maps"):
+        learner = learner.to_estimator()  # a pipeline, whose steps are told of
     parts = parts_of(learner, X, y, test, holdout, refit)
     known, _, piped, steps = prepared(learner, X[:1] if _sliced(X) else X)
     model, own = as_model(known), parts[-1]

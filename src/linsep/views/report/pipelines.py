@@ -1,11 +1,8 @@
 """The learner at the end of a pipeline, and rows as the steps before it hand them on."""
 
-from dataclasses import replace
 from typing import Any
 
-from linsep.data.check.plain import plain_rows
 from linsep.errors import DataError, ParameterError
-from linsep.model.pipeline import Mapped
 from linsep.model.predictor import Model
 
 
@@ -15,8 +12,6 @@ def prepared(model: Any, X: Any) -> tuple[Any, Any, list[str] | None, str]:
     Of a search over parameters it is the best that was found.
     """
     model = getattr(model, "best_estimator_", model)
-    if isinstance(model, Model) and isinstance(model.form, Mapped):
-        return _inside(model, X)
     if not hasattr(model, "steps"):
         return _fitted(model), X, None, ""
     before, learner = model.steps[:-1], _fitted(model.steps[-1][1])
@@ -24,15 +19,6 @@ def prepared(model: Any, X: Any) -> tuple[Any, Any, list[str] | None, str]:
         return learner, X, None, ""
     preparing = model[:-1]
     return learner, preparing.transform(X), _names(preparing), ", ".join(repr(s) for _, s in before)
-
-
-def _inside(model: Model, X: Any) -> tuple[Any, Any, list[str], str]:
-    """What a file of a pipeline holds, taken apart."""
-    rows = model.form.apply(plain_rows(X, model.n_features_in_))
-    names = model.weight_names
-    assert names is not None
-    inner = replace(model, form=model.form.inner, n_features_in_=len(names), feature_names_in_=None)
-    return inner, rows, names, ", ".join(one.name for one in model.form.maps)
 
 
 def _names(preparing: Any) -> list[str] | None:
