@@ -28,8 +28,9 @@ class Killer:
             nannies = list(self.cluster.workers.values())
             nanny = nannies[self.kills % len(nannies)]
             pid = getattr(nanny, "pid", None)
-            if pid is None:  # being started again
-                continue
+            known = self.cluster.scheduler.workers
+            if pid is None or getattr(nanny, "worker_address", None) not in known:
+                continue  # being started again: a nanny whose worker dies then gives up
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
                 self.kills += 1
