@@ -65,9 +65,9 @@ export function player(root, options = {}) {
     to(t);
     visit = next;
     if (!next || (frames.visit[t] === next && frames.at[t] >= 0)) return; // the correction itself tells
-    const k = order[next - 1], pass = Math.ceil(next / runs[0].n), lead = runs[0].lead(t, k);
+    const k = order[next - 1], pass = Math.ceil(next / runs[0].n), by = frames.wrong ? "" : `${brief(Math.abs(runs[0].lead(t, k)))} `; // a projection tells no scores
     rows.look(k);
-    narration.textContent = `Example ${next.toLocaleString("en")}, pass ${pass}: row ${story.numbers[k]} of class ${story.classes[story.codes[k]]} is ${brief(Math.abs(lead))} on its own side. Nothing changes.`;
+    narration.textContent = `Example ${next.toLocaleString("en")}, pass ${pass}: row ${story.numbers[k]} of class ${story.classes[story.codes[k]]} is ${by}on its own side. Nothing changes.`;
   }
 
   function after(unit) {
