@@ -53,14 +53,14 @@ def test_the_squared_hinge_agrees_with_a_general_minimiser(cancer):
         lambda u: objective(u[:-1], u[-1], X, signs, 1.0, "squared_hinge"), np.zeros(6),
         method="BFGS", options={"gtol": 1e-9},
     )  # fmt: skip
-    learner = LinearSVC(loss="squared_hinge").fit(X, y)
+    learner = LinearSVC(loss="squared_hinge", tol=1e-10).fit(X, y)
     assert learner.objective_ <= best.fun * (1 + 1e-12)
     np.testing.assert_allclose(learner.coef_[0], best.x[:-1], atol=1e-5)
 
 
 def test_support_rows_lie_on_or_inside_the_margin_and_make_up_the_weights(cancer):
     X, y = cancer
-    learner = LinearSVC().fit(X, y)
+    learner = LinearSVC(tol=1e-10).fit(X, y)
     z = np.where(y == 1, 1, -1) * learner.decision_function(X)
     assert (z[learner.support_] <= 1 + 1e-9).all()
     assert (np.delete(z, learner.support_) >= 1 - 1e-9).all()

@@ -6,8 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import OverflowedError, ParameterError
+from linsep.learners.certificates import noise, plane_certificate
 from linsep.learners.first_order import descend_scores
 from linsep.learners.sklearn_compat import known_solver
+from linsep.proofs.gap.penalty import RIDGE
+from linsep.status import Status
 from linsep.train.convex.choose import Handover, line_for, shape_of
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.dual import row_space
@@ -15,6 +18,8 @@ from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.row_space import fit_rows
 from linsep.train.convex.l1 import prox_newton
 from linsep.train.convex.losses import Logistic
+from linsep.train.convex.newton import full_newton
+from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.logistic import fit_logistic
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.softmax import fit_softmax
@@ -46,7 +51,7 @@ def choose(learner: Any, problem: Problem) -> str:
             f"solver='dual' is for two classes and a finite C; here are {problem.n_classes} "
             f"classes and C is {learner.C}. Use solver='auto'."
         )
-    if solver == "newton" and shape.sparse and not shape.short_rows:
+    if solver == "newton" and shape.sparse and not (shape.short_rows or shape.full):
         raise ParameterError(
             "solver='newton' reads dense rows, or short sparse ones that are many or have few "
             "features; X is neither. Use 'auto'."
@@ -80,17 +85,24 @@ def solve(
         return _by_dual(learner, problem, listeners, start, tol, max_iter)
     if learner.solver_ in ("newton", "newton-cg"):
         shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
-        if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
-            X = X.toarray()
         settings |= {"n_jobs": learner.n_jobs, "listener": learner._replay_log.telling(listeners)}
         if problem.binary:
             plane = None if start is None else (start[0][0], float(start[1][0]))
+            if shape.full and tol >= full_newton.FINEST:
+                full = _by_full_newton(learner, problem, listeners, settings, plane)
+                if full.status is not Status.budget or full.n_iter >= max_iter:
+                    return full
+                plane = full.w, full.b
             settings |= {"replay_log": learner._replay_log, "start": plane}
             settings["savepoint"] = next(iter(learner._savepoints), None)
+            if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
+                X = X.toarray()
             found = fit_logistic(X, problem.signs, weights, C, **settings)
             learner.solver_ = found.solver or "newton"
             return found
         settings |= {"n_classes": problem.n_classes, "start": start}
+        if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
+            X = X.toarray()
         return fit_softmax(X, problem.codes, weights, C, **settings)
     K, several = problem.n_classes, not problem.binary and np.isfinite(C)
     settings |= {"n_classes": K, "listeners": listeners}
@@ -104,6 +116,28 @@ def solve(
     )
 
     return fit_any(X, problem.codes, weights, 0.5 * C if K == 2 else C, start=start, **settings)
+
+
+def _by_full_newton(
+    learner: Any,
+    problem: Problem,
+    listeners: list[Listener],
+    settings: dict[str, Any],
+    start: tuple[Array, float] | None,
+) -> Solution:
+    """Newton's method in memory, ended by the certificate."""
+    weights = problem.weights if problem.weights.size else None
+    solver = FullNewton(
+        problem.X, problem.signs, weights, float(learner.C), n_jobs=learner.n_jobs, start=start,
+        fit_intercept=bool(learner.fit_intercept), max_iter=settings["max_iter"],
+        watched=settings["listener"] is not None,
+    )  # fmt: skip
+    certify = plane_certificate(learner, problem, "logistic", RIDGE)
+    goal = Goal(
+        settings["tol"], settings["max_iter"], telling(listeners), certify, noise(problem),
+        savepoint=next(iter(learner._savepoints), None),
+    )  # fmt: skip
+    return drive(solver, goal)
 
 
 def _sparse_weights(

@@ -255,6 +255,8 @@ class LinearSVC(LinearClassifier):
             "seed": seed_of(self.random_state),
             "n_jobs": self.n_jobs,
             "keep": bool(self._savepoints),
+            "tol": float(self.tol),
+            "watched": bool(listeners),
         }
         goal = Goal(float(self.tol), self.max_iter, telling(listeners), noise=noise(problem))
 

@@ -29,6 +29,7 @@ GRID = [
     for make in (
         lambda: dense(60, 4),
         lambda: dense(3000, 20),
+        lambda: dense(6000, 300),
         lambda: dense(6000, 600),
         lambda: dense(40, 3000),
         lambda: sparse(500, 2000),
@@ -46,6 +47,7 @@ LOGISTIC = [(make, "logistic") for make, _ in GRID[::2]]
 def test_every_line_is_reached():
     reached = {line_for(shape_of(make()[0], loss)).when for make, loss in GRID + LOGISTIC}
     reached.add(line_for(shape_of(sparse(3000, 6000)[0], "logistic", 5)).when)
+    reached.add(line_for(shape_of(dense(60, 4)[0], "logistic", 3)).when)
     assert reached == {line.when for line in TABLE}
 
 

@@ -36,7 +36,7 @@ SOLVERS = {
     "newton": lambda: LogisticRegression(tol=1e-12, n_jobs=1),
     "short": lambda: LogisticRegression(tol=1e-9, n_jobs=1),
     "sgd": lambda: LogisticRegression(solver="minibatch", tol=1e-9, max_iter=40, n_jobs=1),
-    "tall": lambda: LinearSVC(tol=1e-7, n_jobs=1),
+    "tall": lambda: LinearSVC(tol=5e-8, n_jobs=1),
     "line": lambda: LinearRegression("sgd", tol=1e-14, max_iter=40, n_jobs=1),
     "dual": lambda: LinearSVC(solver="dual", tol=1e-5, n_jobs=1),
     "interior": lambda: LinearSVC(tol=1e-6, n_jobs=1),

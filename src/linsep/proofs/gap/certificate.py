@@ -23,10 +23,15 @@ import numpy.typing as npt
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import sum_over
 from linsep.proofs.gap.penalty import RIDGE, Penalty
+from linsep.proofs.gap.plane_sums import sum_plane
 from linsep.proofs.gap.products import UNIT, Products
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+ALONE = 1 << 20
+"""Entries up to which one thread counts."""
+NONE: Floats = np.empty(0)
 
 
 class Certificate(NamedTuple):
@@ -280,8 +285,8 @@ class _Plane:
         return bounds, sums
 
     def _sum(self, shrink: float | None = None) -> Sides:
-        # Products of dense rows share out their own work; threads would wait for each other here.
-        n_jobs = self.problem.n_jobs if self.products.sparse else 1
+        # A block or two are summed sooner than threads are woken.
+        n_jobs = self.problem.n_jobs if self.products.entries > ALONE else 1
         sums: Sides = sum_over(
             lambda span: self._part(span, shrink), self.products.spans, plus, n_jobs
         )
@@ -289,44 +294,32 @@ class _Plane:
 
     def _part(self, span: tuple[int, int], shrink: float | None) -> Sides:
         """The sums of one block, or with `shrink` those that E(shrink · α) needs."""
-        loss, alpha, C = self.loss, self.alpha, self.problem.caps(span)
-        rows = self.products.part(span)
-        second = (self.problem.codes[slice(*span)] == self.k).astype(np.float64)
-        y = 2.0 * second - 1.0
-        S = rows.scores(self.W)
-        S += self.b[:, None]
-        S *= y
-        phi, u = _values(loss, S[0])
-        tilt = C if loss != "squared_hinge" else C * (u + 1.0)
-        charged = float(C @ phi)
-        if alpha is None:
-            if len(S) > 1 or self.shift:
-                z = S[-1] + self.shift * y
-                phi, u = _values(loss, z)
-            else:
-                z = S[0]
-            a, E, size = _proposed(loss, z, phi, u, C)
-        else:
-            a = np.clip(alpha[slice(*span)], 0.0, math.inf if loss == "squared_hinge" else C)
-            E, size = _terms(loss, a, C)
-        if shrink is not None:
-            E, size = _terms(loss, shrink * a, C)
-        self._pages.advance(len(C))
-        sides = np.stack([1.0 - second, second])
-        bend = 2.0 * float(C @ (a > 0)) if loss != "logistic" else float(np.sum(a - a * (a / C)))
-        pairs = sides * (a * y) if self.problem.free else (a * y)[None]
+        problem, loss, rows = self.problem, self.loss, self.products.rows(span)
+        C = np.atleast_1d(problem.C if np.ndim(problem.C) == 0 else problem.C[slice(*span)])
+        second = problem.codes[slice(*span)] == self.k
+        W, b = self.W, self.b
+        if self.alpha is None and self.shift and len(W) == 1:
+            W, b = np.concatenate([W, W]), np.concatenate([b, b])
+        b = b + np.append(0.0, self.shift)[: len(b)]
+        alpha = NONE if self.alpha is None else self.alpha[slice(*span)]
+        s, v = sum_plane(
+            loss, rows, second, np.asarray(C, np.float64), np.ascontiguousarray(W), b, alpha,
+            problem.free, 1.0 if shrink is None else shrink, not self.products.sparse,
+        )  # fmt: skip
+        self._pages.advance(len(second))
+        size = self.products.size(span, float(s[11]))
         return Sides(
-            charged,
-            rows.size * length(tilt),
-            float(tilt.sum()),
-            rows.size if loss == "squared_hinge" else 0.0,
-            charged + float(np.abs(E).sum()),
-            charged + size,
-            sides @ E,
-            sides @ a,
-            bend,
-            rows.size * length(a),
-            rows.total(pairs) if shrink is None else np.zeros((len(pairs), 0)),
+            float(s[0]),
+            size * math.sqrt(s[1]),
+            float(s[2]),
+            size if loss == "squared_hinge" else 0.0,
+            float(s[0] + s[3]),
+            float(s[0] + s[4]),
+            s[5:7],
+            s[7:9],
+            float(s[9]),
+            size * math.sqrt(s[10]),
+            v if shrink is None else np.zeros((len(v), 0)),
         )
 
 
@@ -338,42 +331,3 @@ def length(values: Floats) -> float:
 def entropies(p: Floats) -> Floats:
     """−p log p"""
     return -p * np.log(np.where(p > 0.0, p, 1.0))
-
-
-def _logistic(z: Floats) -> tuple[Floats, Floats]:
-    """log(1 + e⁻ᶻ) and σ(−z)"""
-    e = np.exp(-np.abs(z))
-    return np.maximum(0.0, -z) + np.log1p(e), np.where(z > 0, e, 1.0) / (1.0 + e)
-
-
-def _values(loss: str, z: Floats) -> tuple[Floats, Floats]:
-    """φ(z) and −φ'(z)"""
-    if loss == "logistic":
-        return _logistic(z)
-    inside = np.maximum(0.0, 1.0 - z)
-    if loss == "hinge":
-        return inside, (z < 1.0).astype(np.float64)
-    return inside * inside, 2.0 * inside
-
-
-def _proposed(
-    loss: str, z: Floats, phi: Floats, u: Floats, C: Floats
-) -> tuple[Floats, Floats, float]:
-    """α = −Cφ'(z), E(α), and the size of what rounding may change in it."""
-    if loss != "logistic":
-        return C * u, *_terms(loss, C * u, C)
-    tail = z * u
-    return C * u, C * (phi + tail), float(C @ phi) + float(C @ np.abs(tail))  # H = φ + zu
-
-
-def _terms(loss: str, alpha: Floats, C: Floats) -> tuple[Floats, float]:
-    """E(α) and the size of what rounding may change in it."""
-    total = float(alpha.sum())
-    if loss == "hinge":
-        return alpha, total
-    C = np.maximum(C, 1e-300)  # where it is zero, so is α
-    if loss == "squared_hinge":
-        return alpha - alpha * alpha / (4.0 * C), 2.0 * total
-    u = np.minimum(1.0, alpha / C)
-    entropy = C * (entropies(u) - np.where(u < 1.0, (1.0 - u) * np.log1p(-u), 0.0))
-    return entropy, float(entropy.sum()) + 40.0 * total  # where u is rounded, |H'| is below 40

@@ -1,7 +1,8 @@
-"""The two products with X that a recount needs, block by block, in float64.
+"""The two products with X that a certificate needs, block by block, in float64.
 
-Dense rows are widened a few at a time and multiplied by the system's own matrix products; sparse
-rows are walked entry by entry.
+For several hyperplanes, dense rows are widened a few at a time and multiplied by the system's own
+matrix products, and sparse rows are walked entry by entry. Those of a single one are walked by
+`linsep.proofs.gap.plane_sums`, which is given the rows of a block.
 """
 
 import math
@@ -16,7 +17,8 @@ from linsep._compile import kernel, weighted_add
 from linsep.data.blocks.blocks import on_cluster, spans, sum_spans
 from linsep.data.check.arrays import frozen, sum_of_squares
 from linsep.parallel import sum_over
-from linsep.rows.rows import LANES, Rows, add, aligned, as_rows, dot, scores
+from linsep.proofs.gap.plane_sums import CHUNK
+from linsep.rows.rows import LANES, Rows, aligned, as_rows, scores
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -50,6 +52,7 @@ class Products:
         n, d = X.shape
         self.X, self._alone = X, planes == 1
         self.sparse = sp.issparse(X)
+        self.entries = int(X.nnz) if self.sparse else n * d
         self._lock = Lock()
         self._last: tuple[Floats, Floats] | None = None
         self.terms, self.spans = d, spans(n)
@@ -61,6 +64,8 @@ class Products:
             self.terms = sum_over(_longest(X), self.spans, max, 1)
             self._few = n
             self._rows = None if on_cluster(X) else as_rows(X)
+        elif self._alone:
+            self._few = CHUNK
         rows = max((stop - start for start, stop in self.spans), default=1)
         longest = min(rows, self._few)
         self.added = longest + -(-rows // longest) + math.log2(max(1, len(self.spans)))
@@ -70,6 +75,21 @@ class Products:
         """Where sparse rows begin, as kernels read it: a copy, which may lie in a file too."""
         return getattr(self._rows, "indptr", None)
 
+    def rows(self, span: tuple[int, int]) -> Rows:
+        """The block of rows start..stop as a kernel sees them."""
+        if self._rows is not None:
+            return self._rows.part(*span)  # type: ignore[no-any-return]
+        return as_rows(self.X[slice(*span)])
+
+    def size(self, span: tuple[int, int], square: float) -> float:
+        """A bound on √Σx² of a block, given that sum as it was rounded."""
+        if self._rows is not None:
+            entries = self.X.data[self.X.indptr[span[0]] : self.X.indptr[span[1]]]
+        else:
+            part = self.X[slice(*span)]
+            entries = part.data if self.sparse else part.reshape(-1)
+        return _bound(entries, square)
+
     def part(self, span: tuple[int, int]) -> Part:
         """The block of rows start..stop."""
         if not self.sparse:
@@ -78,8 +98,6 @@ class Products:
         if rows is None:  # on a worker, which has some of the rows
             X = X[slice(*span)]
             rows, span = as_rows(X), (0, span[1] - span[0])
-        if self._alone:
-            return _Walked(rows, X, span)
         return _Multiplied(rows, X, span, self._turn)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -99,41 +117,6 @@ def _longest(X: Any) -> Any:
     if on_cluster(X):
         return lambda span: int(np.diff(X[slice(*span)].indptr).max(initial=0))
     return lambda span: int(np.diff(X.indptr[span[0] : span[1] + 1]).max(initial=0))
-
-
-@kernel
-def _scores(rows, n, w, s):  # type: ignore[no-untyped-def]
-    """s ← ⟨w, xᵢ⟩"""
-    for i in range(n):
-        s[i] = dot(rows, i, w)
-
-
-@kernel
-def _totals(rows, n, a, v):  # type: ignore[no-untyped-def]
-    """v ← v + Σ aᵢxᵢ"""
-    for i in range(n):
-        if a[i] != 0.0:
-            add(rows, i, a[i], v)
-
-
-class _Walked:
-    """Sparse rows for one hyperplane, entry by entry."""
-
-    def __init__(self, rows: Rows, X: Any, span: tuple[int, int]) -> None:
-        self._rows, self._n, self._d = rows.part(*span), span[1] - span[0], X.shape[1]
-        self.size = _length(X.data[X.indptr[span[0]] : X.indptr[span[1]]])
-
-    def scores(self, W: Floats) -> Floats:
-        S = np.empty((len(W), self._n))
-        for w, s in zip(W, S, strict=True):
-            _scores(self._rows, self._n, w, s)
-        return S
-
-    def total(self, A: Floats) -> Floats:
-        V = np.zeros((len(A), self._d))
-        for a, v in zip(A, V, strict=True):
-            _totals(self._rows, self._n, a, v)
-        return V
 
 
 @kernel
@@ -209,7 +192,10 @@ class _Dense:
 def _length(entries: Array) -> float:
     """A bound on √Σx², even where that sum leaves the range of floats."""
     # Not by the system's product, which leaves a thread spinning on a core that others need.
-    square = float(sum_of_squares(frozen(entries)))
+    return _bound(entries, float(sum_of_squares(frozen(entries))))
+
+
+def _bound(entries: Array, square: float) -> float:
     square *= 1 + 8 * len(entries) * float(np.finfo(entries.dtype).eps)
     tiny = 1e-30 if entries.dtype == np.float32 else 1e-280
     if tiny < square < math.inf:

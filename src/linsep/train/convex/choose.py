@@ -25,7 +25,8 @@ from linsep.train.convex.dual.active_set import Polished
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.design import Design
 from linsep.train.convex.dual.interior_point import InteriorPoint
-from linsep.train.convex.newton import primal_newton, sparse_problem, sparse_sums
+from linsep.train.convex.newton import full_newton, primal_newton, sparse_problem, sparse_sums
+from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.primal_newton import PrimalNewton
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
@@ -68,6 +69,7 @@ class Shape(NamedTuple):
     suits_primal: bool = False
     suits_steps: bool = False
     short_rows: bool = False
+    full: bool = False
 
     @property
     def hinges(self) -> bool:
@@ -116,7 +118,8 @@ def shape_of(X: Any, loss: str, classes: int = 2, unpenalised: bool = False) -> 
     n, d = X.shape
     sparse = sp.issparse(X)
     entries = int(X.nnz) if sparse else n * d
-    shape = Shape(loss, n, d, entries, sparse, classes, unpenalised)
+    full = classes == 2 and not unpenalised and full_newton.suits(X)
+    shape = Shape(loss, n, d, entries, sparse, classes, unpenalised, full=full)
     if shape.hinges:
         return shape._replace(
             suits_primal=primal_newton.suits(X), suits_steps=interior_point.suits(X)
@@ -135,6 +138,14 @@ class Line(NamedTuple):
 
 
 TABLE = (
+    Line(
+        "newton",
+        lambda s: s.full,
+        "two classes: at most 256 features and four million entries, dense or sparse",
+        "a sample, then a few steps in compiled code, until a step foretells multipliers that "
+        "close the gap: 500 x 8 hinge 188 -> 1.0 ms, logistic 2.2 -> 0.7 ms; a9a hinge 204 -> 31 "
+        "ms, logistic 52 -> 22 ms; 20,000 x 16 logistic 7.9 -> 5.5 ms",
+    ),
     Line(
         "newton",
         lambda s: s.hinges and s.suits_primal,
@@ -220,6 +231,8 @@ class Machine(NamedTuple):
     C, loss, fit_intercept, max_iter, seed, n_jobs : as of `DualDescent`
     shared : more arguments of `DualDescent`: lanes, halt, design
     keep : whether solvers keep what a checkpoint asks for
+    tol : the relative gap asked for
+    watched : whether somebody is told of every step
     """
 
     X: Any
@@ -233,6 +246,8 @@ class Machine(NamedTuple):
     n_jobs: int | None = None
     shared: dict[str, Any] = {}
     keep: bool = False
+    tol: float = 1e-4
+    watched: bool = False
 
     @property
     def _given(self) -> tuple[Any, Array, Array | None, float]:
@@ -257,6 +272,13 @@ class Machine(NamedTuple):
     def _chosen(self, which: str, start: tuple[Array, float] | None, alpha: Array | None) -> Solver:
         shape = shape_of(self.X, self.loss)
         line = line_for(shape).solver if which == "auto" else which
+        if line == "newton" and shape.full and self.tol >= full_newton.FINEST:
+            full = FullNewton(
+                *self._given, loss=self.loss, fit_intercept=self.fit_intercept,
+                n_jobs=self.n_jobs, start=start, alpha=alpha, max_iter=self.max_iter,
+                watched=self.watched,
+            )  # fmt: skip
+            return Handover(full, lambda at: self.steps((at.w, at.b)))
         if line == "newton" and shape.suits_primal:
             primal = PrimalNewton(
                 *self._given, loss=self.loss, fit_intercept=self.fit_intercept,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK, on_cluster
@@ -18,6 +19,8 @@ from linsep.data.blocks.page_release import PageRelease, rows_of
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+GLANCED_AT = 512
+"""Rows that show that the columns of an ordinary array are tame."""
 LOOKED_AT = 4096
 """Rows looked at for the centre and spread of the columns of a long array."""
 
@@ -140,6 +143,39 @@ def prepare(
     scale = np.ldexp(1.0, np.clip(exponent, -limit, limit).astype(np.int64)).astype(X.dtype)
     shift = np.where(far, mean, 0.0).astype(X.dtype) if far.any() else np.empty(0, X.dtype)
     return Columns(shift, scale)
+
+
+def moderate(X: Any, free: bool) -> tuple[Any, Columns]:
+    """X in columns of moderate scale: itself, or a copy where dense columns are extreme."""
+    nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
+    if sp.issparse(X):
+        return X, nothing
+    few = X[:: max(1, len(X) // GLANCED_AT)]
+    if _tame(few, np.empty((2, X.shape[1]))):
+        return X, nothing
+    columns = prepare(X, spread(X), free, 1.0)
+    blocks = Blocks(X, columns)
+    return (X, nothing) if blocks.plain else (blocks.rows(slice(0, len(X))), columns)
+
+
+@kernel
+def _tame(X, sums):  # type: ignore[no-untyped-def]
+    """Whether columns are clearly of moderate scale, and not far from zero for their spread"""
+    n = X.shape[0]
+    sums[:] = 0.0
+    for i in range(n):
+        for j in range(X.shape[1]):
+            x = np.float64(X[i, j])
+            sums[0, j] += x
+            sums[1, j] += x * x
+    for j in range(X.shape[1]):
+        mean = sums[0, j] / n
+        square = sums[1, j] / n
+        if sums[1, j] == 0.0:
+            continue
+        if not (2.0**-38 < square < 2.0**38 and mean * mean < 0.99 * square):
+            return False
+    return True
 
 
 @kernel

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 ROUNDS = 500
 SNAP = 1e-5  # a multiplier this near to its bound, relative to it, counts as there
 FINE = 1e-6  # relative gap from which on last digits are asked for
-TINY = 1000  # rows up to which they cost next to nothing
+TINY = 100  # rows up to which they cost next to nothing
 FREE = 300  # most rows on the margin: beyond, the equations cost more than they give
 
 

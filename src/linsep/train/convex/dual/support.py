@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import spans
-from linsep.data.blocks.page_release import PageRelease, release, room_for
+from linsep.data.blocks.page_release import PageRelease, maps_of, release, room_for
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.problem import Problem
 
@@ -24,6 +24,10 @@ def supports(problem: Problem, alphas: list[Array]) -> tuple[Array, Array]:
     ----------
     alphas : the multipliers of all rows, for each hyperplane
     """
+    if problem.binary and not maps_of(problem.X) and not maps_of(alphas[0]):
+        rows = np.flatnonzero(alphas[0])
+        signs = np.where(problem.codes[rows] == 1, 1.0, -1.0)
+        return rows, np.atleast_2d(alphas[0][rows] * signs)
     pages = [PageRelease(one) for one in alphas]
 
     def mine(start: int, stop: int) -> Array:

@@ -1,0 +1,304 @@
+"""A whole run of Newton's method in one compiled call, for few rows or a sample of many.
+
+The steps are those of `linsep.train.convex.newton.full_newton`. Where a problem is small, handing
+arrays to compiled code costs more than the sums: so that nothing is handed back between the steps.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import inline, kernel
+from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
+from linsep.train.convex.newton.full_sums import (
+    CHUNK,
+    GROUP,
+    SUMS,
+    VECTOR,
+    add_along,
+    add_hinge,
+    add_logistic,
+    add_margins,
+    foretell,
+    gather,
+    solve_newton,
+)
+from linsep.train.convex.newton.smoothed_hinge import RoundedHinge as SmoothedHinge
+
+Floats = npt.NDArray[np.float64]
+
+LOGISTIC, HINGE, SQUARED = 0, 1, 2
+CLOSED, STUCK, SINGULAR, MORE = 0, 1, 2, 3
+"""How a run ends: the gap is closed, no step succeeds, the Hessian is singular, steps are left."""
+PATIENCE = 30  # steps that may fail to halve the gap
+NARROWING = 0.4  # the least part of a width of the kink that the next one is
+LEAST = 1e-7  # width below which the rows near the kink are too few to steer by
+NEAR = 4.0  # times the gap asked for that a step may err by and foretell the end
+U, STEP, GRADIENT, SCALE, RIDGE, BEST = 0, 1, 2, 3, 4, 5  # rows of what is kept for each feature
+DZ, FORETOLD, HIGHEST = 6, 7, 8  # of what is kept for each row, after twice z, α and D
+
+
+class NewtonRun:
+    """A problem, where its run is, and the room that it needs.
+
+    Attributes
+    ----------
+    h : width of the smoothed kink
+    primal, dual, steps : the lowest P, the highest D, and the steps made
+    """
+
+    def __init__(
+        self, kind: int, rows: Any, y: Floats, caps: Floats, ridge: Floats, free: bool
+    ) -> None:
+        n, size = len(y), len(ridge)
+        width = -(-(size + 1) // VECTOR) * VECTOR
+        self._given = (kind, rows, y, caps, free)
+        self.features = np.zeros((6, size))
+        self.features[RIDGE] = ridge
+        self.per_row = np.zeros((9, n))
+        self._room = (
+            np.empty((2, size)), np.empty((2, size + 1, width)), np.empty((GROUP + 1, width)),
+            np.empty((2, CHUNK)), np.empty(CHUNK, np.int64),
+        )  # fmt: skip
+        self._state = np.array([np.inf, 0.0, 0.0, 0.0, -1.0, np.inf, 0.0])
+        self._sums = np.empty(2 * SUMS)
+
+    def go(self, tol: float, coarse: float, most: int, h: float) -> int:
+        """At most so many steps from u on, until the gap is closed or, with `coarse` above zero,
+        the distance from the optimum is about that part of P."""
+        self._state[3] = h
+        given = (*self._given, tol, coarse, most, self.features, self.per_row)
+        return int(_run(*given, *self._room, self._sums, self._state))
+
+    def state(self) -> list[Floats]:
+        """What the next step depends on."""
+        return [one.copy() for one in (self.features, self.per_row, self._state, self._sums)]
+
+    def restore(self, state: list[Floats]) -> None:
+        """Go on from there."""
+        for mine, kept in zip(
+            (self.features, self.per_row, self._state, self._sums), state, strict=True
+        ):
+            mine[:] = kept
+
+    primal = property(lambda self: float(self._state[0]))
+    dual = property(lambda self: float(self._state[1]))
+    steps = property(lambda self: int(self._state[2]))
+    h = property(lambda self: float(self._state[3]))
+    u = property(lambda self: self.features[U])
+    best = property(lambda self: self.features[BEST])
+    alpha = property(lambda self: self.per_row[HIGHEST])
+
+
+@inline(shared=True)
+def _terms(kind, h, z, dz, t, y, caps, to, alpha, D, room, whole, sums):  # type: ignore[no-untyped-def]
+    n = z.shape[0]
+    if kind == LOGISTIC:
+        add_logistic(z, dz, t, y, caps, 0, n, to, alpha, D, room, whole, sums)
+    elif kind == HINGE:
+        add_hinge(SmoothedHinge(h), Hinge(1.0), z, dz, t, y, caps, 0, n, to, alpha, D, sums)
+    else:
+        loss = SquaredHinge(1.0)
+        add_hinge(loss, loss, z, dz, t, y, caps, 0, n, to, alpha, D, sums)
+
+
+@inline
+def _foretell(kind, alpha, D, dz, caps, out):  # type: ignore[no-untyped-def]
+    if kind == LOGISTIC:
+        return foretell(Logistic(1.0), alpha, D, dz, caps, out)
+    if kind == HINGE:
+        return foretell(Hinge(1.0), alpha, D, dz, caps, out)
+    return foretell(SquaredHinge(1.0), alpha, D, dz, caps, out)
+
+
+@inline
+def _length(kind, h, z, dz, caps, ridge, u, step, slopes):  # type: ignore[no-untyped-def]
+    """The t at which P(u + t·step) is smallest: its slope in t changes sign there"""
+    a = b = 0.0
+    for j in range(u.shape[0]):
+        a += ridge[j] * u[j] * step[j]
+        b += ridge[j] * step[j] * step[j]
+    low, high, t = 0.0, 1.0, 0.5
+    for _ in range(30):
+        if kind == LOGISTIC:
+            add_along(Logistic(1.0), z, dz, t, caps, slopes)
+        elif kind == HINGE:
+            add_along(SmoothedHinge(h), z, dz, t, caps, slopes)
+        else:
+            add_along(SquaredHinge(1.0), z, dz, t, caps, slopes)
+        slope, bend = a + t * b + slopes[0], b + slopes[1]
+        if slope < 0.0:
+            low = t
+        else:
+            high = t
+        trial = t - np.divide(slope, bend) if bend > 0.0 else t
+        if not low < trial < high:
+            trial = 0.5 * (low + high)
+        if abs(trial - t) <= 1e-3 * t:
+            break
+        t = trial
+    return t
+
+
+@inline(shared=True)
+def _copy(a, b):  # type: ignore[no-untyped-def]
+    """b ← a; an assignment would ask for memory, as they might overlap"""
+    for i in range(a.shape[0]):
+        b[i] = a[i]
+
+
+@inline(shared=True)
+def _penalty(ridge, u):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for j in range(u.shape[0]):
+        total += ridge[j] * u[j] * u[j]
+    return 0.5 * total
+
+
+@inline
+def _bound(y, free, ridge, alpha, sums, v, least, out):  # type: ignore[no-untyped-def]
+    """The bound that multipliers give, those of the heavier class shrunk; kept where it is best"""
+    r = s = 1.0
+    if free and max(sums[2], sums[3]) > 0.0:
+        if sums[2] > sums[3]:
+            r = np.divide(sums[3], sums[2])
+        else:
+            s = np.divide(sums[2], sums[3])
+    bound = r * sums[4] + s * sums[5]  # E(rα) ≥ rE(α)
+    for j in range(ridge.shape[0] - 1):
+        pull = r * v[0, j] + s * v[1, j]
+        bound -= 0.5 * np.divide(pull * pull, ridge[j])
+    if bound > least:
+        for i in range(y.shape[0]):
+            out[i] = alpha[i] * (r if y[i] > 0 else s)
+        return bound
+    return least
+
+
+@inline
+def _narrower(kind, h, kink, asked, decrement2):  # type: ignore[no-untyped-def]
+    """The width to go on with: a narrower one where it is the kink that holds the gap up"""
+    if kind == HINGE and kink > max(asked, 10.0 * decrement2):
+        return h * min(0.7, max(NARROWING, np.sqrt(np.divide(0.5 * asked, kink))))
+    return h
+
+
+@kernel
+def _run(  # type: ignore[no-untyped-def]
+    kind, rows, y, caps, free, tol, coarse, most, features, per_row, v, HL, group, room, whole,
+    both, state
+):  # fmt: skip
+    n, size = y.shape[0], features.shape[1]
+    u, step, gradient, ridge = features[U], features[STEP], features[GRADIENT], features[RIDGE]
+    H, dz, h = HL[0], per_row[DZ], state[3]
+    now = int(state[4])  # which of the two points in `per_row` and `both` is the one reached
+    if now < 0:
+        now = 0
+        add_margins(rows, y, u, 0, n, per_row[0])
+        _terms(
+            kind,
+            h,
+            per_row[0],
+            dz,
+            0.0,
+            y,
+            caps,
+            per_row[0],
+            per_row[1],
+            per_row[2],
+            room,
+            whole,
+            both[:SUMS],
+        )
+    halved, since = state[5], state[6]
+    for _ in range(most):
+        sums, other = both[SUMS * now : SUMS * (now + 1)], both[SUMS * (1 - now) : SUMS * (2 - now)]
+        state[4], state[5], state[6] = now, halved, since
+        z, alpha, D = per_row[3 * now], per_row[3 * now + 1], per_row[3 * now + 2]
+        penalty = _penalty(ridge, u)
+        value, primal = penalty + sums[0], penalty + sums[1]
+        if primal < state[0]:
+            state[0] = primal
+            _copy(u, features[BEST])
+        gather(rows, y, alpha, D, 0, n, group, v, H)
+        state[1] = _bound(y, free, ridge, alpha, sums, v, state[1], per_row[HIGHEST])
+        if state[0] - state[1] <= tol * state[0]:
+            return CLOSED
+        for j in range(size):
+            gradient[j] = ridge[j] * u[j] - v[0, j] - v[1, j]
+        decrement2 = solve_newton(H, ridge, gradient, free, HL[1], features[SCALE], step)
+        if not (0.0 <= decrement2 < np.inf and value < np.inf):
+            return SINGULAR
+        kink = sums[1] + sums[6] - sums[4] - sums[5]
+        if coarse > 0.0 and max(kink, 0.5 * decrement2) <= coarse * primal:
+            return CLOSED
+        asked = max(tol, coarse) * primal
+        narrow = _narrower(kind, h, kink, asked, decrement2)
+        if kind == HINGE and narrow < LEAST:
+            return STUCK
+        add_margins(rows, y, step, 0, n, dz)
+        to = 3 - 3 * now
+        t = 1.0
+        _terms(
+            kind,
+            narrow,
+            z,
+            dz,
+            t,
+            y,
+            caps,
+            per_row[to],
+            per_row[to + 1],
+            per_row[to + 2],
+            room,
+            whole,
+            other,
+        )
+        for j in range(size):
+            gradient[j] = u[j] + step[j]
+        after = _penalty(ridge, gradient) + other[0]
+        if narrow == h and not after <= value - 1e-4 * decrement2 + 4e-15 * value:
+            t = _length(kind, h, z, dz, caps, ridge, u, step, room[0])
+            _terms(
+                kind,
+                h,
+                z,
+                dz,
+                t,
+                y,
+                caps,
+                per_row[to],
+                per_row[to + 1],
+                per_row[to + 2],
+                room,
+                whole,
+                other,
+            )
+            for j in range(size):
+                gradient[j] = u[j] + t * step[j]
+            after = _penalty(ridge, gradient) + other[0]
+            if not after < value:
+                return STUCK
+        state[2] += 1.0
+        for j in range(size):
+            u[j] = gradient[j]
+        penalty = _penalty(ridge, u)
+        if penalty + other[1] < state[0]:
+            state[0] = penalty + other[1]
+            _copy(u, features[BEST])
+        if t == 1.0 and narrow == h and abs(after - value + 0.5 * decrement2) <= NEAR * asked:
+            terms = _foretell(kind, alpha, D, dz, caps, per_row[FORETOLD])
+            if terms >= 0.0 and terms - penalty > state[1]:
+                state[1] = terms - penalty
+                _copy(per_row[FORETOLD], per_row[HIGHEST])
+        gap = state[0] - state[1]
+        since = 0.0 if gap <= 0.5 * halved or narrow != h else since + 1.0
+        halved = gap if gap <= 0.5 * halved else halved
+        now, h = 1 - now, narrow
+        state[3], state[4], state[5], state[6] = h, now, halved, since
+        if gap <= tol * state[0]:
+            return CLOSED
+        if since > PATIENCE:
+            return STUCK
+    return MORE
