@@ -103,8 +103,12 @@ def test_corrections_that_cancel_end_a_batch_run():
 
 def test_a_batch_run_ends_when_its_correction_is_short():
     X, y = overlapping(seed=2)
-    learner = Perceptron("batch", step="mean", tol=0.5).fit(X, y)
+    learner = Perceptron("batch", step="mean", tol=0.5, trace=True).fit(X, y)
     assert learner.status_ is Status.converged
+    path = [[0.0] * 3, *([*event["w"][0], *event["b"]] for event in learner.trace_.updates)]
+    lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    assert lengths[-1] < 0.5
+    assert (lengths[:-1] >= 0.5).all()
 
 
 def test_an_online_run_ends_when_few_enough_rows_are_misplaced():

@@ -32,6 +32,7 @@ def criterion(w, X, y):
 
 def test_the_worked_example_of_the_lecture():
     learner = Fisher().fit(*two_groups())
+    np.testing.assert_allclose(learner.means_, [[0.1375, 0.6], [0.825, 0.5]], rtol=1e-12)
     np.testing.assert_allclose(learner.scatter_, [[0.204375, 0.03], [0.03, 1.24]], rtol=1e-12)
     np.testing.assert_allclose(learner.coef_, [[3.38778, -0.16261]], atol=5e-6)
     np.testing.assert_allclose(learner.intercept_, [-1.44320], atol=5e-6)

@@ -74,8 +74,15 @@ def test_the_wrong_set_of_the_eight_points_is_what_the_first_step_corrects():
 
 
 def test_without_a_mean_a_unit_step_is_the_fixed_increment_rule():
-    """On batches of one row, sum, mean and the online rule are the same rule."""
+    """A pass adds all wrong rows as they are; on batches of one row it is the online rule."""
     X, y = three_points()
+    learner = Perceptron("batch", step="sum", eta0=1.0, trace=True).fit(X, y)
+    extended, w = np.column_stack([X, np.ones(3)]), np.zeros(3)
+    for event in learner.trace_.updates:
+        wrong = y * (extended @ w) <= 0
+        w = w + (y[wrong, None] * extended[wrong]).sum(axis=0)
+        assert [*event["w"][0], *event["b"]] == w.tolist()
+    assert learner.status_.name == "separated"
     ways = [Perceptron(shuffle=False)]
     ways += [Perceptron("minibatch", batch_size=1, step=s, shuffle=False) for s in ("sum", "mean")]
     ends = [learner.fit(X, y).coef_.tolist() for learner in ways]

@@ -126,6 +126,10 @@ def test_probabilities_are_those_of_the_scores_and_draws_follow_them():
     share = np.bincount(draws, minlength=3) / 20_000
     np.testing.assert_allclose(share, learner.predict_proba(row)[0], atol=0.02)
     assert (learner.rank(X)[:, 0] == learner.predict(X)).all()
+    two = LogisticRegression().fit(X[y > 0], y[y > 0])  # P(y | x) = σ(y f(x)) of both labels
+    f = two.decision_function(X)
+    both = 1 / (1 + np.exp(-np.outer(f, [-1, 1])))
+    np.testing.assert_allclose(two.predict_proba(X), both, rtol=1e-9)
 
 
 def test_weight_k_is_k_copies(cancer):

@@ -261,6 +261,26 @@ def test_kesler_is_the_binary_perceptron_on_the_expanded_rows(data):
         assert np.column_stack([event["w"], event["b"]]).tolist() == w.tolist()
 
 
+def test_minibatches_are_split_again_for_every_pass():
+    X, codes = integers(3, 2)
+    learner = Perceptron("minibatch", batch_size=4, max_iter=4, random_state=7)
+    fit(learner, X, codes)
+    orders = [row_order(len(X), 7, epoch, 0, True) for epoch in range(1, 5)]
+    splits = [order.reshape(4, 4) for order in orders]
+    assert len({frozenset(map(frozenset, split.tolist())) for split in splits}) == 4
+    assert all(sorted(order) == list(range(16)) for order in orders)  # every row in every pass
+    signed = np.where(codes == 1, 1, -1)[:, None] * np.column_stack([X, np.ones(16, int)])
+    w, made = np.zeros(4), []
+    for split in splits:
+        made.append(0)
+        for rows in split:
+            wrong = rows[signed[rows] @ w <= 0]
+            made[-1] += len(wrong)
+            w = w + signed[wrong].sum(axis=0)
+    assert learner.mistakes_per_epoch_ == made
+    assert planes_of(learner).tolist() == [w.tolist()]
+
+
 @pytest.mark.parametrize("rule", ["online", "batch"])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_delta_rule_is_the_perceptron_with_twice_the_step(rule, seed):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from linsep import Layer, LogisticRegression, Perceptron, losses, plot
@@ -52,11 +53,24 @@ def test_the_losses_are_drawn_as_they_are_defined():
         plot.losses(["hing"])
 
 
-def test_a_surface_is_the_mean_loss_and_the_path_is_the_run():
+def test_a_surface_is_the_mean_loss_and_the_path_is_the_run(monkeypatch):
     X, y, _ = separated(n=30, margin=0.05, seed=2)
     run = Perceptron(fit_intercept=False, shuffle=False, trace=True).fit(X, y)
-    ax = Figure().subplots()
+    ax, drawn, whole = Figure().subplots(), [], Axes.contourf
+
+    def noted(self, *grid, **settings):
+        drawn.append(grid)
+        return whole(self, *grid, **settings)
+
+    monkeypatch.setattr(Axes, "contourf", noted)
+    plot.loss_surface(X, y, "ZeroOne")
     plot.loss_surface(X, y, "Perceptron", run=run, ax=ax)
+    for (first, second, values), cost in zip(
+        drawn, [lambda z: z <= 0, lambda z: np.maximum(0, -z)], strict=True
+    ):
+        for i, j in ((0, 0), (3, 17), (-1, -2)):
+            z = y * (X @ [first[i], second[j]])
+            assert values[j, i] == pytest.approx(cost(z).mean())
     path = np.column_stack(ax.lines[0].get_data())
     np.testing.assert_allclose(path[1:], [event["w"][0] for event in run.trace_.updates])
     assert path[0].tolist() == [0.0, 0.0]

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from linsep import (
@@ -34,6 +35,18 @@ def test_a_boundary_shows_every_class_with_its_own_colour_and_mark():
     assert len(set(COLOURS)) == len(COLOURS) == len(set(MARKS))
 
 
+def test_the_regions_of_a_boundary_are_what_the_model_predicts():
+    X, y = three_classes()
+    model = Perceptron().fit(X, y)
+    (ax,) = plot.boundary(model, X, y).axes
+    mesh = ax.collections[0]
+    middles = mesh.get_coordinates()
+    middles = (middles[:-1, :-1] + middles[1:, 1:]) / 2  # of the drawn cells
+    codes = np.asarray(mesh.get_array()).reshape(middles.shape[:2])
+    assert (codes.ravel() == model.predict(middles.reshape(-1, 2))).mean() > 0.999
+    assert set(np.unique(codes)) == {0, 1, 2}
+
+
 def test_pictures_are_drawn_where_asked():
     X, y, _ = separated()
     figure = Figure()
@@ -52,9 +65,20 @@ def test_the_margin_rings_the_support_rows():
     np.testing.assert_allclose(sorted(map(tuple, rings)), sorted(map(tuple, X[model.support_])))
 
 
-def test_confidence_runs_from_zero_to_one():
+def test_confidence_runs_from_zero_to_one(monkeypatch):
     X, y = overlapping()
-    axes = plot.confidence(LogisticRegression().fit(X, y), X, y).axes
+    drawn, whole = [], Axes.contourf
+
+    def noted(self, *grid, **settings):
+        drawn.append(grid)
+        return whole(self, *grid, **settings)
+
+    monkeypatch.setattr(Axes, "contourf", noted)
+    model = LogisticRegression().fit(X, y)
+    axes = plot.confidence(model, X, y).axes
+    ((across, up, p),) = drawn
+    for i, j in ((0, 0), (3, 17), (-1, -2)):
+        assert p[j, i] == pytest.approx(model.predict_proba([[across[i], up[j]]])[0, 1])
     assert axes[1].get_ylabel() == "probability of class 1"
     assert axes[1].get_ylim() == (0, 1)
 
