@@ -10,7 +10,7 @@ import pytest
 from cluster_models import content
 
 import linsep
-from linsep.errors import DataError
+from linsep.errors import ClusterError, DataError
 
 
 def frame_of(n=5_000):
@@ -102,3 +102,18 @@ def test_another_number_of_labels_is_refused(client):
     dX = da.from_array(frame.to_numpy(), chunks=(300, 3))
     with pytest.raises(DataError, match="X has 900 rows but y has 899 labels"):
         linsep.LinearDiscriminantAnalysis().fit(dX, da.from_array(np.asarray(y)[1:], chunks=300))
+
+
+def test_a_cluster_that_has_no_worker_is_not_waited_for_for_ever(monkeypatch):
+    from distributed import Client, LocalCluster
+
+    from linsep.data.cluster import rounds
+
+    monkeypatch.setattr(rounds, "LOOK", 0.1)
+    monkeypatch.setattr(rounds, "ALONE", 0.3)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as none,
+        Client(none) as client,
+        pytest.raises(ClusterError, match="had no worker for 0 seconds"),
+    ):
+        rounds.settled(client, client.submit(sum, [1, 2]))

@@ -236,8 +236,8 @@ def test_multipliers_that_exclude_the_origin_do_not_exclude_all_planes():
 
 def test_multipliers_and_weights_that_are_altered_are_refused():
     found = through_origin(*IMPOSSIBLE)
-    first, second = found.multipliers
-    other = (first + Fraction(1, 10**30), second - Fraction(1, 10**30))
+    first, *between, last = found.multipliers
+    other = (first + Fraction(1, 10**30), *between, last - Fraction(1, 10**30))
     assert "annihilate" in check(replace(found, multipliers=other), *IMPOSSIBLE)
     found = through_origin(*SEPARABLE)
     assert "margin" in check(replace(found, margin=found.margin * 1.0000001), *SEPARABLE)

@@ -7,7 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import LinearSVC, LogisticRegression
-from linsep.train.convex.choose import TABLE, as_markdown, line_for, shape_of
+from linsep.status import Status
+from linsep.train.convex.choose import TABLE, Machine, as_markdown, line_for, shape_of
+from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.newton.newton_cg import NewtonCG
 
 
 def dense(n, d):
@@ -94,3 +97,24 @@ def test_tighter_tolerances_never_cost_fewer_passes():
     X, y = sparse(20_000, 900)
     counts = [LinearSVC(tol=tol).fit(X, y).n_iter_ for tol in (1e-2, 1e-3, 1e-4, 1e-6)]
     assert counts == sorted(counts)
+
+
+@pytest.mark.parametrize("rows", [sparse(300, 6000), dense(6000, 600)], ids=["sparse", "dense"])
+def test_where_newton_cg_gets_stuck_another_solver_goes_on(rows, monkeypatch):
+    X, y = rows
+    if sp.issparse(X):
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    whole = NewtonCG.candidates
+
+    def stuck(self):
+        yield next(whole(self))
+
+    monkeypatch.setattr(NewtonCG, "candidates", stuck)
+    machine = Machine(X, y, None, 1.0, "hinge", True, 1000)
+    solver = machine.solver("auto")
+    if sp.issparse(X):  # descent, then Newton-CG, then descent from where it was
+        begun = drive(machine.dual(), Goal(max_iter=1))
+        solver = machine._products_then_dual(begun)
+    solution = drive(solver, Goal(1e-4, 2000))
+    assert solution.status is Status.converged
+    assert solution.solver != "newton-cg"

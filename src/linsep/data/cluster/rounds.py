@@ -35,6 +35,11 @@ AHEAD = 64
 BESIDE = 4
 """Arrays with a number for each row that workers keep: labels, weights and the like."""
 
+LOOK = 5.0
+"""Seconds after which someone who waits looks whether there are workers at all."""
+ALONE = 120.0
+"""Seconds without any worker after which a fit does not wait for one any more."""
+
 _numbers = itertools.count()
 
 
@@ -204,7 +209,7 @@ def settled(client: Any, future: Any) -> Any:
 
     for attempt in range(AGAIN):
         try:
-            return future.result()
+            return _awaited(client, future)
         except KilledWorker:
             if attempt == AGAIN - 1:
                 raise ClusterError(
@@ -222,6 +227,28 @@ def settled(client: Any, future: Any) -> Any:
                 raise lost(client) from problem
             raise
     raise AssertionError
+
+
+def _awaited(client: Any, future: Any) -> Any:
+    """The result of a future, waited for as long as there are workers that may bring it."""
+    alone_since = None
+    while True:
+        try:
+            return future.result(timeout=LOOK)
+        except TimeoutError:
+            if future.status != "pending":  # the task's own
+                raise
+        if client.nthreads():
+            alone_since = None
+            continue
+        now = time.monotonic()
+        alone_since = now if alone_since is None else alone_since
+        if now - alone_since >= ALONE:
+            raise ClusterError(
+                f"the cluster has had no worker for {ALONE:.0f} seconds. Start workers and repeat "
+                "the fit; with checkpoint= (on the command line --resume) it goes on from the last "
+                "round and ends with the same bytes."
+            )
 
 
 def lost(client: Any) -> ClusterError:

@@ -278,26 +278,36 @@ class Machine(NamedTuple):
                 n_jobs=self.n_jobs, start=start, alpha=alpha, max_iter=self.max_iter,
                 watched=self.watched,
             )  # fmt: skip
-            return Handover(full, lambda at: self.steps((at.w, at.b)))
+            return Handover(full, self._steps_from)
         if line == "newton" and shape.suits_primal:
             primal = PrimalNewton(
                 *self._given, loss=self.loss, fit_intercept=self.fit_intercept,
                 n_jobs=self.n_jobs, start=start, keep=self.keep,
             )  # fmt: skip
-            able = shape.steps < np.inf and shape.n * shape.d <= IN_MEMORY
-            return Handover(primal, lambda at: self.steps((at.w, at.b))) if able else primal
+            if shape.steps == np.inf or shape.n * shape.d > IN_MEMORY:
+                return primal
+            return Handover(primal, self._steps_from)
         small = shape.steps <= max(shape.products, ANYWAY)
         if line == "newton-cg":
             by_products = self.newton_cg(start)
-            return Handover(by_products, lambda at: self.steps()) if small else by_products
+            if shape.steps == np.inf:
+                return by_products
+            return Handover(by_products, lambda at: self.steps())  # dear, but they mind no scale
         if line in ("newton", "steps"):
             return self.steps(start)
         first = self.dual(alpha)
         if line == "dual":
             return first
-        then = self.steps if small else self.newton_cg
+        then = self._steps_from if small else self._products_then_dual
         price = min(shape.steps, shape.products) / shape.one_pass
-        return Handover(first, lambda at: then((at.w, at.b)), price)
+        return Handover(first, then, price)
+
+    def _steps_from(self, at: Solution) -> Solver:
+        return self.steps((at.w, at.b))
+
+    def _products_then_dual(self, at: Solution) -> Solver:
+        """Newton-CG, and descent again from its own multipliers where Newton-CG gets stuck."""
+        return Handover(self.newton_cg((at.w, at.b)), lambda _: self.dual(at.alpha))
 
     def dual(self, alpha: Array | None = None) -> DualDescent:
         return DualDescent(
@@ -375,7 +385,16 @@ class Handover:
         self._seen: Candidate | None = None  # its last candidate
         self._pace: Pace | None = None
         self._tol = 1e-4
-        self.pool: Pool = first.pool
+
+    @property
+    def pool(self) -> Pool:
+        return self._first.pool  # type: ignore[no-any-return]
+
+    @pool.setter
+    def pool(self, pool: Pool) -> None:
+        self._first.pool = pool
+        if self._second is not None:
+            self._second.pool = pool
 
     @property
     def name(self) -> str:

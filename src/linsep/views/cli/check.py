@@ -154,12 +154,13 @@ def _wide(source: Any) -> list[Any]:
 def _add_left_out(record: dict[str, Any], source: Any, hopeless: dict[Any, str]) -> None:
     """Columns of too many texts stand in the table too, without features."""
     left_out = [name for name, kind in hopeless.items() if kind == "drop"]
-    order = {name: place for place, name in enumerate(source.source.layout.names) if left_out}
+    if not left_out:
+        return
+    order = {name: place for place, name in enumerate(source.source.layout.names)}
     for name in left_out:
         record["columns"].append({"name": name, "kind": "text", "features": 0, "missing": 0,
                                   "mean": None, "categories": None})  # fmt: skip
-    if left_out:
-        record["columns"].sort(key=lambda one: order.get(one["name"].partition(".")[0], -1))
+    record["columns"].sort(key=lambda one: order.get(one["name"].partition(".")[0], -1))
 
 
 def _words_for_missing(source: Any) -> list[str]:
