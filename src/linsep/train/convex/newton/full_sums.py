@@ -87,6 +87,12 @@ def as_rows(X: Any) -> Dense | Sparse:
     return Sparse(frozen(X.data), frozen(places), frozen(X.indptr.astype(np.uint64)))
 
 
+def chunk() -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Room for a few rows of the logistic loss, and its bits."""
+    room = np.empty((8, CHUNK))
+    return room, room.view(np.int64)
+
+
 def shared(X: Any) -> bool:
     """Whether a walk over the rows, with products of features, is worth several threads."""
     entries = int(X.nnz) if sp.issparse(X) else X.size
@@ -137,7 +143,7 @@ class FullSums:
         self._v, self._H = np.empty((parts, 2, self.d + 1)), np.empty((parts, self.d + 2, width))
         self._groups = [np.empty((GROUP + 1, width)) for _ in self._cuts]
         self._sums = np.empty((len(self._light), SUMS))
-        self._chunks = [(np.empty((2, CHUNK)), np.empty(CHUNK, np.int64)) for _ in self._light]
+        self._chunks = [chunk() for _ in self._light]
 
     def margins(self, u: Floats) -> Floats:
         """y(⟨w, x⟩ + b) of each row, b last in `u`."""
@@ -204,39 +210,48 @@ def add_hinge(smooth, loss, z, dz, t, y, caps, first, last, to, alpha, D, sums):
 
 @inline(shared=True)
 def add_logistic(z, dz, t, y, caps, first, last, to, alpha, D, room, whole, sums):  # type: ignore[no-untyped-def]
-    """The same for log(1 + e⁻ᶻ)"""
-    power = whole.view(np.float64)
-    tail, log = room[0], room[1]
+    """The same for log(1 + e⁻ᶻ).
+
+    All arithmetic is done in `room`, whose bits `whole` are: machine code looks how far arrays lie
+    apart before it takes several numbers at a time, and rounds otherwise where it does not.
+    """
+    tail, log, s, U, up, a, bend = room[0], room[1], room[2], room[3], room[4], room[5], room[6]
+    power, bits = room[7], whole[7]
     for k in range(sums.shape[0]):
         sums[k] = 0.0
     for start in range(first, last, CHUNK):
         m = min(CHUNK, last - start)
         for i in range(m):
-            s = z[start + i] + t * dz[start + i]
-            to[start + i] = s
-            tail[i] = -abs(s)
-        exp_of_negative(tail[:m], whole, power)
-        log_of_one_plus(tail[:m], log)
-        total = plus = both = up = far = 0.0
+            s[i] = z[start + i]
+            tail[i] = dz[start + i]
+            U[i] = caps[start + i]
+            up[i] = y[start + i]
         for i in range(m):
-            s, U = to[start + i], caps[start + i]
+            s[i] += t * tail[i]
+            tail[i] = -abs(s[i])
+            up[i] = 1.0 if up[i] > 0.0 else 0.0
+        exp_of_negative(tail[:m], bits, power)
+        log_of_one_plus(tail[:m], log)
+        total = plus = both = above = far = 0.0
+        for i in range(m):
             inverse = np.divide(1.0, 1.0 + tail[i])
-            a = U * inverse * (tail[i] if s > 0 else 1.0)  # Uσ(−z)
-            alpha[start + i] = a
-            D[start + i] = U * tail[i] * inverse * inverse
-            loss = U * (log[i] + max(0.0, -s))
-            entropy = loss + a * s
-            one = 1.0 if y[start + i] > 0 else 0.0
+            a[i] = U[i] * inverse * (tail[i] if s[i] > 0 else 1.0)  # Uσ(−z)
+            bend[i] = U[i] * tail[i] * inverse * inverse
+            loss = U[i] * (log[i] + max(0.0, -s[i]))
             total += loss
-            plus += one * a
-            both += a
-            up += one * entropy
-            far += a * s
+            plus += up[i] * a[i]
+            both += a[i]
+            above += up[i] * (loss + a[i] * s[i])
+            far += a[i] * s[i]
+        for i in range(m):
+            to[start + i] = s[i]
+            alpha[start + i] = a[i]
+            D[start + i] = bend[i]
         sums[0] += total
         sums[2] += plus
         sums[3] += both - plus
-        sums[4] += up
-        sums[5] += total + far - up
+        sums[4] += above
+        sums[5] += total + far - above
         sums[6] += far
     sums[1] = sums[0]
 

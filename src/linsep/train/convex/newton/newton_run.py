@@ -12,7 +12,6 @@ import numpy.typing as npt
 from linsep._compile import inline, kernel
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.newton.full_sums import (
-    CHUNK,
     GROUP,
     SUMS,
     VECTOR,
@@ -20,6 +19,7 @@ from linsep.train.convex.newton.full_sums import (
     add_hinge,
     add_logistic,
     add_margins,
+    chunk,
     foretell,
     gather,
     solve_newton,
@@ -59,7 +59,7 @@ class NewtonRun:
         self.per_row = np.zeros((9, n))
         self._room = (
             np.empty((2, size)), np.empty((2, size + 1, width)), np.empty((GROUP + 1, width)),
-            np.empty((2, CHUNK)), np.empty(CHUNK, np.int64),
+            *chunk(),
         )  # fmt: skip
         self._state = np.array([np.inf, 0.0, 0.0, 0.0, -1.0, np.inf, 0.0])
         self._sums = np.empty(2 * SUMS)
