@@ -56,8 +56,13 @@ export function board(stage, head, actions, most, classes) {
     });
   }
 
+  // Where the picture is on the screen, measured once while it stays: measuring lays the page out.
+  let box = null;
+  new ResizeObserver(() => { box = null; }).observe(svg);
+  document.addEventListener("scroll", () => { box = null; }, { capture: true, passive: true });
+
   function under(event) {
-    const box = svg.getBoundingClientRect();
+    if (dragged < 0 || !box) box = svg.getBoundingClientRect();
     return [picture.scale.fromX(event.clientX - box.left), picture.scale.fromY(event.clientY - box.top)];
   }
 

@@ -88,14 +88,17 @@ export function panel(parent, label) {
   const body = shape("g", { "clip-path": `url(#${id})` }, svg);
   const axes = shape("g", { class: "axes" }, svg);
   const made = { svg, body, paper, scale: null, size, frame };
+  let framed = "";
 
   function size() {
     return [Math.max(240, parent.clientWidth), Math.max(180, parent.clientHeight)];
   }
 
   function frame(box, names) {
-    const [width, height] = size(), scale = scaleOf(box, width, height);
+    const [width, height] = size(), scale = scaleOf(box, width, height), key = [...box, width, height, ...names].join();
     made.scale = scale;
+    if (key === framed) return scale;
+    framed = key;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const inner = { x: ROOM.left, y: ROOM.top, width: width - ROOM.left - ROOM.right, height: height - ROOM.top - ROOM.bottom };
     put(clip, inner);
@@ -183,12 +186,16 @@ export function outline(scale, corners) {
   return corners.map(([x, y]) => `${scale.x(x).toFixed(2)},${scale.y(y).toFixed(2)}`).join(" ");
 }
 
+// What is as it was is not set again: the browser would draw it anew.
 export function put(element, attributes) {
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  for (const key in attributes) {
+    const value = String(attributes[key]);
+    if (element.getAttribute(key) !== value) element.setAttribute(key, value);
+  }
 }
 
 export function hide(element, hidden) {
-  element.setAttribute("visibility", hidden ? "hidden" : "visible");
+  put(element, { visibility: hidden ? "hidden" : "visible" });
 }
 
 export function arrow(parent, name) {
@@ -206,12 +213,14 @@ export function arrow(parent, name) {
   };
 }
 
-// As many elements as are wanted, made once and used again.
+// As many elements as are wanted, made once and used again; shown or hidden where their number changes.
 export function pool(parent, make) {
   const held = [];
+  let shown = 0;
   return (count) => {
     while (held.length < count) held.push(make(parent, held.length));
-    held.forEach((one, k) => hide(one.element || one, k >= count));
+    for (let k = Math.min(shown, count); k < Math.max(shown, count); k++) hide(held[k].element || held[k], k >= count);
+    shown = count;
     return held;
   };
 }
