@@ -177,3 +177,17 @@ def test_axe_finds_nothing_to_object_to(page, axe, theme, tmp_path):
         page.script("document.documentElement.dataset.theme = arguments[0]", theme)
         assert violations(page, axe) == [], path.name
     assert json.dumps(page.clean()) == "[]"
+
+
+def test_lines_of_rows_that_are_gone_are_not_drawn(page):
+    page.open("v=2&data=gaussians&learner=online")
+    seen = """return [[...document.querySelectorAll('.pane.weight .constraint')]
+        .filter(one => getComputedStyle(one).visibility === 'visible').length,
+        lab.story().weights.lines.length]"""
+    many = page.script(seen)[1]
+    page.one("[data-name=xor]").click()
+    page.settle()
+    page.until(lambda: page.script("return lab.story().rows") == 4)
+    drawn, lines = page.script(seen)
+    assert lines == 4 < many
+    assert drawn <= lines

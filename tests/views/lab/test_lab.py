@@ -22,6 +22,7 @@ from linsep.views.lab.request import read_request
 from linsep.views.lab.runs import film, job_of, packed, saved
 from linsep.views.lab.tables import Shelf, columns_of, read_table
 from linsep.views.lab.toys import TOYS
+from linsep.views.lab.verdicts import Verdicts
 from linsep.views.scene.packing import unpack
 
 XOR = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
@@ -363,3 +364,24 @@ def test_without_the_extra_the_command_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     done = CliRunner().invoke(group, ["lab"])
     assert "pip install linsep[lab]" in str(done.exception)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_verdicts_while_points_move_are_proofs_of_the_rows_as_they_are(fit_intercept):
+    rng = np.random.default_rng(3)
+    X, codes = rng.integers(-3, 4, size=(9, 2)).astype(float), np.arange(9) % 2
+    verdict, told, again, before = Verdicts(), [], 0, None
+    for _ in range(60):
+        X = X.copy()
+        X[rng.integers(len(X))] = rng.integers(-3, 4, size=2) + 4 * rng.integers(0, 2)
+        proof = verdict(X, codes, fit_intercept=fit_intercept, time_limit=10.0)
+        fresh = linsep.separability(X, codes, fit_intercept=fit_intercept)
+        assert proof.separable is fresh.separable
+        assert proof.verify(X, codes)
+        told.append(proof.separable)
+        again += before is not None and proof.multipliers is before.multipliers is not None
+        before = proof
+    assert False in told
+    assert again > 5
+    other = 1 - codes
+    assert verdict(X, other, fit_intercept=fit_intercept, time_limit=10.0).verify(X, other)

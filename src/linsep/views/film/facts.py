@@ -1,5 +1,6 @@
 """What is certain about a run: separable or not with its proof, and how many mistakes at most."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +43,10 @@ class Facts(NamedTuple):
     squeeze: Squeeze | None = None
 
 
-def facts_of(run: Run, proof: Any = None) -> Facts:
+def facts_of(run: Run, proof: Any = None, prove: Callable[..., Any] | None = None) -> Facts:
     """Prove what can be proved from the rows held; `proof` is that of the fit, if it has one.
+
+    `prove` takes the place of `separability`, for callers that know more.
 
     That nothing separates is proved once. A separator is looked for again: the widest one.
     """
@@ -66,7 +69,9 @@ def facts_of(run: Run, proof: Any = None) -> Facts:
         return Facts(said, None, [], [], False, None, "")
     found = proof
     if proof is None or proof.separable is not False or proof.fit_intercept != fit_intercept:
-        found = separability(rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS)
+        found = (prove or separability)(
+            rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS
+        )
     places = [] if found.rows is None else [int(i) for i in found.rows]
     alphas = [] if found.multipliers is None else [str(one) for one in found.multipliers]
     bound, text, radius, squeeze = None, _why_no_bound(run), None, None

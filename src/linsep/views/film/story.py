@@ -1,5 +1,6 @@
 """A film as values: all that the player needs to draw it, and nothing that it can tell itself."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,18 @@ MARGIN_ONE = ("LinearSVC", "PassiveAggressive")  # whose margin is at scores of 
 
 
 def story_of(
-    run: Run, title: str | None = None, lift: str = "", proof: Any = None
+    run: Run,
+    title: str | None = None,
+    lift: str = "",
+    proof: Any = None,
+    prove: Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
     """Everything to be drawn and said, arrays as arrays; the page makes words of a frame it shows.
 
     `lift` names the third feature where two were raised to three: 'product' or 'squares'.
     """
     flat = flatten(run) if not lift else raised(run)
-    facts = facts_of(run, proof)
+    facts = facts_of(run, proof, prove)
     drawn = _drawn(run, facts)
     numbers = series_of(run, facts.weights)
     frames = _frames(run, flat, numbers, drawn) | _squeeze(facts)

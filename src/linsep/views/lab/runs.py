@@ -13,6 +13,7 @@ from linsep.views.film.story import story_of
 from linsep.views.lab.choices import LEARNERS, settings
 from linsep.views.lab.request import Asked
 from linsep.views.lab.toys import TOYS
+from linsep.views.lab.verdicts import Verdicts
 from linsep.views.scene.geometry import around
 from linsep.views.scene.packing import pack
 from linsep.views.scene.run import Run, open_run
@@ -20,6 +21,7 @@ from linsep.views.scene.run import Run, open_run
 Array = npt.NDArray[Any]
 
 FRAMES = 10_000
+verdict = Verdicts()  # of this process: a worker answers the drags of one page after the other
 GRID = (120, 90)  # places at which a curved boundary is looked up
 
 
@@ -157,7 +159,7 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
             raise DataError(f"{learner.label}: {problem}") from None
         run = _run_of(job, model, given, classes, codes)
         title, proof = f"{learner.family}: {learner.label}", getattr(model, "proof_", None)
-        story = story_of(run, title, job.lift, proof)
+        story = story_of(run, title, job.lift, proof, None if job.traced else verdict)
     if learner.curved:
         story |= _curved(model, job, codes)
     decided = _decided(model, job.X, classes)

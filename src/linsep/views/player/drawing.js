@@ -88,10 +88,12 @@ export function panel(parent, label) {
   const body = shape("g", { "clip-path": `url(#${id})` }, svg);
   const axes = shape("g", { class: "axes" }, svg);
   const made = { svg, body, paper, scale: null, size, frame };
-  let framed = "";
+  let framed = "", measured = null;
+  new ResizeObserver(() => { measured = null; }).observe(parent); // measuring lays the page out
 
   function size() {
-    return [Math.max(240, parent.clientWidth), Math.max(180, parent.clientHeight)];
+    measured = measured || [Math.max(240, parent.clientWidth), Math.max(180, parent.clientHeight)];
+    return measured;
   }
 
   function frame(box, names) {
@@ -195,7 +197,7 @@ export function put(element, attributes) {
 }
 
 export function hide(element, hidden) {
-  put(element, { visibility: hidden ? "hidden" : "visible" });
+  put(element, { visibility: hidden ? "hidden" : "inherit" });
 }
 
 export function arrow(parent, name) {

@@ -167,7 +167,8 @@ export function player(root, options = {}) {
   }
 
   document.addEventListener("keydown", key);
-  new ResizeObserver(redraw).observe(stage);
+  const watch = new ResizeObserver(redraw); // after those of the pictures, which measure anew
+  [stage, left.place, right.place].forEach((one) => watch.observe(one));
   return { open, to, act, redraw, light, look, at: () => now, visit: () => visit, runs: () => runs, rows, weights, clock, narration, column, heads: [left.head, right.head], places: [left.place, right.place], dock };
 }
 
