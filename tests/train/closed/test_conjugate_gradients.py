@@ -90,6 +90,32 @@ def test_the_answer_is_that_of_the_triangular_factor(case, free, weighted):
     assert losses[-1] == pytest.approx(wanted.loss, rel=1e-8, abs=1e-15)
 
 
+def one_hot(n, levels, columns):
+    codes = RNG.integers(levels, size=(n, columns)) + levels * np.arange(columns)
+    X = np.zeros((n, levels * columns))
+    X[np.arange(n)[:, None], codes] = 1.0
+    return X * 3.0 ** RNG.integers(-2, 3, levels * columns)
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("dependent", [0, 3, 45])
+def test_columns_that_depend_on_each_other_get_the_shortest_weights(free, dependent):
+    X = np.hstack([one_hot(400, 8, 6), RNG.normal(size=(400, 45)) * 10.0 ** RNG.uniform(-1, 1, 45)])
+    X = np.hstack([X, X[:, 48 : 48 + dependent] * RNG.uniform(0.5, 2.0, dependent)])
+    y = RNG.normal(size=(400, 1)) + 5.0
+    status, line, _ = by_gradients(X, y, None, free)
+    w = shortest(X, y[:, 0])[0] if free else np.linalg.pinv(X) @ y[:, 0]
+    assert status is Status.converged
+    assert np.linalg.norm(line.weights[0] - w) <= 2 * conjugate_gradients.SHORT * np.linalg.norm(w)
+
+
+def test_columns_of_very_different_length_need_few_passes():
+    X = RNG.normal(size=(300, 40)) * 10.0 ** RNG.uniform(-4, 0, 40)
+    status, _, losses = by_gradients(X, RNG.normal(size=(300, 1)))
+    assert status is Status.converged
+    assert len(losses) < 100
+
+
 def test_large_sparse_rows_are_never_written_out():
     X = sp.random_array((800, 100_000), density=1e-3, format="csr", rng=RNG)
     y = RNG.normal(size=800)

@@ -2,15 +2,17 @@
 
 With A the rows about their mean, times the root of their weights, the minimum of ½‖Aw − y‖² has
 Aᵀr = 0 for r = y − Aw. Conjugate gradients on these normal equations (CGLS; Björck, 1996) take two
-products with the rows in each pass and, begun at zero, end at the shortest solution. A solution is
-believed when what is left, computed anew from the data, is rounding:
+products with the rows in each pass and, begun at zero, end at the shortest solution. In units where
+all columns are of length one they need far fewer passes, but end at what is shortest in these units
+if columns depend on each other: what A does not see of w is then taken away. A solution is believed
+when what is left, computed anew from the data, is rounding:
 
     ‖Aᵀr‖ ≤ ε‖A‖‖r‖    w is the exact answer for A + E with ‖E‖ = ‖Aᵀr‖/‖r‖ (Stewart, 1977), or
     ‖r‖ ≤ ε(‖A‖‖w‖ + ‖y‖)    w is an exact solution of equations changed by as little.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +28,11 @@ from linsep.train.run.loop import UNCOUNTED, Listener, Pass, run
 DENSE = 1 << 24  # numbers up to which sparse rows are written out
 WORK = 2e10  # products up to which their triangular factor is made
 ROUNDING = 1e-12  # ε
-AGAIN = 10  # passes for each direction there is
+FINEST = 1e-14  # the same where all of a target can be met, for directions that A does not see
+AGAIN = 20  # passes for each direction there is
+SHORT = 1e-7  # share of weights that A may not see, for which they still are the shortest
+SQUARE = 1e-3  # cosine of what is kept and what is left, in exact arithmetic zero
+UNSEEN = 16  # directions that A does not see which are taken from weights one by one
 FIRM = 3  # looks at all rows that may not get nearer, one after the other, before a run gives up
 
 
@@ -54,6 +60,18 @@ class _Rows(NamedTuple):
         s = self.root * r
         return np.asarray((self.X.T @ s - self.mean * float(s.sum())) * self.scale)
 
+    def in_units(self, unit: Floats) -> "_Rows":
+        """AU"""
+        return self._replace(scale=self.scale * unit)
+
+    def units(self) -> Floats:
+        """One over the length of each column, means and all; zero for those without entries."""
+        X = sp.csr_array(self.X)
+        rows = np.repeat(self.root, np.diff(X.indptr))
+        squares = np.square(X.data * self.scale[X.indices] * rows)
+        lengths = np.sqrt(np.bincount(X.indices, squares, len(self.scale)))
+        return np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+
     def length(self) -> float:
         """The largest singular value, from below, by the power method."""
         v = np.cos(np.arange(self.X.shape[1]))
@@ -68,24 +86,37 @@ class _Rows(NamedTuple):
 
 
 class _Run:
-    """One target under way."""
+    """One target under way, from `w` on or from zero."""
 
-    def __init__(self, rows: _Rows, y: Floats, length: float) -> None:
-        self.rows, self.y, self.length = rows, y, length
-        self.w = np.zeros(rows.X.shape[1])
+    def __init__(
+        self,
+        rows: _Rows,
+        y: Floats,
+        length: float,
+        w: Floats | None = None,
+        rounding: float = ROUNDING,
+    ) -> None:
+        self.rows, self.y, self.length, self.rounding = rows, y, length, rounding
+        self.w = np.zeros(rows.X.shape[1]) if w is None else w
         self.size = math.sqrt(float(y @ y))
-        self.least, self.failures = math.inf, 0
+        self.least, self.failures, self.looks = math.inf, 0, 0
         self._look()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the proof is there, or looks no longer get nearer to it."""
+        return self.proved or self.failures >= FIRM
 
     def _look(self) -> None:
         """Residual and slope from the data themselves, and whether they prove the minimum."""
+        self.looks += 1
         self.r = self.y - self.rows.dot(self.w)
         self.s = self.p = self.rows.back(self.r)
         self.gamma = float(self.s @ self.s)
         rest, slope = math.sqrt(float(self.r @ self.r)), math.sqrt(self.gamma)
         reach = self.length * math.sqrt(float(self.w @ self.w)) + self.size
         left = min(slope / (self.length * rest or 1.0), rest / (reach or 1.0))
-        self.proved = left <= ROUNDING
+        self.proved = left <= self.rounding
         self.failures = 0 if left < 0.5 * self.least else self.failures + 1
         self.least = min(self.least, left)
 
@@ -104,9 +135,98 @@ class _Run:
         self.p = self.s + (self.gamma / before) * self.p
         rest = math.sqrt(float(self.r @ self.r))
         reach = self.length * math.sqrt(float(self.w @ self.w)) + self.size
-        small = 0.5 * ROUNDING
+        small = 0.5 * self.rounding
         if math.sqrt(self.gamma) <= small * self.length * rest or rest <= small * reach:
             self._look()
+
+
+class _Target:
+    """One target, by steps in the units where all columns are of length one if that is possible.
+
+    Attributes
+    ----------
+    w, r : the weights and what they leave of y, after each pass
+    run : the run in the units of A, once it is begun; its proof is the one that counts
+    """
+
+    def __init__(self, rows: _Rows, y: Floats, length: float, unit: Floats | None) -> None:
+        self.rows, self.y, self.length, self.unit = rows, y, length, unit
+        self.w, self.r = np.zeros(rows.X.shape[1]), y
+        self.run: _Run | None = None
+        self._passes = self._all()
+        if unit is None:
+            self.run = _Run(rows, y, length)
+
+    @property
+    def proved(self) -> bool:
+        return self.run is not None and self.run.proved
+
+    @property
+    def failed(self) -> bool:
+        return self.run is not None and not self.run.proved and self.run.ended
+
+    def step(self) -> None:
+        next(self._passes, None)
+
+    def _all(self) -> Iterator[None]:
+        """A pass at a time: in the units of columns, until w is shortest, in the units of A."""
+        if self.unit is not None:
+            scaled = self.rows.in_units(self.unit)
+            length = scaled.length()
+            run = _Run(scaled, self.y, length)
+            while not run.ended:
+                run.step()
+                self.w, self.r = self.unit * run.w, run.r
+                if not run.ended:
+                    yield
+            shortest = run.proved and (yield from self._shorten(scaled, length))
+            self.run = _Run(self.rows, self.y, self.length, self.w if shortest else None)
+            yield
+        assert self.run is not None
+        while not self.run.ended:
+            self.run.step()
+            self.w, self.r = self.run.w, self.run.r
+            yield
+
+    def _shorten(self, scaled: _Rows, length: float) -> Generator[None, None, bool]:
+        """Take from w what A does not see, direction by direction; whether nothing is left of it.
+
+        What steps in units U leave of x = U²w, z = x − U²Aᵀ(AU²Aᵀ)⁺Ax, has Az = 0, and is zero
+        where w has no such part: as a map of w it is symmetric (Gould, Hribar and Nocedal, 2001).
+        """
+        assert self.unit is not None
+        least = float(np.min(self.unit, where=self.unit > 0, initial=np.inf))
+        directions: list[Floats] = []
+        seen: Floats | None = None  # what is kept of x; that of the next differs little
+        while True:
+            yield
+            x = self.unit * self.w
+            run = _Run(scaled, scaled.dot(x), length, seen, FINEST)
+            while run.looks == 1 and not run.ended:  # begun anew, steps would follow rounding alone
+                run.step()
+                yield
+            seen, rest = run.w, x - run.w
+            if run.least > ROUNDING:
+                return False
+            # A part n that A does not see leaves ‖n‖²/‖n/U‖ or more of x, that is ‖n‖ min U.
+            short = _norm(rest) <= SHORT * least * _norm(self.w)
+            if short or len(directions) == UNSEEN:
+                return short
+            if abs(seen @ rest) > SQUARE * _norm(seen) * _norm(rest):
+                return False
+            z = self.unit * rest
+            for q in directions + directions:
+                z = z - (q @ z) * q
+            q = z / _norm(z)
+            part = float(q @ self.w)
+            if abs(part) * _norm(self.rows.dot(q)) > 10 * ROUNDING * self.length * _norm(self.w):
+                return False
+            directions.append(q)
+            self.w = self.w - part * q
+
+
+def _norm(v: Floats) -> float:
+    return math.sqrt(float(v @ v))
 
 
 class ConjugateGradients:
@@ -135,7 +255,9 @@ class ConjugateGradients:
         if fit_intercept:
             self.level = np.square(root) @ T / self.frame.total
         length = self.rows.length()
-        self.runs = [_Run(self.rows, root * column, length) for column in (T - self.level).T]
+        unit = self.rows.units() if problem.n_rows > problem.n_features else None
+        columns = (T - self.level).T
+        self.runs = [_Target(self.rows, root * column, length, unit) for column in columns]
         self.losses: list[float] = []
 
     def one_pass(self, epoch: int) -> Pass:
@@ -152,7 +274,7 @@ class ConjugateGradients:
         """`converged` with the proof, `unfinished` where looks no longer get nearer to it."""
         if all(one.proved for one in self.runs):
             return Status.converged
-        return Status.unfinished if any(one.failures >= FIRM for one in self.runs) else None
+        return Status.unfinished if any(one.failed for one in self.runs) else None
 
     def line(self) -> Line:
         """Where it stands, in the units of the data."""
