@@ -66,9 +66,9 @@ def _line() -> list[list[float]]:
 _DATA = "from linsep.views.sources import open_data"
 
 TOYS = {
-    "three-points": _named("3 points", "the lectures' three points, worked by hand",
+    "three-points": _named("3 points", "worked by hand in the lectures",
                            toys.three_points),
-    "two-groups": _named("worked example", "two groups of four, from the lectures",
+    "two-groups": _named("worked example", "two groups of four",
                          toys.two_groups),
     "and": _named("AND", "true only where both inputs are", toys.gates, name="AND"),
     "or": _named("OR", "true where one input is", toys.gates, name="OR"),

@@ -46,8 +46,8 @@ export function timeline(parent, go) {
     const { story } = runs[0];
     unit.options[0].disabled = !story.order;
     if (!story.order && unit.value === "example") unit.value = "correction";
-    const kinds = [["count", "rows wrong"], ["loss", story.lossName], ["norm", "‖w‖"], ["margin", "margin"], ["angle", `angle to ${story.towards}`]];
-    cursors = last === 0 ? [] : kinds.map(([key, name]) => chart(charts, key, name, key === "count"));
+    const kinds = [["count", "rows wrong"], ["loss", story.lossName], ["norm", "‖w‖"], ["margin", "margin"], ["angle", "angle", `angle to ${story.towards}`]];
+    cursors = last === 0 ? [] : kinds.map(([key, name, whole = name]) => chart(charts, key, name, whole, key === "count"));
     const proved = last > 0 && story.facts.squeeze;
     if (proved) cursors.push(squeeze(charts, runs[0]));
     charts.classList.toggle("six", Boolean(proved));
@@ -71,8 +71,8 @@ export function timeline(parent, go) {
     return { svg, value };
   }
 
-  function chart(place, key, name, ticked) {
-    const { svg, value } = axes(place, name, `${name} over time`);
+  function chart(place, key, name, whole, ticked) {
+    const { svg, value } = axes(place, name, `${whole} over time`);
     const [low, high] = reach(runs, key);
     const y = (one) => HIGH - 8 - ((HIGH - 14) * (one - low)) / (high - low || 1);
     if (key === "margin" && low < 0 && high > 0) shape("path", { d: `M0 ${y(0)}H${WIDE}`, class: "zero" }, svg);
