@@ -11,11 +11,12 @@ from linsep.learners.first_order import descend_scores
 from linsep.learners.sklearn_compat import known_solver
 from linsep.proofs.gap.penalty import RIDGE
 from linsep.status import Status
-from linsep.train.convex.choose import Handover, line_for, shape_of
+from linsep.train.convex.choose import line_for, shape_of
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.dual import row_space
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.row_space import fit_rows
+from linsep.train.convex.handover import Handover
 from linsep.train.convex.l1 import prox_newton
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import full_newton

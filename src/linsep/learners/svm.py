@@ -25,11 +25,12 @@ from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes, pl
 from linsep.proofs.gap.joint_certificate import crammer_singer
 from linsep.proofs.gap.penalty import RIDGE as PLAIN
 from linsep.status import Status
-from linsep.train.convex.choose import Machine, one_vs_rest
+from linsep.train.convex.choose import Machine
 from linsep.train.convex.drive import Goal, Savepoint, drive, savepoints, telling
 from linsep.train.convex.dual.crammer_singer import CrammerSinger
 from linsep.train.convex.dual.support import near_margin, supports
 from linsep.train.convex.losses import Hinge, SquaredHinge
+from linsep.train.convex.one_vs_rest import one_vs_rest
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep.train.convex import choose
-from linsep.train.convex.choose import Handover, Machine
+from linsep.train.convex.choose import Machine
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.crammer_singer import CrammerSinger
 from linsep.train.convex.dual.interior_point import InteriorPoint
+from linsep.train.convex.handover import Handover, Pace
 from linsep.train.convex.l1.prox_newton import ProxNewton
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.primal_newton import PrimalNewton
@@ -173,7 +173,7 @@ def test_copies_stay_as_they_were_while_the_run_goes_on():
 
 
 def test_pace_is_part_of_a_handover():
-    pace, other = choose.Pace(10.0, 1e-4), choose.Pace(0.0, 0.0)
+    pace, other = Pace(10.0, 1e-4), Pace(0.0, 0.0)
     for n, gap in ((20, 0.5), (40, 0.4)):
         pace(Candidate(n, 1.0, 1.0 - gap))
     other.restore(written_down(pace.state()))

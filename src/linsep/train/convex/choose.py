@@ -5,33 +5,25 @@ never by the clock: the same data meets the same solver on every machine, and en
 bytes. `LinearSVC.solver_` and `LogisticRegression.solver_` say what ran.
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
-from threading import Event, Lock
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.parallel import Pool, threads
-from linsep.status import Status
-from linsep.train.convex.drive import Candidate, Goal, Savepoint, Solver
+from linsep.train.convex.drive import Solver
 from linsep.train.convex.dual import interior_point
 from linsep.train.convex.dual.active_set import Polished
 from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.dual.design import Design
 from linsep.train.convex.dual.interior_point import InteriorPoint
+from linsep.train.convex.handover import Handover
 from linsep.train.convex.newton import full_newton, primal_newton, sparse_problem, sparse_sums
 from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.primal_newton import PrimalNewton
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.solution import Solution
-from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 
@@ -41,7 +33,6 @@ ENTRY, ROW, CALL = 1.5, 40.0, 3e5  # of a pass of dual descent: each entry, each
 PRODUCT, WIDE, PER_ROW, STEP = 0.07, 0.05, 60.0, 1.5e5  # of a second-order step: n·k², k³, n, 1
 STEPS = {"hinge": 20, "squared_hinge": 6}  # second-order steps that a fit takes, about
 PRODUCTS = {"hinge": 300, "squared_hinge": 40}  # with the rows, of Newton-CG
-PATIENCE = 30  # passes of descent, at least, before steps take over
 AT_ONCE = 12.0  # passes of descent that are not worth waiting for, where steps cost no more
 TALL = {
     "hinge": 8.0,
@@ -331,230 +322,3 @@ class Machine(NamedTuple):
         if not interior_point.suits(self.X):
             return newton
         return Handover(newton, lambda at: inside)  # Newton's may get stuck, as with C or X huge
-
-
-class Pace(Stateful):
-    """How fast descent closes its gap, and whether others would close it sooner.
-
-    Parameters
-    ----------
-    price : what the others cost, in passes
-    tol : the relative gap asked for
-
-    Examples
-    --------
-    >>> pace = Pace(100.0, 1e-4)
-    >>> [pace(Candidate(n, 1.0, 1.0 - gap)) for n, gap in ((20, 0.5), (40, 0.05), (80, 0.04))]
-    [False, False, True]
-    """
-
-    state_names = ("_price", "_tol", "_seen")
-
-    def __init__(self, price: float, tol: float) -> None:
-        self._price, self._tol = price, tol
-        self._seen = [(0, 0.0)]
-        self.slow = False
-
-    def __call__(self, seen: Candidate) -> bool:
-        left = math.log(max(seen.gap / seen.primal, 1e-300)) if seen.primal > 0.0 else -np.inf
-        before, then = next(one for one in reversed(self._seen) if 2 * one[0] <= seen.n_iter)
-        self._seen.append((seen.n_iter, left))
-        if seen.n_iter >= PATIENCE:
-            fell = (then - left) / (seen.n_iter - before)  # of log gap, in each pass
-            self.slow = left - math.log(self._tol) > self._price * max(fell, 0.0)
-        return self.slow
-
-
-class Handover:
-    """One solver while its gap falls fast enough, then another from where it got.
-
-    Parameters
-    ----------
-    first : the solver to begin with
-    then : makes the second from the solution of the first
-    price : what the second costs, in passes of the first; where it is left out, the second takes
-        over only from a first that gets no further
-    """
-
-    def __init__(
-        self, first: Any, then: Callable[[Solution], Any], price: float | None = None
-    ) -> None:
-        self._first, self._then, self._price = first, then, price
-        self._second: Any = None
-        self._one: Solution | None = None  # where the first ended
-        self._seen: Candidate | None = None  # its last candidate
-        self._pace: Pace | None = None
-        self._tol = 1e-4
-
-    @property
-    def pool(self) -> Pool:
-        return self._first.pool  # type: ignore[no-any-return]
-
-    @pool.setter
-    def pool(self, pool: Pool) -> None:
-        self._first.pool = pool
-        if self._second is not None:
-            self._second.pool = pool
-
-    @property
-    def name(self) -> str:
-        return str((self._second or self._first).name)
-
-    @property
-    def tol(self) -> float:
-        return self._tol
-
-    @tol.setter
-    def tol(self, tol: float) -> None:
-        self._tol = self._first.tol = tol
-        if self._second is not None:
-            self._second.tol = tol
-
-    def candidates(self) -> Iterator[Candidate]:
-        if self._second is None:
-            yield from self._begin()
-            self._hand_over(self._first.solution())
-        seen = self._seen
-        assert seen is not None
-        for later in self._second.candidates():
-            bounds = min(seen.primal, later.primal), max(seen.dual, later.dual)
-            yield Candidate(seen.n_iter + later.n_iter, *bounds, later.active, seen.least)
-
-    def _begin(self) -> Iterator[Candidate]:
-        """The candidates of the first, until it ends or is too slow."""
-        most = np.inf
-        if self._price is not None:
-            half = self._first.max_iter // 2  # is left for the second, whatever it costs
-            self._pace = self._pace or Pace(min(self._price, half), self._tol)
-            most = half if half >= PATIENCE else np.inf
-        for seen in self._first.candidates():
-            self._seen = seen
-            yield seen
-            slow = self._pace is not None and (self._pace(seen) or seen.n_iter >= most)
-            if slow and not seen.within(self._tol):
-                break
-
-    def _hand_over(self, solution: Solution) -> None:
-        self._one, self._second = solution, self._then(solution)
-        self._second.pool, self._second.tol = self.pool, self._tol
-
-    def state(self) -> dict[str, Any]:
-        pace = None if self._pace is None else self._pace.state()
-        if self._one is None:
-            return {"first": self._first.state(), "pace": pace, "one": None}
-        one = self._one
-        return {
-            "second": self._second.state(), "seen": tuple(self._seen or ()),
-            "one": (one.w, one.b, one.alpha, one.primal, one.dual, one.gap, one.n_iter),
-        }  # fmt: skip
-
-    def restore(self, state: dict[str, Any]) -> None:
-        if state["one"] is not None:
-            self._seen = Candidate(*state["seen"])
-            self._hand_over(Solution(*state["one"]))
-            self._second.restore(state["second"])
-            return
-        self._first.restore(state["first"])
-        if state["pace"] is not None:
-            self._pace = Pace(0.0, 0.0)
-            self._pace.restore(state["pace"])
-
-    def interrupted(self) -> None:
-        (self._second or self._first).interrupted()
-
-    def rescaled(self) -> Any:
-        """The first in other columns, where it has them."""
-        other = self._first.rescaled()
-        return None if other is None else Handover(other, self._then, self._price)
-
-    def solution(self) -> Solution:
-        """The better weights and the higher bound of both."""
-        one = self._one or self._first.solution()
-        if self._second is None:
-            return one  # type: ignore[no-any-return]
-        two = self._second.solution()
-        low, high = min(one, two, key=_primal), max(one, two, key=_dual)
-        gap = max(0.0, low.primal - high.dual)
-        n_iter = one.n_iter + two.n_iter
-        if two.gap <= 2.0 * gap:  # weights and multipliers of one point are worth more to others
-            return replace(two, n_iter=n_iter)
-        return Solution(low.w, low.b, high.alpha, low.primal, high.dual, gap, n_iter)
-
-
-def _primal(solution: Solution) -> float:
-    return solution.primal
-
-
-def _dual(solution: Solution) -> float:
-    return solution.dual
-
-
-def one_vs_rest(
-    X: Any,
-    codes: Array,
-    n_classes: int,
-    fit: Callable[[Machine, int, Goal], Solution],
-    goal: Goal,
-    saved: Sequence[Savepoint] = (),
-    **settings: Any,
-) -> list[Solution]:
-    """Fit each class against all others, several classes at a time.
-
-    Parameters
-    ----------
-    fit : what to do with the machine of a class; its goal tells the listener of all classes begun
-        so far together, from one thread at a time
-    goal : of all classes together
-    saved : a savepoint for each class, or none
-    settings : those of `Machine`, from `weights` on
-
-    Returns
-    -------
-    list of Solution
-        One for each class. After an interrupt the classes not yet begun have made one pass.
-    """
-    halt, stopped, lock, turn = Event(), Event(), Lock(), Lock()
-    seen: dict[int, Candidate] = {}
-    made: list[Design] = []
-    n_jobs = settings.pop("n_jobs", None)
-
-    def design() -> Design:
-        """X as all classes share it, measured by the first that needs it."""
-        with lock:
-            if not made:
-                with Pool(n_jobs) as pool:
-                    made.append(Design(X, settings["fit_intercept"], pool))
-                _ = made[0].lengths
-        return made[0]
-
-    def tell(k: int, candidate: Candidate) -> bool:
-        with turn:
-            if goal.listener is not None and not halt.is_set():
-                seen[k] = candidate
-                if goal.listener(Candidate(*map(sum, zip(*seen.values(), strict=True)))) is True:
-                    stopped.set()
-                    halt.set()
-        return halt.is_set()
-
-    shared = {"lanes": 1, "halt": halt, "design": design}
-
-    def one(k: int) -> Solution:
-        signs = np.where(codes == k, np.int8(1), np.int8(-1))
-        machine = Machine(X, signs, n_jobs=1, shared=shared, **settings)
-        at = saved[k] if saved else None
-        own = goal._replace(listener=partial(tell, k), halt=halt, savepoint=at)
-        solution = fit(machine, k, own)
-        if halt.is_set() and solution.status in (Status.stopped, Status.interrupted):
-            ending = Status.stopped if stopped.is_set() else Status.interrupted
-            return replace(solution, status=ending)
-        return solution
-
-    with Pool(1), ThreadPoolExecutor(min(threads(n_jobs), n_classes)) as executor:
-        waiting = [executor.submit(one, k) for k in range(n_classes)]
-        try:
-            return [solution.result() for solution in waiting]
-        except BaseException as problem:
-            halt.set()
-            if not isinstance(problem, KeyboardInterrupt):
-                raise
-            return [solution.result() for solution in waiting]

@@ -13,8 +13,6 @@ from sklearn.svm import SVC
 
 from linsep.errors import OverflowedError, ParameterError
 from linsep.status import Status
-from linsep.train.convex.choose import one_vs_rest
-from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.dual import coordinate_descent as dual_descent
 from linsep.train.convex.dual import working_set
 from linsep.train.convex.dual.coordinate_descent import solve
@@ -358,42 +356,10 @@ def test_small_integer_problems_close_their_gap(n, d, seed, loss, fit_intercept,
     assert dual(X, y, found.alpha, C, loss) >= value * (1 - 1.1e-6) - 1e-12
 
 
-def each_class(X, codes, n_classes, loss="hinge", tol=1e-4, n_jobs=None):
-    return one_vs_rest(
-        X, codes, n_classes, lambda machine, k, goal: drive(machine.dual(), goal), Goal(tol),
-        weights=None, C=1.0, loss=loss, fit_intercept=True, max_iter=1000, n_jobs=n_jobs,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_each_class_against_the_rest_is_a_two_class_problem(loss):
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 3, 90)
-    X = rng.standard_normal((90, 4)) + 1.5 * np.eye(4)[codes]
-    found = each_class(X, codes, 3, loss=loss, tol=1e-6, n_jobs=2)
-    for k, one in enumerate(found):
-        alone = solve(X, np.where(codes == k, 1.0, -1.0), loss=loss, tol=1e-6)
-        assert one.w.tobytes() == alone.w.tobytes()
-        assert one.status is Status.converged
-
-
-def test_classes_side_by_side_give_the_same_bytes_for_any_number_of_threads():
-    X, _ = text_like(n=3600, seed=7)
-    codes = np.random.default_rng(0).integers(0, 3, X.shape[0])
-    one, two = (each_class(X, codes, 3, tol=1e-2, n_jobs=n) for n in (1, 2))
-    assert [a.w.tobytes() for a in one] == [b.w.tobytes() for b in two]
-
-
-def test_an_error_in_one_class_is_passed_on():
-    X = 1e200 * np.arange(4.0)[:, None]
-    with pytest.raises(OverflowedError):
-        each_class(X, np.array([0, 1, 2, 0]), 3)
-
-
 def test_the_slack_of_a_row_is_what_its_charge_and_credit_lack():
     for name, loss in dual_descent.LOSSES.items():
         for z, a in itertools.product((-3.0, 0.2, 1.0, 4.0), (0.1, 0.5, 0.9)):
-            turn = np.log(a) - np.log1p(-a)
+            logit = np.log(a) - np.log1p(-a)
             credit = dual(np.zeros((1, 1)), np.ones(1), np.array([a]), 1.0, name)
             lack = loss.charge(z, 1.0) - credit + a * z
-            assert loss.slack(a, turn, z, 1.0) == pytest.approx(lack, abs=1e-14)
+            assert loss.slack(a, logit, z, 1.0) == pytest.approx(lack, abs=1e-14)

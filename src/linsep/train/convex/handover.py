@@ -1,0 +1,171 @@
+"""One solver while its gap falls fast enough, then another from where it got."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linsep.parallel import Pool
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.solution import Solution
+from linsep.train.run.state import Stateful
+
+PATIENCE = 30  # passes of the first, at least, before the second takes over
+
+
+class Pace(Stateful):
+    """How fast descent closes its gap, and whether others would close it sooner.
+
+    Parameters
+    ----------
+    price : what the others cost, in passes
+    tol : the relative gap asked for
+
+    Examples
+    --------
+    >>> pace = Pace(100.0, 1e-4)
+    >>> [pace(Candidate(n, 1.0, 1.0 - gap)) for n, gap in ((20, 0.5), (40, 0.05), (80, 0.04))]
+    [False, False, True]
+    """
+
+    state_names = ("_price", "_tol", "_seen")
+
+    def __init__(self, price: float, tol: float) -> None:
+        self._price, self._tol = price, tol
+        self._seen = [(0, 0.0)]
+        self.slow = False
+
+    def __call__(self, seen: Candidate) -> bool:
+        left = math.log(max(seen.gap / seen.primal, 1e-300)) if seen.primal > 0.0 else -np.inf
+        before, then = next(one for one in reversed(self._seen) if 2 * one[0] <= seen.n_iter)
+        self._seen.append((seen.n_iter, left))
+        if seen.n_iter >= PATIENCE:
+            fell = (then - left) / (seen.n_iter - before)  # of log gap, in each pass
+            self.slow = left - math.log(self._tol) > self._price * max(fell, 0.0)
+        return self.slow
+
+
+class Handover:
+    """One solver while its gap falls fast enough, then another from where it got.
+
+    Parameters
+    ----------
+    first : the solver to begin with
+    then : makes the second from the solution of the first
+    price : what the second costs, in passes of the first; where it is left out, the second takes
+        over only from a first that gets no further
+    """
+
+    def __init__(
+        self, first: Any, then: Callable[[Solution], Any], price: float | None = None
+    ) -> None:
+        self._first, self._then, self._price = first, then, price
+        self._second: Any = None
+        self._one: Solution | None = None  # where the first ended
+        self._seen: Candidate | None = None  # its last candidate
+        self._pace: Pace | None = None
+        self._tol = 1e-4
+
+    @property
+    def pool(self) -> Pool:
+        return self._first.pool  # type: ignore[no-any-return]
+
+    @pool.setter
+    def pool(self, pool: Pool) -> None:
+        self._first.pool = pool
+        if self._second is not None:
+            self._second.pool = pool
+
+    @property
+    def name(self) -> str:
+        return str((self._second or self._first).name)
+
+    @property
+    def tol(self) -> float:
+        return self._tol
+
+    @tol.setter
+    def tol(self, tol: float) -> None:
+        self._tol = self._first.tol = tol
+        if self._second is not None:
+            self._second.tol = tol
+
+    def candidates(self) -> Iterator[Candidate]:
+        if self._second is None:
+            yield from self._begin()
+            self._hand_over(self._first.solution())
+        seen = self._seen
+        assert seen is not None
+        for later in self._second.candidates():
+            bounds = min(seen.primal, later.primal), max(seen.dual, later.dual)
+            yield Candidate(seen.n_iter + later.n_iter, *bounds, later.active, seen.least)
+
+    def _begin(self) -> Iterator[Candidate]:
+        """The candidates of the first, until it ends or is too slow."""
+        most = np.inf
+        if self._price is not None:
+            half = self._first.max_iter // 2  # is left for the second, whatever it costs
+            self._pace = self._pace or Pace(min(self._price, half), self._tol)
+            most = half if half >= PATIENCE else np.inf
+        for seen in self._first.candidates():
+            self._seen = seen
+            yield seen
+            slow = self._pace is not None and (self._pace(seen) or seen.n_iter >= most)
+            if slow and not seen.within(self._tol):
+                break
+
+    def _hand_over(self, solution: Solution) -> None:
+        self._one, self._second = solution, self._then(solution)
+        self._second.pool, self._second.tol = self.pool, self._tol
+
+    def state(self) -> dict[str, Any]:
+        pace = None if self._pace is None else self._pace.state()
+        if self._one is None:
+            return {"first": self._first.state(), "pace": pace, "one": None}
+        one = self._one
+        return {
+            "second": self._second.state(), "seen": tuple(self._seen or ()),
+            "one": (one.w, one.b, one.alpha, one.primal, one.dual, one.gap, one.n_iter),
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        if state["one"] is not None:
+            self._seen = Candidate(*state["seen"])
+            self._hand_over(Solution(*state["one"]))
+            self._second.restore(state["second"])
+            return
+        self._first.restore(state["first"])
+        if state["pace"] is not None:
+            self._pace = Pace(0.0, 0.0)
+            self._pace.restore(state["pace"])
+
+    def interrupted(self) -> None:
+        (self._second or self._first).interrupted()
+
+    def rescaled(self) -> Any:
+        """The first in other columns, where it has them."""
+        other = self._first.rescaled()
+        return None if other is None else Handover(other, self._then, self._price)
+
+    def solution(self) -> Solution:
+        """The better weights and the higher bound of both."""
+        one = self._one or self._first.solution()
+        if self._second is None:
+            return one  # type: ignore[no-any-return]
+        two = self._second.solution()
+        low, high = min(one, two, key=_primal), max(one, two, key=_dual)
+        gap = max(0.0, low.primal - high.dual)
+        n_iter = one.n_iter + two.n_iter
+        if two.gap <= 2.0 * gap:  # weights and multipliers of one point are worth more to others
+            return replace(two, n_iter=n_iter)
+        return Solution(low.w, low.b, high.alpha, low.primal, high.dual, gap, n_iter)
+
+
+def _primal(solution: Solution) -> float:
+    return solution.primal
+
+
+def _dual(solution: Solution) -> float:
+    return solution.dual

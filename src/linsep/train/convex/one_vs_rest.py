@@ -1,0 +1,91 @@
+"""Support vector machines of each class against all others, several at a time."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from threading import Event, Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.parallel import Pool, threads
+from linsep.status import Status
+from linsep.train.convex.choose import Machine
+from linsep.train.convex.drive import Candidate, Goal, Savepoint
+from linsep.train.convex.dual.design import Design
+from linsep.train.convex.solution import Solution
+
+Array = npt.NDArray[Any]
+
+
+def one_vs_rest(
+    X: Any,
+    codes: Array,
+    n_classes: int,
+    fit: Callable[[Machine, int, Goal], Solution],
+    goal: Goal,
+    saved: Sequence[Savepoint] = (),
+    **settings: Any,
+) -> list[Solution]:
+    """Fit each class against all others, several classes at a time.
+
+    Parameters
+    ----------
+    fit : what to do with the machine of a class; its goal tells the listener of all classes begun
+        so far together, from one thread at a time
+    goal : of all classes together
+    saved : a savepoint for each class, or none
+    settings : those of `Machine`, from `weights` on
+
+    Returns
+    -------
+    list of Solution
+        One for each class. After an interrupt the classes not yet begun have made one pass.
+    """
+    halt, stopped, lock, turn = Event(), Event(), Lock(), Lock()
+    seen: dict[int, Candidate] = {}
+    made: list[Design] = []
+    n_jobs = settings.pop("n_jobs", None)
+
+    def design() -> Design:
+        """X as all classes share it, measured by the first that needs it."""
+        with lock:
+            if not made:
+                with Pool(n_jobs) as pool:
+                    made.append(Design(X, settings["fit_intercept"], pool))
+                _ = made[0].lengths
+        return made[0]
+
+    def tell(k: int, candidate: Candidate) -> bool:
+        with turn:
+            if goal.listener is not None and not halt.is_set():
+                seen[k] = candidate
+                if goal.listener(Candidate(*map(sum, zip(*seen.values(), strict=True)))) is True:
+                    stopped.set()
+                    halt.set()
+        return halt.is_set()
+
+    shared = {"lanes": 1, "halt": halt, "design": design}
+
+    def one(k: int) -> Solution:
+        signs = np.where(codes == k, np.int8(1), np.int8(-1))
+        machine = Machine(X, signs, n_jobs=1, shared=shared, **settings)
+        at = saved[k] if saved else None
+        own = goal._replace(listener=partial(tell, k), halt=halt, savepoint=at)
+        solution = fit(machine, k, own)
+        if halt.is_set() and solution.status in (Status.stopped, Status.interrupted):
+            ending = Status.stopped if stopped.is_set() else Status.interrupted
+            return replace(solution, status=ending)
+        return solution
+
+    with Pool(1), ThreadPoolExecutor(min(threads(n_jobs), n_classes)) as executor:
+        waiting = [executor.submit(one, k) for k in range(n_classes)]
+        try:
+            return [solution.result() for solution in waiting]
+        except BaseException as problem:
+            halt.set()
+            if not isinstance(problem, KeyboardInterrupt):
+                raise
+            return [solution.result() for solution in waiting]
