@@ -79,7 +79,7 @@ def test_other_data_a_bias_at_the_origin_and_too_many_points_are_refused():
     through = fewest_mistakes(X, y, fit_intercept=False)
     assert "bias" in check_mistakes(replace(through, bias=1.0), X, y)
     assert "bounds" in check_mistakes(replace(found, optimal=not found.optimal), X, y)
-    X, y = toys.overlapping(n=600, d=2, distance=4.0)
+    X, y = toys.overlapping(n=700, d=2, distance=4.0)
     many = fewest_mistakes(X, y)
     assert many.enumerated
     assert "too many" in check_mistakes(many, X, y)

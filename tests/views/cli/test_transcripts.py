@@ -13,10 +13,17 @@ def folder(tmp_path_factory):
     return made
 
 
-def rounded(lines):
-    """Long decimals cut, and rounding errors left out: they differ between processors."""
-    short = [re.sub(r"(\d\.\d{7})\d+", r"\1", line) for line in lines]
-    return [re.sub(r"by at most \S+\.", "by at most little.", line) for line in short]
+NUMBER = re.compile(r"\d+\.\d+(?:e-?\d+)?")
+
+
+def alike(actual, lines):
+    """The same lines; decimals may differ as processors, or another step of a solver, make them."""
+    assert [NUMBER.sub("#", line) for line in actual] == [NUMBER.sub("#", line) for line in lines]
+    for one, other in zip(actual, lines, strict=True):
+        if "by at most" not in one:  # what is left of a gap is rounding
+            pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
+            assert all(abs(float(a) - float(b)) <= 3e-4 + 1e-3 * float(b) for a, b in pairs), one
+    return True
 
 
 def test_the_transcripts_of_three_messy_tables_are_true(folder):
@@ -26,7 +33,7 @@ def test_the_transcripts_of_three_messy_tables_are_true(folder):
     told = 0
     for block in blocks:
         for command, lines in commands(block):
-            assert rounded(shown(lines, said(command, folder))) == rounded(lines), command
+            assert alike(shown(lines, said(command, folder)), lines), command
             told += 1
     assert told >= 9
     for line in re.findall(r"^(\S.*rows wrong;.*)$", text[start:end], re.MULTILINE):

@@ -97,7 +97,9 @@ class Handover:
             yield from self._begin()
             self._hand_over(self._first.solution())
         seen = self._seen
-        assert seen is not None
+        if seen is None:  # the first got nowhere
+            yield from self._second.candidates()
+            return
         for later in self._second.candidates():
             bounds = min(seen.primal, later.primal), max(seen.dual, later.dual)
             yield Candidate(seen.n_iter + later.n_iter, *bounds, later.active, seen.least)
@@ -132,7 +134,7 @@ class Handover:
 
     def restore(self, state: dict[str, Any]) -> None:
         if state["one"] is not None:
-            self._seen = Candidate(*state["seen"])
+            self._seen = Candidate(*state["seen"]) if state["seen"] else None
             self._hand_over(Solution(*state["one"]))
             self._second.restore(state["second"])
             return
