@@ -119,7 +119,7 @@ def test_the_readme_runs_as_it_is_printed():
 
 
 def test_what_the_model_file_page_shows_happens_and_its_lists_are_whole():
-    from linsep.model.document import FIELDS, LEARNERS
+    from linsep.model.files.document import FIELDS, LEARNERS
 
     page = ROOT / "docs" / "model-file.md"
     failures, tried = doctest.testfile(str(page), module_relative=False)

@@ -16,7 +16,7 @@ import linsep
 from linsep import Perceptron
 from linsep.data.sources import one_pass
 from linsep.errors import DataError
-from linsep.model.store import to_bytes
+from linsep.model.files.store import to_bytes
 from linsep.status import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")

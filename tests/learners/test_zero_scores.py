@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 import linsep
+from linsep.model.export.sql import answers_of, query_of
+from linsep.model.files.store import as_model, from_bytes, to_bytes
 from linsep.model.linear import FIRST_AT_ZERO
-from linsep.model.sql import answers_of, query_of
-from linsep.model.store import as_model, from_bytes, to_bytes
 from linsep.views.cli import group
 
 CLASSIFIERS = [name for name in linsep._LEARNERS if name != "LinearRegression"]
@@ -61,7 +61,7 @@ def test_every_exit_gives_a_score_of_zero_the_same_class(name: str, tmp_path: Pa
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_graph_gives_a_score_of_zero_the_same_class(name: str) -> None:
     pytest.importorskip("onnx")
-    from linsep.model.onnx_graph import answers, graph_of
+    from linsep.model.export.onnx_graph import answers, graph_of
 
     learner = blind(name)
     assert answers(graph_of(as_model(learner)), ZERO)[1] == learner.predict(ZERO).tolist()

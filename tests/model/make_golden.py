@@ -12,7 +12,7 @@ import numpy as np
 
 import linsep
 from linsep.data.table.encoding import Column, Encoding
-from linsep.model.document import FORMAT
+from linsep.model.files.document import FORMAT
 
 HERE = Path(__file__).parent / "golden"
 

@@ -8,8 +8,8 @@ import pytest
 import linsep
 from linsep.data.table.encoding import Column, Encoding
 from linsep.errors import ModelFileError, ParameterError
-from linsep.model import export as exporting
-from linsep.model.sql import number
+from linsep.model.export import export as exporting
+from linsep.model.export.sql import number
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 

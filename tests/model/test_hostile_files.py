@@ -18,9 +18,9 @@ import pytest
 
 import linsep
 from linsep.errors import ModelFileError
-from linsep.model.container import LONGEST, MOST, ZEROS, seal, spell, unseal
+from linsep.model.files.container import LONGEST, MOST, ZEROS, seal, spell, unseal
+from linsep.model.files.store import from_bytes
 from linsep.model.forms import Linear
-from linsep.model.store import from_bytes
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("*.linsep"))
@@ -298,9 +298,9 @@ import json, random, sys
 from dataclasses import replace
 from pathlib import Path
 from linsep.errors import ModelFileError
-from linsep.model.container import seal, spell, unseal
+from linsep.model.files.container import seal, spell, unseal
 from linsep.model.forms import Linear
-from linsep.model.store import from_bytes, load
+from linsep.model.files.store import from_bytes, load
 golden = [Path(p) for p in sys.argv[2:]]
 for path in golden:
     load(path)  # what loading takes is in memory now

@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 import linsep
 from linsep.errors import ModelFileError, ParameterError
-from linsep.model.container import parse, seal, spell, unseal
-from linsep.model.store import from_bytes, to_bytes
+from linsep.model.files.container import parse, seal, spell, unseal
+from linsep.model.files.store import from_bytes, to_bytes
 from linsep.rows.feature_maps import PairMap, RadialMap
 
 RNG = np.random.default_rng(0)

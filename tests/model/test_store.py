@@ -13,8 +13,8 @@ import linsep
 from linsep.data.check.fingerprint import sample_digest, sample_of
 from linsep.data.table.encoding import Column, Encoding
 from linsep.errors import DataError, ParameterError, StorageError
-from linsep.model.document import LEARNERS
-from linsep.model.store import fingerprint, from_bytes, to_bytes
+from linsep.model.files.document import LEARNERS
+from linsep.model.files.store import fingerprint, from_bytes, to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 

@@ -13,8 +13,8 @@ from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import ParameterError
 from linsep.model.centred import in_range
 from linsep.model.chances import calibrated_chances, chances, check_reject, decided, log_chances
+from linsep.model.files.values import Unsaved
 from linsep.model.linear import FIRST_AT_ZERO, labels, places, ranked
-from linsep.model.values import Unsaved
 from linsep.status import Status
 
 Array = npt.NDArray[Any]

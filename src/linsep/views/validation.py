@@ -66,7 +66,7 @@ def _folds(y: Array, folds: int, classes: bool) -> Iterator[Array]:
 
 
 def _figures(fit: Made, rows: Split, y: Array, parts: Any, each: list[float] | None = None) -> Any:
-    from linsep.model.store import as_model
+    from linsep.model.files.store import as_model
 
     seen: Any = None
     for test in parts:

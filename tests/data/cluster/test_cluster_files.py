@@ -7,7 +7,7 @@ import linsep
 from linsep.data.cluster import ranges
 from linsep.errors import ClusterError, DataError, ParameterError
 from linsep.learners.cluster import fit
-from linsep.model.store import to_bytes
+from linsep.model.files.store import to_bytes
 
 
 @pytest.fixture

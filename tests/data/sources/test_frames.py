@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 import linsep
 from linsep.errors import DataError
-from linsep.model.store import from_bytes, to_bytes
+from linsep.model.files.store import from_bytes, to_bytes
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -147,7 +147,7 @@ def test_warm_on_a_full_disk_says_that_kernels_are_not_kept(tmp_path):
 
 
 def test_warm_and_fit_offer_the_learners_and_nothing_else():
-    from linsep.model import document
+    from linsep.model.files import document
     from linsep.views import arguments
 
     offered = arguments.LEARNERS

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import linsep
 from linsep.data.sources.raw_table import Slices
-from linsep.model.store import as_model
+from linsep.model.files.store import as_model
 from linsep.views.figures import exact_interval, roc_auc
 from linsep.views.metrics import tally_for
 from linsep.views.scoring import add_rows

@@ -127,7 +127,7 @@ def _timed(learner: Any, X: Any, y: Any) -> float:
 
 
 def _figures(learner: Any, X: Any, y: Any) -> dict[str, Any]:
-    from linsep.model.store import as_model
+    from linsep.model.files.store import as_model
     from linsep.views.metrics import tally_for
     from linsep.views.scoring import add_rows
 

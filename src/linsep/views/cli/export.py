@@ -28,7 +28,7 @@ def command(model: str, out: str, table: str, as_json: bool) -> None:
     import json
 
     from linsep import __version__
-    from linsep.model.export import export
+    from linsep.model.export.export import export
     from linsep.views.stored import open_model
 
     made = export(open_model(model), out, table=table)

@@ -267,7 +267,7 @@ def _report(
     learner: Any, source: Any, data: str, seconds: float, asked: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     from linsep import __version__
-    from linsep.model.store import as_model
+    from linsep.model.files.store import as_model
     from linsep.views.metrics import Progressive
     from linsep.views.scoring import proof_of, score_rows
     from linsep.views.sources import open_source
@@ -384,7 +384,7 @@ def _write_report(learner: Any, source: Any, data: str, asked: dict[str, Any]) -
 
 def _keep(learner: Any, out: str) -> str:
     from linsep.data.files.atomic import replace
-    from linsep.model.store import to_bytes
+    from linsep.model.files.store import to_bytes
 
     if out == "-":
         click.echo(to_bytes(learner), nl=False)
@@ -410,7 +410,7 @@ def _next_steps(learner: Any, out: str | None, asked: dict[str, Any]) -> None:
 
 def _exported(learner: Any) -> str | None:
     """The name of a file that can hold the model: a query, where its columns allow one."""
-    from linsep.model.store import as_model
+    from linsep.model.files.store import as_model
 
     model = as_model(learner)
     if model.form.name not in ("linear", "centred"):

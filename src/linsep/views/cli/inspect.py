@@ -33,8 +33,8 @@ def _record(path: str) -> dict[str, Any]:
     import sys
     from pathlib import Path
 
-    from linsep.model.container import ranges
-    from linsep.model.store import from_bytes, load
+    from linsep.model.files.container import ranges
+    from linsep.model.files.store import from_bytes, load
     from linsep.views.metrics import plain
 
     if path == "-":

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.check.labels import encode
+from linsep.model.files.store import as_model
 from linsep.model.predictor import Model
-from linsep.model.store import as_model
 from linsep.views.metrics import Confusion
 from linsep.views.report.coefficients import Plane, planes_of, spread_of
 from linsep.views.report.columns import Column, columns_of

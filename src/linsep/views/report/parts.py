@@ -13,8 +13,8 @@ from linsep.data.check.labels import encode
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.new_rows import new_rows
 from linsep.errors import DataError, NotConverged, ParameterError
+from linsep.model.files.store import as_model
 from linsep.model.predictor import Model
-from linsep.model.store import as_model
 from linsep.views.metrics import tally_for
 from linsep.views.report.pipelines import prepared
 from linsep.views.scoring import add_rows

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import linsep
-from linsep.model.store import fingerprint
+from linsep.model.files.store import fingerprint
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 

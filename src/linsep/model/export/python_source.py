@@ -11,8 +11,8 @@ from linsep.data.table import cells
 from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import USUAL
 from linsep.errors import ParameterError
-from linsep.model import standalone
-from linsep.model.export import planes_of
+from linsep.model.export import standalone
+from linsep.model.export.export import planes_of
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import LOG_ODDS, Model
 from linsep.rows.feature_maps import PairMap

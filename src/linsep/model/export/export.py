@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from linsep.data.files.atomic import replace
 from linsep.errors import ModelFileError, ParameterError
+from linsep.model.files.selftest import ROWS, row
+from linsep.model.files.store import as_model
 from linsep.model.forms import Framed
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import Model
-from linsep.model.selftest import ROWS, row
-from linsep.model.store import as_model
 
 Array = npt.NDArray[Any]
 
@@ -80,19 +80,19 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
     suffix = Path(path).suffix.lower()
     known = as_model(model)
     if suffix == ".onnx":
-        from linsep.model.onnx_graph import answers, graph_of
+        from linsep.model.export.onnx_graph import answers, graph_of
 
         content, rows = graph_of(known), _feature_rows(known)
         scores, labels = answers(content, rows)
         wanted = rows
     elif suffix == ".sql":
-        from linsep.model.sql import answers_of, query_of, sample
+        from linsep.model.export.sql import answers_of, query_of, sample
 
         content = query_of(known, table).encode()
         columns, wanted = sample(known, SAMPLES)
         scores, labels = answers_of(content.decode(), table, columns)
     elif suffix == ".py":
-        from linsep.model import python_source
+        from linsep.model.export import python_source
 
         content = python_source.source_of(known).encode()
         rows, wanted = python_source.sample(known, SAMPLES)

@@ -8,12 +8,12 @@ import numpy.typing as npt
 
 import linsep
 from linsep.data.table.encoding import Encoding
-from linsep.model.container import spell
+from linsep.model.files.container import spell
+from linsep.model.files.selftest import ROWS
+from linsep.model.files.values import pack, pack_classes, unpack, unpack_classes
 from linsep.model.forms import Framed, read_form, read_frame
 from linsep.model.pipeline import Mapped, read_maps
 from linsep.model.predictor import Model
-from linsep.model.selftest import ROWS
-from linsep.model.values import pack, pack_classes, unpack, unpack_classes
 from linsep.status import Status
 
 Array = npt.NDArray[Any]

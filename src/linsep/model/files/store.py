@@ -18,9 +18,9 @@ from linsep.data.check.plain import is_sparse
 from linsep.data.files.atomic import replace
 from linsep.data.files.system_errors import explain
 from linsep.errors import ModelFileError, ParameterError
-from linsep.model import document, selftest
-from linsep.model.container import parse, refusal, seal, spell, unseal
-from linsep.model.document import LEARNERS, RESULTS
+from linsep.model.files import document, selftest
+from linsep.model.files.container import parse, refusal, seal, spell, unseal
+from linsep.model.files.document import LEARNERS, RESULTS
 from linsep.model.pipeline import model_of
 from linsep.model.predictor import Model
 

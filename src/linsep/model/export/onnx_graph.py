@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import ParameterError
-from linsep.model.export import planes_of
+from linsep.model.export.export import planes_of
 from linsep.model.forms import Framed
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import LOG_ODDS, Model

@@ -25,7 +25,7 @@ MOST_COLUMNS = 1900  # SQLite takes 2000
 
 def query_of(model: Model, table: str = "data") -> str:
     """The query for the rows of `table`."""
-    from linsep.model.export import planes_of
+    from linsep.model.export.export import planes_of
 
     planes = planes_of(model, "SQL")
     columns = _columns(model)
