@@ -34,7 +34,7 @@ def _pass(X: Array, y: Array) -> float:
     """Seconds of one pass: scores, probabilities, gradient."""
     from linsep.parallel import Pool
     from linsep.train.convex.coordinates import Blocks, Columns
-    from linsep.train.convex.newton.softmax_passes import SoftmaxPasses
+    from linsep.train.convex.softmax.passes import SoftmaxPasses
 
     K, nothing = int(y.max()) + 1, np.empty(0)
     with Pool(None) as pool:

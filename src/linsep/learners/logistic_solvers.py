@@ -13,9 +13,7 @@ from linsep.proofs.gap.penalty import RIDGE
 from linsep.status import Status
 from linsep.train.convex.choose import line_for, shape_of
 from linsep.train.convex.drive import Goal, drive, telling
-from linsep.train.convex.dual import row_space
 from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.dual.row_space import fit_rows
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.l1 import prox_newton
 from linsep.train.convex.losses import Logistic
@@ -23,7 +21,9 @@ from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.logistic import fit_logistic
 from linsep.train.convex.newton.newton_cg import NewtonCG
-from linsep.train.convex.newton.softmax import fit_softmax
+from linsep.train.convex.softmax import row_space
+from linsep.train.convex.softmax.fit import fit_softmax
+from linsep.train.convex.softmax.row_space import fit_rows
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of

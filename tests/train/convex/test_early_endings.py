@@ -9,7 +9,7 @@ import pytest
 from linsep.status import Status
 from linsep.train.convex.dual.coordinate_descent import solve
 from linsep.train.convex.newton.logistic import fit_logistic
-from linsep.train.convex.newton.softmax import fit_softmax
+from linsep.train.convex.softmax.fit import fit_softmax
 
 
 def overlapping(n, d, K, seed):

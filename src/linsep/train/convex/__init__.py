@@ -3,5 +3,5 @@
 `choose` picks the solver. Shared parts: `losses`, `penalties`, `coordinates` (column scaling and
 the way back), `lbfgs`, `sampling`, `curvature`. The solvers are in `newton` (second-order methods
 in the primal), `dual` (coordinate descent and interior points), `steps` (gradients, minibatches,
-sgd, l1) and `path` (all folds and penalties of a path at once).
+sgd, l1), `softmax` (several classes) and `path` (all folds and penalties of a path at once).
 """

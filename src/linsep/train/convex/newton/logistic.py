@@ -34,9 +34,9 @@ from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.newton.logistic_problem import Point, Problem, Sample
 from linsep.train.convex.newton.newton_cg import NewtonCG
-from linsep.train.convex.newton.softmax import fit_softmax
 from linsep.train.convex.newton.sparse_problem import SparseProblem, suits
 from linsep.train.convex.sampling import pick
+from linsep.train.convex.softmax.fit import fit_softmax
 from linsep.train.convex.solution import Solution
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 from linsep.train.run.replay_log import ReplayLog

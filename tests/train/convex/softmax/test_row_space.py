@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from linsep import LogisticRegression, gap
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.dual.row_space import _Losses, fit_rows, suits
-from linsep.train.convex.dual.softmax_dual import STIFF, best_place
+from linsep.train.convex.softmax.dual_descent import STIFF, best_place
+from linsep.train.convex.softmax.row_space import _Losses, fit_rows, suits
 
 
 def data(n=150, d=20_000, K=5, seed=0):

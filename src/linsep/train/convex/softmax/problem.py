@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from linsep.errors import OverflowedError
 from linsep.train.convex.lbfgs import Memory
-from linsep.train.convex.newton.softmax_sums import SoftmaxSums
+from linsep.train.convex.softmax.sums import SoftmaxSums
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -2,8 +2,8 @@
 
     P(W, b) = ½‖W‖² + C Σ cᵢ (log Σₖ e^{sᵢₖ} − sᵢ,yᵢ),   sᵢₖ = ⟨wₖ, xᵢ⟩ + bₖ,   b not penalised
 
-Many parameters: preconditioned L-BFGS (`softmax_descent`), driven by `linsep.train.convex.drive`.
-Few: Newton's method with the full Hessian, as here and in `softmax_newton`. Of many rows an even
+Many parameters: preconditioned L-BFGS (`descent`), driven by `linsep.train.convex.drive`.
+Few: Newton's method with the full Hessian, as here and in `newton`. Of many rows an even
 sample gives a first point; one pass from there shows which rows are still undecided, and a sample
 that prefers those stands for all from then on. Every pass over all rows gives the true gradient g,
 and the next point minimises
@@ -29,11 +29,11 @@ from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.lbfgs import Memory
-from linsep.train.convex.newton.softmax_descent import SoftmaxDescent, require_classes
-from linsep.train.convex.newton.softmax_newton import Inverse, by_newton, few_parameters
-from linsep.train.convex.newton.softmax_problem import Objective, Point, descend
-from linsep.train.convex.newton.softmax_sums import SoftmaxSums
 from linsep.train.convex.sampling import distances, draw
+from linsep.train.convex.softmax.descent import SoftmaxDescent, require_classes
+from linsep.train.convex.softmax.newton import Inverse, by_newton, few_parameters
+from linsep.train.convex.softmax.problem import Objective, Point, descend
+from linsep.train.convex.softmax.sums import SoftmaxSums
 from linsep.train.convex.solution import Solution
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 

@@ -11,7 +11,7 @@ weights of all classes feature by feature, so that a visit to an entry serves ev
 With the biases at their best for given W, the multipliers Ccᵢ(e_y − pᵢ) are feasible in the dual
 and the gap is exactly ½‖∇_W P‖². At the end it is computed anew from the rows and the weights.
 Without biases a few passes of descent on the dual are quicker
-(`linsep.train.convex.dual.softmax_dual`).
+(`linsep.train.convex.softmax.dual_descent`).
 """
 
 from collections import deque
@@ -25,10 +25,10 @@ from linsep._compile import kernel
 from linsep.parallel import Pool
 from linsep.rows.rows import aligned, scores
 from linsep.status import Status
-from linsep.train.convex.dual import softmax_dual
 from linsep.train.convex.dual.design import Design
 from linsep.train.convex.dual.kernels import inner
-from linsep.train.convex.dual.softmax_dual import add_classes
+from linsep.train.convex.softmax import dual_descent
+from linsep.train.convex.softmax.dual_descent import add_classes
 from linsep.train.convex.solution import Solution
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 
@@ -192,7 +192,7 @@ def fit_rows(
     start: Floats | None = None,
     listeners: list[Listener] | None = None,
 ) -> Solution:
-    """Minimise P to a relative gap of `tol`; arguments as of `linsep.train.convex.newton.softmax`.
+    """Minimise P to a relative gap of `tol`; arguments as of `linsep.train.convex.softmax.fit`.
 
     `start` is an A to begin from, as Ccᵢ(e_y − pᵢ) of a neighbouring problem. The number of threads
     changes no byte.
@@ -216,8 +216,8 @@ def fit_rows(
             run.x = products.vector(np.ascontiguousarray(start, np.float64))
         try:
             bare = start is None and not fit_intercept and max_iter > 1
-            if bare and softmax_dual.suits(products, caps, tol):
-                done = softmax_dual.descend(products, codes, caps, tol, max_iter - 1, told)
+            if bare and dual_descent.suits(products, caps, tol):
+                done = dual_descent.descend(products, codes, caps, tol, max_iter - 1, told)
                 if done.status is not Status.budget:
                     return run.after(done)
                 run.x, run.steps = Vector(done.A, done.S), done.passes
@@ -304,7 +304,7 @@ class _Run:
             t = 2.0 * t if high == np.inf else 0.5 * (low + high)
         return best
 
-    def after(self, done: softmax_dual.Descent) -> Solution:
+    def after(self, done: dual_descent.Descent) -> Solution:
         """The end of a descent on the dual, which knows its gap."""
         relative = done.gap / done.primal if done.primal > 0 else 0.0
         W = self.products.design.features(done.W)[:, : self.products.K]

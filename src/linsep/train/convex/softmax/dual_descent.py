@@ -174,7 +174,7 @@ def descend(
 
     Parameters
     ----------
-    products : the `Products` of `linsep.train.convex.dual.row_space`
+    products : the `Products` of `linsep.train.convex.softmax.row_space`
     codes : class number of each row
     caps : Uᵢ = C cᵢ
     tol : the relative gap asked for

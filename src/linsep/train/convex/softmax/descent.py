@@ -2,9 +2,9 @@
 
     P(W, b) = ½‖W‖² + C Σ cᵢ (log Σₖ e^{sᵢₖ} − sᵢ,yᵢ),   sᵢₖ = ⟨wₖ, xᵢ⟩ + bₖ,   b not penalised
 
-A pass (`softmax_passes`) keeps no number for a row: a million rows of a thousand classes need the
+A pass (`passes`) keeps no number for a row: a million rows of a thousand classes need the
 memory of the weights. The first guess at the inverse Hessian comes from a sample of the rows
-(`softmax_curvature`), is made anew once passes have cost as much as making it, and takes
+(`curvature`), is made anew once passes have cost as much as making it, and takes
 correlations and units of features out of the way: a few passes do where plain L-BFGS takes dozens
 or hundreds.
 
@@ -24,9 +24,9 @@ from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, prepare, spread
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.lbfgs import Memory
-from linsep.train.convex.newton.softmax_curvature import Curvature, rebuilding_cost
-from linsep.train.convex.newton.softmax_passes import SoftmaxPasses
-from linsep.train.convex.newton.softmax_problem import TOO_LARGE
+from linsep.train.convex.softmax.curvature import Curvature, rebuilding_cost
+from linsep.train.convex.softmax.passes import SoftmaxPasses
+from linsep.train.convex.softmax.problem import TOO_LARGE
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]

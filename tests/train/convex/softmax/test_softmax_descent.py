@@ -8,9 +8,9 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.newton import softmax_curvature, softmax_passes
-from linsep.train.convex.newton.softmax_descent import SoftmaxDescent
-from linsep.train.convex.newton.softmax_passes import SoftmaxPasses
+from linsep.train.convex.softmax import curvature, passes
+from linsep.train.convex.softmax.descent import SoftmaxDescent
+from linsep.train.convex.softmax.passes import SoftmaxPasses
 
 
 def embeddings(n=1500, d=12, K=9, seed=0, units=1.0):
@@ -84,8 +84,8 @@ def test_row_orders_and_storage_in_pieces_give_the_same_objective(monkeypatch):
     for order in range(3):
         places = np.random.default_rng(order).permutation(len(y))
         values.append(fit(X[places], y[places]).primal)
-    monkeypatch.setattr(softmax_passes, "AT_ONCE", 1)
-    monkeypatch.setattr(softmax_curvature, "ALL", 1)
+    monkeypatch.setattr(passes, "AT_ONCE", 1)
+    monkeypatch.setattr(curvature, "ALL", 1)
     values.append(fit(X, y).primal)
     assert max(values) <= min(values) * (1 + 1e-4)
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.train.convex.lbfgs import Preconditioner
-from linsep.train.convex.newton.softmax_passes import SoftmaxPasses
+from linsep.train.convex.softmax.passes import SoftmaxPasses
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

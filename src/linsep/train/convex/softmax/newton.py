@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from linsep.status import Status
 from linsep.train.convex.curvature import Curvature, at_rounding, decrease_left
-from linsep.train.convex.newton.softmax_problem import Objective, Point
+from linsep.train.convex.softmax.problem import Objective, Point
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 
 Array = npt.NDArray[Any]

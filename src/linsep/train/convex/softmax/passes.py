@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks
-from linsep.train.convex.newton.softmax_sums import residuals, softmax
+from linsep.train.convex.softmax.sums import residuals, softmax
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

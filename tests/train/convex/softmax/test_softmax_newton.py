@@ -15,12 +15,12 @@ from linsep.status import Status
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.lbfgs import Memory, Preconditioner
-from linsep.train.convex.newton import softmax as multinomial
 from linsep.train.convex.newton.logistic import fit_logistic
-from linsep.train.convex.newton.softmax import fit_softmax
-from linsep.train.convex.newton.softmax_newton import hessian
-from linsep.train.convex.newton.softmax_problem import Objective
-from linsep.train.convex.newton.softmax_sums import SoftmaxSums
+from linsep.train.convex.softmax import fit as multinomial
+from linsep.train.convex.softmax.fit import fit_softmax
+from linsep.train.convex.softmax.newton import hessian
+from linsep.train.convex.softmax.problem import Objective
+from linsep.train.convex.softmax.sums import SoftmaxSums
 from proofs.gap.second_prover import many_class
 
 NOTHING = Columns(np.empty(0), np.empty(0))
