@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import linsep
-from linsep.data.table.encoding import Column, Encoding
+from linsep.data.encoding.encoding import Column, Encoding
 from linsep.model.files.document import FORMAT
 
 HERE = Path(__file__).parent / "golden"

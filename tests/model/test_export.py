@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.data.table.encoding import Column, Encoding
+from linsep.data.encoding.encoding import Column, Encoding
 from linsep.errors import ModelFileError, ParameterError
 from linsep.model.export import export as exporting
 from linsep.model.export.sql import number

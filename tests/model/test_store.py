@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import linsep
 from linsep.data.check.fingerprint import sample_digest, sample_of
-from linsep.data.table.encoding import Column, Encoding
+from linsep.data.encoding.encoding import Column, Encoding
 from linsep.errors import DataError, ParameterError, StorageError
 from linsep.model.files.document import LEARNERS
 from linsep.model.files.store import fingerprint, from_bytes, to_bytes

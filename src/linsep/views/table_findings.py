@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.encoding.column_statistics import MOST_TEXTS
 from linsep.data.sources.raw_table import RawTable, joined
 from linsep.data.table.cells import words_of
 from linsep.data.table.column import Texts, wanted
-from linsep.data.table.column_statistics import MOST_TEXTS
 
 Array = npt.NDArray[Any]
 

@@ -25,13 +25,13 @@ from linsep.data.cluster.collections import _spill, rows_of
 from linsep.data.cluster.ranges import FilePart
 from linsep.data.cluster.rounds import settled
 from linsep.data.cluster.rows import ClusterRows
+from linsep.data.encoding.column_statistics import EncodedLabels, LabelStatistics
 from linsep.data.files.bad_rows import BadRows
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.svmlight import SvmlightSource
 from linsep.data.sources.tables import TableSource
 from linsep.data.svmlight import parser as svmlight
 from linsep.data.table import delimited
-from linsep.data.table.column_statistics import EncodedLabels, LabelStatistics
 from linsep.errors import ClusterError, DataError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -278,7 +278,7 @@ def _width(rows: Array) -> int:
 
 def _block_sums(X: Any) -> Any:
     def sums(k: int) -> tuple[Array, Array]:
-        from linsep.data.table.column_sums import add_up
+        from linsep.data.encoding.column_sums import add_up
 
         rows = X[k * BLOCK : min(len(X), (k + 1) * BLOCK)]
         total, count = np.zeros(rows.shape[1]), np.zeros(rows.shape[1], np.int64)
@@ -313,7 +313,7 @@ def _final(read: tuple[Piece, Summary], encoding: Any, given: bool) -> Any:
         rows = sp.csr_array((rows.data, places.astype(np.int32), rows.indptr), shape=shape)
         rows.has_canonical_format = True
     elif encoding.columns and not given and not np.isfinite(rows).all():
-        from linsep.data.table.column_sums import fill
+        from linsep.data.encoding.column_sums import fill
 
         rows = np.array(rows, order="C")
         fill(rows, np.array([column.mean for column in encoding.columns]))

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._scipy import sp
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.bad_rows import BadRow, BadRows
 from linsep.data.files.compression import unpacking, unreadable
 from linsep.data.files.idx import images_and_labels
 from linsep.data.sources.tables import Source
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.target import Target
 from linsep.errors import DataError, ParameterError
 

@@ -23,17 +23,17 @@ from linsep.data.blocks.store import (
     write_manifest,
     writing,
 )
-from linsep.data.files.bad_rows import BadRows
-from linsep.data.files.compression import Identity
-from linsep.data.sources.cutting import in_blocks
-from linsep.data.sources.tables import Source
-from linsep.data.table.column_statistics import (
+from linsep.data.encoding.column_statistics import (
     EncodedLabels,
     Labels,
     LabelStatistics,
     ProgressiveLoss,
 )
-from linsep.data.table.encoding import Encoding
+from linsep.data.encoding.encoding import Encoding
+from linsep.data.files.bad_rows import BadRows
+from linsep.data.files.compression import Identity
+from linsep.data.sources.cutting import in_blocks
+from linsep.data.sources.tables import Source
 from linsep.data.table.memory import is_table
 from linsep.errors import DataError, ParameterError
 

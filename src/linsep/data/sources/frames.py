@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from linsep.data.blocks.blocks import BLOCK
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.bad_rows import BadRows
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.tables import TableSource
 from linsep.data.table.column import Texts, reading
 from linsep.data.table.dialect import LOOK, Layout, judged, missing_words
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import column_of, columns_of, kind_of
 from linsep.data.table.parquet import checked, rows_of
 from linsep.data.table.table_part import Columns, TablePart

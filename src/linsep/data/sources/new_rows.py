@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
+from linsep.data.encoding.encoding import Encoding
+from linsep.data.encoding.records import RecordReader
 from linsep.data.sources.dataset import Chunks
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import USUAL, NamedRows, column_of, columns_of, is_table
-from linsep.data.table.records import RecordReader
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]

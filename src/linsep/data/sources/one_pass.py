@@ -20,6 +20,8 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.check.arrays import frozen, sum_of_squares
+from linsep.data.encoding.column_statistics import Labels, LabelStatistics
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.compression import PIECE, about, open_bare, open_plain
 from linsep.data.svmlight.parser import (
     AT,
@@ -36,8 +38,6 @@ from linsep.data.svmlight.parser import (
     parse_piece,
     read_at,
 )  # fmt: skip
-from linsep.data.table.column_statistics import Labels, LabelStatistics
-from linsep.data.table.encoding import Encoding
 from linsep.errors import DataError
 from linsep.parallel import in_order, threads
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.encoding.column_statistics import ColumnStatistics
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.table.column import Texts, wanted
-from linsep.data.table.column_statistics import ColumnStatistics
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.parquet import rows_of
 
 Array = npt.NDArray[Any]

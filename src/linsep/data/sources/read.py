@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from linsep.data.blocks.store import MEMORY
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.compression import SUFFIXES, open_plain, unpacking
 from linsep.data.files.system_errors import storing, temporary_folder
 from linsep.data.sources.dataset import Chunks
 from linsep.data.table.column import Column
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import is_table
 from linsep.data.table.target import Target
 from linsep.errors import DataError, ParameterError

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from linsep._scipy import sp
 from linsep.data.blocks.store import Store, blocks, pointers
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.bad_rows import BadRows
 from linsep.data.files.compression import open_plain
 from linsep.data.sources.tables import Source
 from linsep.data.svmlight import parser as svmlight
-from linsep.data.table.encoding import Encoding
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]

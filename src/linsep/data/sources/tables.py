@@ -14,17 +14,17 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.store import Store, blocks
+from linsep.data.encoding.assemble import Beside, dense
+from linsep.data.encoding.column_statistics import ColumnStatistics
+from linsep.data.encoding.drift import Drift
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.bad_rows import BadRows
 from linsep.data.files.compression import Version, about
 from linsep.data.table import delimited
 from linsep.data.table import parquet as columnar
-from linsep.data.table.assemble import Beside, dense
 from linsep.data.table.cells import number
 from linsep.data.table.column import Column, reading, settle_kinds, wanted
-from linsep.data.table.column_statistics import ColumnStatistics
 from linsep.data.table.dialect import Layout, missing_words, sniff
-from linsep.data.table.drift import Drift
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import MISSING
 from linsep.data.table.table_part import Columns, TablePart
 from linsep.data.table.target import Target, find_target
@@ -352,7 +352,7 @@ class TableSource(Source):
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
         if not any(self.missing.values()):
             return
-        from linsep.data.table.column_sums import fill
+        from linsep.data.encoding.column_sums import fill
 
         X = arrays["rows"].reshape(n, -1)
         means = np.array([column.mean for column in encoding.columns])

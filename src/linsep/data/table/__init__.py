@@ -1,6 +1,6 @@
-"""Tables: from the cells of CSV and Parquet files to numbers.
+"""Tables: the cells of CSV and Parquet files and of frames in memory, as columns.
 
-A file is opened by `delimited` (its `dialect` judged from the first lines) or `parquet`; a batch of
-rows is a `table_part`; `column_statistics` settles categories and means in one pass; `encoding`
-says how columns become features; `assemble` turns columns into dense or sparse rows.
+A file is opened by `delimited` (its `dialect` judged from the first lines) or `parquet`, a frame
+by `memory`; `cells` reads what people write, `column` says of what kind a column is, and `target`
+which one is to be predicted. A batch of rows is a `table_part`.
 """

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.table import cells
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import USUAL
 from linsep.errors import ParameterError
 from linsep.model.export import standalone

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.table.column import GAP, Column
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import MISSING_TEXTS
 from linsep.errors import ParameterError
 from linsep.model.pipeline import Mapped

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 import linsep
-from linsep.data.table.encoding import Encoding
+from linsep.data.encoding.encoding import Encoding
 from linsep.model.files.container import spell
 from linsep.model.files.selftest import ROWS
 from linsep.model.files.values import pack, pack_classes, unpack, unpack_classes

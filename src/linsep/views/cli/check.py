@@ -101,9 +101,9 @@ SETTLED = ("id", "constant", "empty", "leak", "duplicate", "near-duplicate", "ca
 def _findings(source: Any, rate: Any) -> tuple[list[Any], set[str], Any]:
     """What may be wrong with a table, columns with too many texts to go on with, and how often
     each label is met; all of it in one pass."""
+    from linsep.data.encoding.column_statistics import MOST_TEXTS
     from linsep.data.sources.raw_table import Collector
     from linsep.data.table.column import Texts
-    from linsep.data.table.column_statistics import MOST_TEXTS
     from linsep.errors import DataError
     from linsep.views.table_findings import MOST_ROWS, findings, gathered
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from linsep.data.blocks import buffer_pool as lending
-from linsep.data.table import assemble as abreast
-from linsep.data.table.assemble import Beside, dense, side_by_side, sparse
+from linsep.data.encoding import assemble as abreast
+from linsep.data.encoding.assemble import Beside, dense, side_by_side, sparse
 
 PLACES = np.array([2, 0, -1, 1, -1], np.int32)  # of four texts; the last is for none
 NUMBERS = st.floats(width=64) | st.just(float("nan")) | st.just(-0.0)
@@ -113,7 +113,7 @@ def test_columns_of_any_type_and_step_stand_side_by_side():
 def test_a_process_that_sees_few_rows_loads_no_compiled_code():
     program = (
         "import sys, numpy as np\n"
-        "from linsep.data.table.assemble import side_by_side\n"
+        "from linsep.data.encoding.assemble import side_by_side\n"
         "side_by_side([np.arange(50.0)] * 20)\n"
         "print(sorted({'numba', 'llvmlite'} & set(sys.modules)))\n"
         "side_by_side([np.arange(5000.0)] * 20)\n"

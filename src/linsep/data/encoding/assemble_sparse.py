@@ -1,7 +1,7 @@
-"""Columns of a table turned into sparse rows, in compiled code; they are given as in `turning`."""
+"""Columns of a table turned into sparse rows, in compiled code: as in `assemble_dense`."""
 
 from linsep._compile import bits_at, code_at, number_at, strict
-from linsep.data.table.assemble_dense import LONG, WHOLE
+from linsep.data.encoding.assemble_dense import LONG, WHOLE
 
 
 @strict

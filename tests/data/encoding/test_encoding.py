@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.table.column import Column, Texts, bin_of
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.target import Target, find_target
 from linsep.errors import DataError, ParameterError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.table.encoding import Encoding
+from linsep.data.encoding.encoding import Encoding
 
 SHOWN = 5
 

@@ -54,7 +54,7 @@ class Means:
         self._waiting, self._held = ([rest.copy()] if len(rest) else []), len(rest)
 
     def _block(self, rows: Array) -> None:
-        from linsep.data.table.column_sums import (
+        from linsep.data.encoding.column_sums import (
             add_up,  # compiled code, and rows to predict need none
         )
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.table.assemble import Beside, dense, sparse
+from linsep.data.encoding.assemble import Beside, dense, sparse
 from linsep.data.table.column import Column, Texts
 from linsep.data.table.memory import Words, column_of
 from linsep.data.table.target import Target
@@ -105,7 +105,7 @@ class Encoding:
             raise DataError("the columns of the table differ in length; give one cell per row.")
         become = self._become(parts)
         if any(column.kind == "words" for column in self.columns):
-            from linsep.data.table.words import beside_words
+            from linsep.data.encoding.words import beside_words
 
             rows, odd = beside_words(self.columns, parts, become)
             return rows if self.sparse else rows.toarray(), odd
@@ -189,13 +189,13 @@ class Encoding:
 
     def to_json(self) -> dict[str, Any]:
         """A document of plain values: what `json.dumps` takes and `from_json` reads."""
-        from linsep.data.table.encoding_document import write
+        from linsep.data.encoding.encoding_document import write
 
         return write(self)
 
     @classmethod
     def from_json(cls, document: Any) -> "Encoding":
         """The encoding a document describes; a DataError names the field that is wrong."""
-        from linsep.data.table.encoding_document import read
+        from linsep.data.encoding.encoding_document import read
 
         return read(document)

@@ -8,9 +8,9 @@ version 2 with columns of words.
 import math
 from typing import Any
 
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.table.cells import ORDERS, PARTS
 from linsep.data.table.column import GAP, KINDS, Column
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.target import Target
 from linsep.errors import DataError
 

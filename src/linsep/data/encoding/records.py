@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.encoding.encoding import Encoding
 from linsep.data.table.cells import parser
-from linsep.data.table.encoding import Encoding
 from linsep.data.table.memory import number_in, wanted_there, written
 from linsep.errors import DataError
 

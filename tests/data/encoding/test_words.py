@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 import linsep
-from linsep.data.table.encoding import Encoding
+from linsep.data.encoding.encoding import Encoding
 from linsep.errors import DataError, ParameterError
 
 NOTES = ["Too dear, too slow", "fast and cheap", "", "CHEAP but slow", "dear dear dear", "fast"]
@@ -45,7 +45,7 @@ def test_records_frames_and_documents_agree(notes):
         again = Encoding.from_json(chunks.encoding.to_json())
         assert again == chunks.encoding
         np.testing.assert_array_equal(dense(again.apply({"note": notes})), X)
-        from linsep.data.table.records import RecordReader
+        from linsep.data.encoding.records import RecordReader
 
         np.testing.assert_array_equal(RecordReader(again).rows([{"note": n} for n in notes]), X)
 

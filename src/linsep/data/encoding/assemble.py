@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.buffer_pool import lent
-from linsep.data.table.assemble_dense import FLOATS, LONG, WHOLE, turn
-from linsep.data.table.assemble_sparse import thin
+from linsep.data.encoding.assemble_dense import FLOATS, LONG, WHOLE, turn
+from linsep.data.encoding.assemble_sparse import thin
 
 Array = npt.NDArray[Any]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linsep import read
-from linsep.data.table.column_sums import add_up, fill
+from linsep.data.encoding.column_sums import add_up, fill
 
 
 def table(d, gaps):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.table.assemble import Beside, sparse
+from linsep.data.encoding.assemble import Beside, sparse
 from linsep.data.table.column import Column, Texts
 
 Array = npt.NDArray[Any]
