@@ -9,7 +9,7 @@ import pytest
 from linsep import LinearSVC, LogisticRegression, Perceptron, Scaled
 from linsep.data.toys import three_points, two_groups, xor
 from linsep.errors import NotConverged
-from linsep.learners.notebook import ending_html
+from linsep.learners.fitting.notebook import ending_html
 
 
 @pytest.mark.parametrize("learner", [LogisticRegression(), LinearSVC(), Scaled(LinearSVC())])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.learners.sklearn_compat import l1_share
+from linsep.learners.fitting.sklearn_compat import l1_share
 from linsep.status import Status
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener

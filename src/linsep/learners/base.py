@@ -17,8 +17,8 @@ from linsep.data.check.labels import agree, encode
 from linsep.data.sources.dataset import Chunks, scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import DataError, OverflowedError, ParameterError
-from linsep.learners.fitting import Fitting
-from linsep.learners.parameters import NamedParameters, check_types
+from linsep.learners.fitting.frame import Fitting
+from linsep.learners.fitting.parameters import NamedParameters, check_types
 from linsep.model.chances import check_reject, decided
 from linsep.model.forms import Linear
 from linsep.model.linear import labels, ranked
@@ -241,18 +241,3 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Refuse a `value` that is not among the `choices` for parameter `name`."""
-    if not any(value is c or value == c for c in choices):
-        raise ParameterError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}.")
-
-
-def positive(name: str, value: Any, *, zero: bool = False, whole: bool = False) -> None:
-    """Refuse a `value` that is not a positive (or zero, where allowed) number."""
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    fine = isinstance(value, kinds) and not isinstance(value, bool)
-    if not fine or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
-        wanted = "a whole number" if whole else "a finite number"
-        raise ParameterError(f"{name} is {value!r}; give {wanted} {'>= 0' if zero else '> 0'}.")

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.check.arrays import require_finite
-from linsep.learners.base import LinearClassifier, positive
+from linsep.learners.base import LinearClassifier
+from linsep.learners.fitting.parameters import positive
 from linsep.model.expansion import Expansion
 from linsep.parallel import Pool
 from linsep.rows.gram import Support

@@ -8,15 +8,21 @@ import numpy.typing as npt
 from linsep._face import available_if
 from linsep.data.sources.dataset import by_block
 from linsep.learners.absent_classes import train_present
-from linsep.learners.base import LinearClassifier, one_of, positive
-from linsep.learners.certificates import believed, counted, question, refined
-from linsep.learners.diagnosis import explain, separation
-from linsep.learners.first_order import check_steps, random_start, take_in
+from linsep.learners.base import LinearClassifier
+from linsep.learners.fitting.certificates import believed, counted, question, refined
+from linsep.learners.fitting.diagnosis import explain, separation
+from linsep.learners.fitting.first_order import check_steps, random_start, take_in
+from linsep.learners.fitting.parameters import one_of, positive
+from linsep.learners.fitting.sklearn_compat import (
+    SAME_OPTIMUM,
+    check_logistic,
+    check_multi_class,
+    l1_share,
+)
+from linsep.learners.fitting.warm_starts import seen_before
 from linsep.learners.inference.firth import fit_firth
 from linsep.learners.inference.summary import Inference
 from linsep.learners.logistic_solvers import STEPPING, choose, loss_of, solve
-from linsep.learners.sklearn_compat import SAME_OPTIMUM, check_logistic, check_multi_class, l1_share
-from linsep.learners.warm_starts import seen_before
 from linsep.model.chances import chances, log_chances
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import planes

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import OverflowedError, ParameterError
-from linsep.learners.certificates import noise, plane_certificate
-from linsep.learners.first_order import descend_scores
-from linsep.learners.sklearn_compat import known_solver
+from linsep.learners.fitting.certificates import noise, plane_certificate
+from linsep.learners.fitting.first_order import descend_scores
+from linsep.learners.fitting.sklearn_compat import known_solver
 from linsep.proofs.gap.penalty import RIDGE
 from linsep.status import Status
 from linsep.train.convex.choose import line_for, shape_of

@@ -15,12 +15,11 @@ from linsep.data.encoding.column_statistics import EncodedLabels
 from linsep.data.sources.dataset import Chunks, scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import DataError
-from linsep.learners.base import one_of, positive
-from linsep.learners.fitting import Fitting
+from linsep.learners.fitting.frame import Fitting
+from linsep.learners.fitting.parameters import NamedParameters, one_of, positive
+from linsep.learners.fitting.sklearn_compat import check_regression
 from linsep.learners.inference.summary import Inference
 from linsep.learners.nonnegative import nonnegative_line
-from linsep.learners.parameters import NamedParameters
-from linsep.learners.sklearn_compat import check_regression
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.parallel import Pool

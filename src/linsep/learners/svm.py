@@ -11,13 +11,14 @@ import numpy.typing as npt
 from linsep._face import available_if
 from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
-from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.base import LinearClassifier
 from linsep.learners.calibration import cross_fitted
-from linsep.learners.certificates import believed, noise, plane_certificate, question, worst
-from linsep.learners.diagnosis import explain
-from linsep.learners.first_order import check_steps, descend_scores, take_in
-from linsep.learners.sklearn_compat import check_svm
-from linsep.learners.warm_starts import seen_before
+from linsep.learners.fitting.certificates import believed, noise, plane_certificate, question, worst
+from linsep.learners.fitting.diagnosis import explain
+from linsep.learners.fitting.first_order import check_steps, descend_scores, take_in
+from linsep.learners.fitting.parameters import one_of, positive
+from linsep.learners.fitting.sklearn_compat import check_svm
+from linsep.learners.fitting.warm_starts import seen_before
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
 from linsep.parallel import Pool

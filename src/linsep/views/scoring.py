@@ -71,6 +71,6 @@ def tell_drift(source: Any, strict: bool) -> None:
 
 def proof_of(learner: Any) -> str | None:
     """What is known for certain of a fit, in a sentence; None where nothing was proved."""
-    from linsep.learners.notebook import proof_sentence
+    from linsep.learners.fitting.notebook import proof_sentence
 
     return proof_sentence(learner)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_rows, check_weights
 from linsep.errors import DataError
-from linsep.learners.parameters import NamedParameters
+from linsep.learners.fitting.parameters import NamedParameters
 from linsep.learners.perceptrons.perceptron import Perceptron
 from linsep.parallel import in_order
 

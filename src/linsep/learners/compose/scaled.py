@@ -14,8 +14,7 @@ from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.sources.dataset import Chunks, opened, scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import ParameterError
-from linsep.learners.base import one_of
-from linsep.learners.parameters import NamedParameters
+from linsep.learners.fitting.parameters import NamedParameters, one_of
 from linsep.model.chances import check_reject, decided
 from linsep.model.forms import Framed, carried
 from linsep.rows.scaling import measure

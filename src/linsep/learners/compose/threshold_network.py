@@ -9,8 +9,7 @@ from linsep._face import BaseEstimator, ClassifierMixin, check_is_fitted
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.labels import encode
 from linsep.errors import DataError
-from linsep.learners.base import one_of, positive
-from linsep.learners.parameters import NamedParameters, check_types
+from linsep.learners.fitting.parameters import NamedParameters, check_types, one_of, positive
 from linsep.logic import Network, ThresholdUnit
 from linsep.losses import sigmoid
 from linsep.status import Status

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from linsep._face import check_is_fitted
 from linsep.data.blocks.blocks import spans
 from linsep.data.blocks.page_release import room_for
-from linsep.learners.base import LinearClassifier, one_of
+from linsep.learners.base import LinearClassifier
+from linsep.learners.fitting.parameters import one_of
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.parallel import Pool

@@ -15,7 +15,7 @@ from linsep.data.sources.dataset import Chunks, scores_of
 from linsep.data.sources.new_rows import new_rows
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
-from linsep.learners.sklearn_compat import check_discriminant
+from linsep.learners.fitting.sklearn_compat import check_discriminant
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.chances import log_chances
 from linsep.model.forms import Centred

@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 
 from linsep.data.check.arrays import check_shape
 from linsep.errors import DataError, ParameterError
-from linsep.learners.base import positive
+from linsep.learners.fitting.parameters import positive
 from linsep.parallel import in_order
 from linsep.train.order import seed_of
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep.data.check.arrays import require_finite
-from linsep.learners.sklearn_compat import l1_share
+from linsep.learners.fitting.sklearn_compat import l1_share
 from linsep.status import Status
 from linsep.train.convex.path import fold_dual as fold_descent
 from linsep.train.convex.path import fold_newton

@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from linsep.data.check.arrays import check_shape
 from linsep.data.check.labels import encode
 from linsep.errors import ParameterError
-from linsep.learners.base import one_of, positive
+from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.model_selection.fold_fits import begin_at, model_of, shared_fits
 from linsep.train.convex.path.folds import Folded
 

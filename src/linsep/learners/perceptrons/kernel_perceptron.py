@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from linsep.data.check.arrays import require_finite
 from linsep.data.sources.dataset import by_block
-from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.base import LinearClassifier
+from linsep.learners.fitting.parameters import one_of, positive
 from linsep.model.expansion import Expansion
 from linsep.parallel import Pool
 from linsep.rows.kernels import check_kernel, kernel_of

@@ -7,7 +7,7 @@ import numpy as np
 from linsep.data.encoding.column_statistics import ProgressiveLoss
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.one_pass import ScanMismatch, stream_of
-from linsep.learners.diagnosis import SMALL
+from linsep.learners.fitting.diagnosis import SMALL
 from linsep.status import Status
 from linsep.train.online.stream_problem import StreamProblem
 

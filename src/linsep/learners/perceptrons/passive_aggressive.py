@@ -5,7 +5,8 @@ from functools import partial
 from typing import Any, Self
 
 from linsep.data.sources.dataset import by_block
-from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.base import LinearClassifier
+from linsep.learners.fitting.parameters import one_of, positive
 from linsep.status import Status
 from linsep.train.online.method import Method
 from linsep.train.online.rules import PassiveAggressive1, PassiveAggressive2, Rule

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from linsep._face import available_if
 from linsep.data.sources.dataset import Chunks, by_block
 from linsep.errors import ParameterError
-from linsep.learners.base import LinearClassifier, one_of, positive
-from linsep.learners.diagnosis import out_of_passes
+from linsep.learners.base import LinearClassifier
+from linsep.learners.fitting.diagnosis import out_of_passes
+from linsep.learners.fitting.parameters import one_of, positive
+from linsep.learners.fitting.sklearn_compat import check_perceptron
 from linsep.learners.perceptrons.one_pass import fit_stream
-from linsep.learners.sklearn_compat import check_perceptron
 from linsep.rows.radius import largest_square
 from linsep.status import Status
 from linsep.train.online.method import Method

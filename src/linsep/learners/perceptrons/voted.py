@@ -9,7 +9,8 @@ import numpy.typing as npt
 from linsep.data.check.arrays import require_finite
 from linsep.data.sources.dataset import by_block
 from linsep.errors import ParameterError
-from linsep.learners.base import LinearClassifier, one_of, positive
+from linsep.learners.base import LinearClassifier
+from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.perceptrons.replay import traced
 from linsep.model.expansion import Expansion, Votes
 from linsep.parallel import Pool

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from linsep.errors import ParameterError
-from linsep.learners.base import one_of, positive
+from linsep.learners.fitting.parameters import one_of, positive
 
 SAME_OPTIMUM = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 """scikit-learn's solvers of the objective that is minimised here: any of ours will do."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.learners.base import one_of, positive
+from linsep.learners.fitting.parameters import one_of, positive
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.penalties import Elastic

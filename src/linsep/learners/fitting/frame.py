@@ -14,7 +14,7 @@ from linsep.data.encoding.encoding import Encoding
 from linsep.data.sources.dataset import Chunks, opened
 from linsep.errors import NotConverged
 from linsep.learners.cluster.lazy import make_lazy
-from linsep.learners.parameters import check_callback, check_types
+from linsep.learners.fitting.parameters import check_callback, check_types
 from linsep.status import Status
 from linsep.train.problem import Problem
 from linsep.train.run.checkpoint import keeper_of
@@ -80,7 +80,7 @@ class Fitting:
         self._check_parameters()
         how: dict[str, Any] = {"callback": callback, "verbose": verbose, "checkpoint": checkpoint}
         if getattr(self, "_skl_callbacks", None) and not hasattr(self, "_callback_fit_ctx"):
-            from linsep.learners.sklearn_callbacks import fit_with_callbacks
+            from linsep.learners.fitting.sklearn_callbacks import fit_with_callbacks
 
             fit_with_callbacks(self, X, y, sample_weight, how | {"in_order": in_order})
             return self

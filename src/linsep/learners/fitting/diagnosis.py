@@ -8,7 +8,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.page_release import rows_of
-from linsep.learners.certificates import told
+from linsep.learners.fitting.certificates import told
 from linsep.status import Status
 from linsep.train.problem import Problem
 

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from linsep.errors import ParameterError, UnknownParameterError
-from linsep.learners.notebook import NotebookView
+from linsep.learners.fitting.notebook import NotebookView
 
 
 class NamedParameters(NotebookView):
@@ -86,3 +86,18 @@ def _is_switch(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Refuse a `value` that is not among the `choices` for parameter `name`."""
+    if not any(value is c or value == c for c in choices):
+        raise ParameterError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}.")
+
+
+def positive(name: str, value: Any, *, zero: bool = False, whole: bool = False) -> None:
+    """Refuse a `value` that is not a positive (or zero, where allowed) number."""
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    fine = isinstance(value, kinds) and not isinstance(value, bool)
+    if not fine or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+        wanted = "a whole number" if whole else "a finite number"
+        raise ParameterError(f"{name} is {value!r}; give {wanted} {'>= 0' if zero else '> 0'}.")
