@@ -89,7 +89,7 @@ def test_calibrated_probabilities_name_the_class_predicted_at_zero() -> None:
 
 
 def test_files_of_old_formats_follow_the_rule_of_their_learner() -> None:
-    golden = sorted((Path(__file__).parents[1] / "model" / "golden").rglob("*.linsep"))
+    golden = sorted((Path(__file__).parents[2] / "model" / "golden").rglob("*.linsep"))
     seen = set()
     for path in golden:
         model = linsep.load(path)

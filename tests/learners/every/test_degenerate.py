@@ -10,10 +10,10 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from degenerate import CASES
 from sklearn.base import clone
 
 import linsep
+from degenerate import CASES
 from linsep import LinearSVC, LogisticRegression, Perceptron, Scaled, Status, path
 from linsep.errors import LinsepError, NotConverged
 from linsep.learners.base import LinearClassifier

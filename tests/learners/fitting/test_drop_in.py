@@ -26,7 +26,7 @@ from linsep import (
 )
 from linsep.errors import ParameterError
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "drop_in.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "drop_in.py"
 OURS = "from linsep import LinearDiscriminantAnalysis, LinearSVC, LogisticRegression"
 THEIRS = """
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from degenerate import CASES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -16,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_sklearn_contract import expected_failures
 
 import linsep
+from degenerate import CASES
 from linsep import LinearSVC, LogisticRegression, Status
 from linsep.errors import LinsepError, NotConverged, ParameterError
 

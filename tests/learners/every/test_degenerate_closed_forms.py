@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from degenerate import CASES
 from sklearn.dummy import DummyClassifier
 
+from degenerate import CASES
 from linsep import FisherDiscriminant, LinearDiscriminantAnalysis, LinearRegression, Status
 from linsep.errors import NotConverged, OverflowedError
 

@@ -17,7 +17,7 @@ import linsep
 from linsep.data.toys import overlapping
 from linsep.errors import NotConverged
 
-PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "coming-from.md").read_text(encoding="utf-8")
 TABLE = PAGE.split("### What is different", 1)[1].split("### Which learner", 1)[0]
 ROWS = [line.split("|")[1].strip() for line in TABLE.splitlines() if line.startswith("| ")][1:]
 
