@@ -28,7 +28,7 @@ from linsep.train.closed.conjugate_gradients import sparse_least_squares, suits
 from linsep.train.closed.least_squares import Line, least_squares, shortest_line
 from linsep.train.closed.moments import has_room
 from linsep.train.convex.steps.squared_error import Descent, descend
-from linsep.train.online.schedules import SCHEDULES
+from linsep.train.online.method import SCHEDULES
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run import replay_log

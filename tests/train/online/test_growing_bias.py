@@ -6,8 +6,7 @@ from problems import ROWS, two_classes
 
 import linsep
 from linsep.data.sources import one_pass
-from linsep.train.online.growing_bias import growing_bias
-from linsep.train.online.hyperplanes import Hyperplanes
+from linsep.train.online.hyperplanes import Hyperplanes, growing_bias
 from linsep.train.online.stream_problem import StreamProblem
 
 

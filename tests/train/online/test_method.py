@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from linsep.train.online.method import Method
+from linsep.train.online.method import SCHEDULES, Method
 from linsep.train.online.rules import PassiveAggressive1, PassiveAggressive2, rosenblatt
-from linsep.train.online.schedules import SCHEDULES
 
 
 def test_schedules_are_what_they_are_called():

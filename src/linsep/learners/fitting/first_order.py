@@ -18,7 +18,7 @@ from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import ScoreLoss
 from linsep.train.convex.steps.score_walks import Pace, Steps, descend
 from linsep.train.convex.steps.stream_steps import StreamMethod, StreamSteps
-from linsep.train.online.schedules import SCHEDULES
+from linsep.train.online.method import SCHEDULES
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, tell

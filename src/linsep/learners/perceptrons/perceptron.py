@@ -17,9 +17,8 @@ from linsep.learners.fitting.sklearn_compat import check_perceptron
 from linsep.learners.perceptrons.one_pass import fit_stream
 from linsep.rows.radius import largest_square
 from linsep.status import Status
-from linsep.train.online.method import Method
+from linsep.train.online.method import SCHEDULES, Method
 from linsep.train.online.rules import BOUNDARIES, rosenblatt
-from linsep.train.online.schedules import SCHEDULES
 from linsep.train.online.solver import OnlineSolver
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem

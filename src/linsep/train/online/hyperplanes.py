@@ -1,13 +1,16 @@
 """Hyperplanes under training: weights in the layout of the rows, and intercepts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.rows.radius import squares
 from linsep.rows.rows import CSR, aligned
-from linsep.train.problem import Problem
+from linsep.train.order import Order
+from linsep.train.problem import Block, Problem
 from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
@@ -84,3 +87,19 @@ class Hyperplanes(Stateful):
         self.sparse, self.W = sparse, fresh.astype(dtype, copy=False)
         self.by_class(self.W)[...] = old
         return carried
+
+
+def growing_bias(
+    planes: Hyperplanes, blocks: Iterator[tuple[Block, Order]]
+) -> Iterator[tuple[Block, Order]]:
+    """Blocks in the order given, cut before each row that is longer than all before it.
+
+    The bias moves by the square of the longest row so far, this one included.
+    """
+    for block, order in blocks:
+        here = squares(block.rows, len(order))
+        lengths = np.maximum.accumulate(np.append(planes.bias, here))
+        cuts = [0, *(np.flatnonzero(np.diff(lengths[1:])) + 1), len(order)]
+        for start, stop in pairwise(cuts):
+            planes.bias = float(lengths[start + 1])
+            yield block, order[start:stop]

@@ -1,9 +1,19 @@
 """How a pass corrects: after how many rows, by which rule, with which step size."""
 
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from linsep.train.online.rules import Rosenblatt, Rule
-from linsep.train.online.schedules import SCHEDULES, Schedule
+
+Schedule = Callable[[float, int], float]
+
+SCHEDULES: dict[str, Schedule] = {
+    "constant": lambda eta0, t: eta0,
+    "1/t": lambda eta0, t: eta0 / t,
+    "1/sqrt(t)": lambda eta0, t: eta0 / math.sqrt(t),
+}
+"""Step sizes as functions of the first one and the number of the pass."""
 
 
 class Method(NamedTuple):

@@ -8,8 +8,7 @@ from linsep.rows.int8_screen import Int8Screen, NoScreen
 from linsep.rows.rows import aligned
 from linsep.train.online.averaging import NO_LOG, NO_SUMS, LazyAverage, sparse_means
 from linsep.train.online.bf16_screen import WeightScreen
-from linsep.train.online.growing_bias import growing_bias
-from linsep.train.online.hyperplanes import Hyperplanes
+from linsep.train.online.hyperplanes import Hyperplanes, growing_bias
 from linsep.train.online.kernels import (
     AVERAGE,
     BEST,

@@ -7,7 +7,7 @@ from linsep.train.convex.losses import Logistic
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.convex.steps.stream_steps import StreamMethod, StreamSteps
-from linsep.train.online.schedules import SCHEDULES
+from linsep.train.online.method import SCHEDULES
 from linsep.train.problem import Problem
 
 

@@ -23,7 +23,7 @@ from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.standardise import raw_lens
 from linsep.train.convex.steps.delta_rule import seen_through
 from linsep.train.convex.steps.score_losses import ScoreLoss, pull
-from linsep.train.online.schedules import Schedule
+from linsep.train.online.method import Schedule
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Pass
 from linsep.train.run.trace import Trace
