@@ -1,4 +1,5 @@
-"""An independent check of certificates, in exact arithmetic.
+"""An independent check of certificates, in exact arithmetic; shares nothing with their search.
 
-Shares nothing with the search for them.
+`scores` reads rows and planes as whole numbers. `separability` then checks the five claims a
+certificate can make, and `mistakes` those about the fewest rows that any plane gets wrong.
 """

@@ -1,4 +1,8 @@
-"""Films: a recorded run as one page that plays it, or as moving pictures."""
+"""Films: a recorded run as one page that plays it, or as moving pictures.
+
+`story` turns a run into values, with what is certain of it (`facts`); `page` puts them, the
+player and its scripts (without comments, by `shrink`) into one file; `animation` draws pictures.
+"""
 
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,4 +1,9 @@
-"""Reports: what a model is, how well it does, and what is proved, on one page."""
+"""Reports: what a model is, how well it does, and what is proved, on one page.
+
+`parts` decides which rows judge the model and `pipelines` which learner is looked at; `findings`
+gathers plain values: `coefficients`, `columns`, `curves`, `thresholds`, the `worst` rows, how to
+`reproduce` them all. `pictures` draws them and `page` writes the HTML.
+"""
 
 from pathlib import Path
 from typing import Any
