@@ -43,7 +43,9 @@ def choose(learner: Any, problem: Problem) -> str:
             raise ParameterError(
                 f"solver='dual' is for l1_ratio=0; here it is {learner.l1_ratio}. Use 'auto'."
             )
-        return "newton" if solver == "auto" else solver
+        if solver != "auto":
+            return solver
+        return line_for(shape_of(problem.X, "logistic", problem.n_classes, l1=True)).solver
     shape = shape_of(problem.X, "logistic", problem.n_classes, not np.isfinite(learner.C))
     if solver == "auto":
         return line_for(shape).solver

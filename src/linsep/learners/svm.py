@@ -24,7 +24,7 @@ from linsep.model.forms import Calibrated
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes, plus
 from linsep.proofs.gap.joint_certificate import crammer_singer
-from linsep.proofs.gap.penalty import RIDGE as PLAIN
+from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
 from linsep.train.convex.choose import Machine
 from linsep.train.convex.drive import Goal, Savepoint, drive, savepoints, telling
@@ -32,7 +32,7 @@ from linsep.train.convex.dual.crammer_singer import CrammerSinger
 from linsep.train.convex.dual.support import near_margin, supports
 from linsep.train.convex.losses import Hinge, SquaredHinge
 from linsep.train.convex.one_vs_rest import one_vs_rest
-from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.penalties import LASSO, RIDGE, Elastic
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.order import seed_of
@@ -43,14 +43,13 @@ from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 
-RIDGE = Elastic(0.0, 1.0)
-
 
 class LinearSVC(LinearClassifier):
     """Keep both classes as far from the boundary as a few exceptions allow.
 
     Minimises ½‖w‖² + C Σ cᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + b)) with ℓ(z) = max(0, 1 − z) or its square; the
     intercept is not penalised. The same objective written λ‖w‖² + (1/N) Σ ℓ has C = 1/(2λN).
+    With `penalty="l1"` it is ‖w‖₁ instead of ½‖w‖², which makes weights exactly zero.
     The fit ends when the duality gap, computed from the data, is at most `tol` of the objective.
 
     Parameters
@@ -58,6 +57,8 @@ class LinearSVC(LinearClassifier):
     C : float
         Weight of the losses against the penalty.
     loss : {'hinge', 'squared_hinge'}
+    penalty : {'l2', 'l1'}
+        ½‖w‖², or ‖w‖₁ with loss='squared_hinge'.
     multiclass : {'ovr', 'crammer-singer'}
         With several classes, one machine for each against the rest, or Crammer and Singer's joint
         machine: ½Σ‖wₖ‖² + C Σ cᵢ max(0, maxₖ(1 + sₖ − s_yᵢ)) over the classes k ≠ yᵢ, for the
@@ -82,7 +83,7 @@ class LinearSVC(LinearClassifier):
         Begin from the multipliers or weights of the fit before.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
         As in `Perceptron`. Threads never change the result.
-    penalty, dual, multi_class, intercept_scaling
+    dual, multi_class, intercept_scaling
         Of scikit-learn, accepted where they say what holds here.
 
     Attributes
@@ -101,7 +102,7 @@ class LinearSVC(LinearClassifier):
         solver='sgd', which keeps no multipliers, those on or inside the margin.
     dual_coef_ : (K, n_support) array
         Their multipliers times their signs, so that coef_ = dual_coef_ @ X[support_]; not after
-        solver='sgd'.
+        solver='sgd', nor with penalty='l1', where weights are no such sum.
     diagnosis_ : str or None
         Where the fit met trouble: cause, number, consequence and fix in a sentence.
     sigmoids_ : (K, 2) array
@@ -187,6 +188,10 @@ class LinearSVC(LinearClassifier):
         self.intercept_scaling = intercept_scaling
 
     @property
+    def _penalty(self) -> Elastic:
+        return LASSO if self.penalty == "l1" else RIDGE
+
+    @property
     def _joint(self) -> bool:
         """Whether all classes are fitted at once, in our word or in scikit-learn's."""
         return "crammer-singer" in (self.multiclass, self.multi_class.replace("_", "-"))
@@ -259,6 +264,7 @@ class LinearSVC(LinearClassifier):
             "keep": bool(self._savepoints),
             "tol": float(self.tol),
             "watched": bool(listeners),
+            "penalty": self._penalty,
         }
         goal = Goal(float(self.tol), self.max_iter, telling(listeners), noise=noise(problem))
 
@@ -267,7 +273,7 @@ class LinearSVC(LinearClassifier):
             start = None if before is None else (before[0][k], float(before[1][k]))
             plane = 1 if problem.binary else k
             certify = plane_certificate(
-                self, problem, self.loss, PLAIN, plane, 2.0 if joint else 1.0
+                self, problem, self.loss, Penalty(*self._penalty), plane, 2.0 if joint else 1.0
             )
             solver = machine.solver(self.solver, start, alpha)
             return drive(solver, goal._replace(certify=certify))
@@ -300,7 +306,7 @@ class LinearSVC(LinearClassifier):
         claimed = self.gap_
         try:
             with Pool(1):
-                again = count(question(self, problem, PLAIN))
+                again = count(question(self, problem, Penalty(*self._penalty)))
         except KeyboardInterrupt:
             return Status.interrupted
         return believed(self, again, status, claimed)
@@ -321,7 +327,8 @@ class LinearSVC(LinearClassifier):
         def certify(solution: Solution) -> Certificate:
             with Pool(1):
                 return crammer_singer(
-                    question(self, problem, PLAIN, solution=solution), solution.alpha
+                    question(self, problem, Penalty(*self._penalty), solution=solution),
+                    solution.alpha,
                 )
 
         goal = Goal(
@@ -359,7 +366,7 @@ class LinearSVC(LinearClassifier):
 
     def _by_rows(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
         start = None if before is None else before[:2]
-        asked = (self._score_loss, RIDGE, start, float(self.tol), self.max_iter)
+        asked = (self._score_loss, self._penalty, start, float(self.tol), self.max_iter)
         found = descend_scores(self, problem, listeners, *asked)
         self.coef_ = np.asarray(found.w, problem.X.dtype)
         self.intercept_ = np.asarray(found.b, problem.X.dtype)
@@ -410,7 +417,7 @@ class LinearSVC(LinearClassifier):
     ) -> Self:
         """Go on learning from these rows, once: as `LogisticRegression.partial_fit`."""
         problem = self._part(X, y, classes, sample_weight, not hasattr(self, "coef_"))
-        take_in(self, problem, self._score_loss, RIDGE)
+        take_in(self, problem, self._score_loss, self._penalty)
         return self
 
     def _publish(self, problem: Problem, found: list[Solution]) -> None:
@@ -421,6 +428,8 @@ class LinearSVC(LinearClassifier):
         self.objective_ = float(sum(one.primal for one in found))
         self.gap_ = float(sum(one.gap for one in found)) / (self.objective_ or 1.0)
         self.support_, self.dual_coef_ = supports(problem, [one.alpha for one in found])
+        if self.penalty == "l1":
+            del self.dual_coef_
         self._n_rows = problem.n_rows
         self._set_margin(problem)
 

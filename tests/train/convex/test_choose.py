@@ -51,6 +51,7 @@ def test_every_line_is_reached():
     reached = {line_for(shape_of(make()[0], loss)).when for make, loss in GRID + LOGISTIC}
     reached.add(line_for(shape_of(sparse(3000, 6000)[0], "logistic", 5)).when)
     reached.add(line_for(shape_of(dense(60, 4)[0], "logistic", 3)).when)
+    reached.add(line_for(shape_of(dense(60, 4)[0], "squared_hinge", l1=True)).when)
     assert reached == {line.when for line in TABLE}
 
 

@@ -110,13 +110,31 @@ def check_regression(learner: Any) -> None:
 
 def check_svm(learner: Any) -> None:
     """Refuse what `LinearSVC` of scikit-learn means otherwise."""
-    if learner.penalty != "l2":
-        raise ParameterError(
-            f"penalty is {learner.penalty!r}; machines have 'l2'. For weights that are zero use "
-            "LogisticRegression(l1_ratio=1.0)."
-        )
+    one_of("penalty", learner.penalty, ("l2", "l1"))
     one_of("multi_class", learner.multi_class, ("ovr", "crammer_singer"))
     _check_both(learner)
+    if learner.penalty == "l1":
+        _check_l1_svm(learner)
+
+
+def _check_l1_svm(learner: Any) -> None:
+    unlike = [
+        f"{name}={value!r}"
+        for name, value, allowed in (
+            ("loss", learner.loss, ("squared_hinge",)),
+            ("solver", learner.solver, ("auto", "newton", "sgd")),
+            ("multiclass", learner.multiclass, ("ovr",)),
+            ("multi_class", learner.multi_class, ("ovr",)),
+            ("dual", learner.dual, (False, "auto")),
+        )
+        if value not in allowed
+    ]
+    if unlike:
+        raise ParameterError(
+            f"penalty='l1' is for loss='squared_hinge', one class against the rest, and solver "
+            f"'auto', 'newton' or 'sgd'; here is {' and '.join(unlike)}. Use "
+            "LinearSVC(penalty='l1', loss='squared_hinge'), or LogisticRegression(l1_ratio=1.0)."
+        )
 
 
 def _check_both(learner: Any) -> None:

@@ -179,7 +179,8 @@ def _svm(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
             "model is scikit-learn's LinearSVC, which penalises its intercept; the gap is that of "
             "a free intercept. Use linsep.LinearSVC."
         )
-    problem, hint = _problem(model, X, codes, C), _hint(model, rows)
+    penalty = Penalty(1.0, 0.0) if getattr(model, "penalty", "l2") == "l1" else RIDGE
+    problem, hint = _problem(model, X, codes, C, penalty), _hint(model, rows)
     words = getattr(model, "multiclass", "ovr"), getattr(model, "multi_class", "ovr")
     joint = "crammer-singer" in words or "crammer_singer" in words
     if joint and len(problem.W) > 1:

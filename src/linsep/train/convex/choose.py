@@ -18,11 +18,16 @@ from linsep.train.convex.dual.active_set import Polished
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.handover import Handover
+from linsep.train.convex.l1 import prox_newton
+from linsep.train.convex.l1.moderate import Moderate
+from linsep.train.convex.l1.prox_newton import ProxNewton
+from linsep.train.convex.losses import SquaredHinge
 from linsep.train.convex.newton import full_newton, primal_newton, sparse_problem, sparse_sums
 from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.primal_newton import PrimalNewton
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
+from linsep.train.convex.penalties import RIDGE, Elastic
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
@@ -61,6 +66,7 @@ class Shape(NamedTuple):
     suits_steps: bool = False
     short_rows: bool = False
     full: bool = False
+    l1: bool = False
 
     @property
     def hinges(self) -> bool:
@@ -104,11 +110,15 @@ class Shape(NamedTuple):
         return self.n >= max(primal_newton.FEWEST, TALL[self.loss] * self.d)
 
 
-def shape_of(X: Any, loss: str, classes: int = 2, unpenalised: bool = False) -> Shape:
+def shape_of(
+    X: Any, loss: str, classes: int = 2, unpenalised: bool = False, l1: bool = False
+) -> Shape:
     """What the choice looks at, of rows and the problem they pose."""
     n, d = X.shape
     sparse = sp.issparse(X)
     entries = int(X.nnz) if sparse else n * d
+    if l1:
+        return Shape(loss, n, d, entries, sparse, classes, l1=True)
     full = classes == 2 and not unpenalised and full_newton.suits(X)
     shape = Shape(loss, n, d, entries, sparse, classes, unpenalised, full=full)
     if shape.hinges:
@@ -129,6 +139,13 @@ class Line(NamedTuple):
 
 
 TABLE = (
+    Line(
+        "newton",
+        lambda s: s.l1,
+        "an l1 penalty: logistic, squared hinge; two classes, or each against the rest",
+        "proximal steps on working sets of columns: the weights that stay zero cost next to "
+        "nothing; raw wine 4,898 x 11 logistic 16 ms, LIBLINEAR 433 ms",
+    ),
     Line(
         "newton",
         lambda s: s.full,
@@ -224,6 +241,7 @@ class Machine(NamedTuple):
     keep : whether solvers keep what a checkpoint asks for
     tol : the relative gap asked for
     watched : whether somebody is told of every step
+    penalty : ½‖w‖², or with an l1 part, for the squared hinge
     """
 
     X: Any
@@ -239,6 +257,7 @@ class Machine(NamedTuple):
     keep: bool = False
     tol: float = 1e-4
     watched: bool = False
+    penalty: Elastic = RIDGE
 
     @property
     def _given(self) -> tuple[Any, Array, Array | None, float]:
@@ -251,6 +270,12 @@ class Machine(NamedTuple):
         alpha: Array | None = None,
     ) -> Solver:
         """The solver for 'auto', 'newton' or 'dual'; begin at weights or multipliers, if any."""
+        if self.penalty.l1 > 0:
+            proximal = ProxNewton if prox_newton.suits(self.X) else Moderate
+            return proximal(
+                *self._given, self.penalty, loss=SquaredHinge(), start=start,
+                fit_intercept=self.fit_intercept, n_jobs=self.n_jobs,
+            )  # fmt: skip
         chosen = self._chosen(which, start, alpha)
         if self.X.shape[0] > SMALL:
             return chosen

@@ -40,6 +40,9 @@ class Elastic(NamedTuple):
         return float(np.vdot(over, over)) / (2.0 * self.l2)
 
 
+RIDGE, LASSO = Elastic(0.0, 1.0), Elastic(1.0, 0.0)
+
+
 def highest(terms: Any, penalty: Elastic, V: Array) -> tuple[float, float]:
     """The s ≤ 1 with the largest of some D(s) = terms(s) − Ω*(sV), and that value.
 

@@ -8,11 +8,11 @@ from linsep import LogisticRegression, Status
 from linsep.parallel import Pool
 from linsep.train.convex.l1 import design, prox_newton
 from linsep.train.convex.l1.design import design_of
-from linsep.train.convex.l1.loss_terms import entropy, feasible, terms_of
+from linsep.train.convex.l1.loss_terms import dual_terms, feasible, terms_of
 from linsep.train.convex.l1.prox_newton import fit_l1, suits
-from linsep.train.convex.penalties import Elastic
-
-LASSO = Elastic(1.0, 0.0)
+from linsep.train.convex.losses import Logistic, SquaredHinge, curvature, dual, slope
+from linsep.train.convex.losses import value as value_of
+from linsep.train.convex.penalties import LASSO, Elastic
 
 
 def drawn(n, d, seed=0, dense=True, density=0.1):
@@ -99,30 +99,33 @@ def test_threads_change_no_byte(free):
     assert one.w.tobytes() == two.w.tobytes() and one.b == two.b
 
 
-def test_terms_are_those_of_the_logistic_loss():
+@pytest.mark.parametrize("loss", [Logistic(), Logistic(2.0), SquaredHinge()])
+def test_terms_are_those_of_the_loss(loss):
     rng = np.random.default_rng(0)
-    S, y, c = rng.normal(size=5000) * 5, np.sign(rng.normal(size=5000)).astype(np.int8), np.ones(1)
+    S, y, c = rng.normal(size=5000) * 3, np.sign(rng.normal(size=5000)).astype(np.int8), np.ones(1)
     with Pool(2) as pool:
-        terms = terms_of(S, 0.5, y, c, pool)
+        terms = terms_of(loss, S, 0.5, y, c, pool)
         z = y * (S + 0.5)
-        p = 1 / (1 + np.exp(z))
-        assert terms.loss == pytest.approx(np.logaddexp(0, -z).sum(), rel=1e-13)
-        np.testing.assert_allclose(terms.pull, y * p, rtol=1e-12)
-        np.testing.assert_allclose(terms.curved, p / (1 + np.exp(-z)), rtol=1e-12)
-        u = 0.7 * p
-        wanted = -(u * np.log(u) + (1 - u) * np.log1p(-u)).sum()
-        assert entropy(terms.pull, c, 0.7, pool) == pytest.approx(wanted, rel=1e-12)
+        a = np.array([-slope(loss, one) for one in z])
+        assert terms.loss == pytest.approx(sum(value_of(loss, one) for one in z), rel=1e-13)
+        np.testing.assert_allclose(terms.pull, y * a, rtol=1e-12)
+        np.testing.assert_allclose(terms.curved, [curvature(loss, one) for one in z], rtol=1e-12)
+        assert terms.slope == pytest.approx(-(a @ y), rel=1e-12)
+        wanted = sum(dual(loss, one) for one in 0.7 * a)
+        assert dual_terms(loss, terms.pull, c, 0.7, pool) == pytest.approx(wanted, rel=1e-11)
 
 
 def test_feasible_multipliers_lie_in_their_box_and_are_balanced():
     y = np.array([1, 1, -1], np.int8)
     out = np.empty(3)
-    feasible(np.array([2.0, 0.3, 0.4]), y, np.ones(1), True, out)
+    feasible(Logistic(), np.array([2.0, 0.3, 0.4]), y, np.ones(1), True, out)
     np.testing.assert_allclose(out, [0.0, 0.0, 0.0])
-    feasible(np.array([2.0, 0.5, -0.6]), y, np.ones(1), True, out)
+    feasible(Logistic(), np.array([2.0, 0.5, -0.6]), y, np.ones(1), True, out)
     np.testing.assert_allclose(out, [0.4, 0.2, -0.6])
-    feasible(np.array([2.0, -0.5, -0.6]), y, np.ones(1), False, out)
+    feasible(Logistic(), np.array([2.0, -0.5, -0.6]), y, np.ones(1), False, out)
     np.testing.assert_allclose(out, [1.0, 0.0, -0.6])
+    feasible(SquaredHinge(), np.array([2.0, -0.5, -0.6]), y, np.ones(1), False, out)
+    np.testing.assert_allclose(out, [2.0, 0.0, -0.6])
 
 
 @pytest.mark.parametrize("dense", [True, False])

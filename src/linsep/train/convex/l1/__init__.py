@@ -1,4 +1,4 @@
-"""Two-class logistic regression with weights that are exactly zero.
+"""A smooth loss of two classes with weights that are exactly zero.
 
 `design` holds rows and their columns and makes the products with them; `loss_terms` sums losses,
 slopes and curvatures of scores; `quadratic` minimises a quadratic model with the corner of |w|, one

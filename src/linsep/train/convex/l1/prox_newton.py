@@ -1,6 +1,6 @@
-"""Two-class logistic regression with an l1 penalty by proximal Newton steps on working sets.
+"""A smooth loss of two classes with an l1 penalty, by proximal Newton steps on working sets.
 
-    P(w, b) = l1 ‖w‖₁ + ½ l2 ‖w‖² + Σ cᵢ log(1 + e^{−yᵢ(⟨w, xᵢ⟩ + b)})
+    P(w, b) = l1 ‖w‖₁ + ½ l2 ‖w‖² + Σ cᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + b)),   ℓ logistic or the squared hinge
 
 The columns with a weight, and those whose slope exceeds l1 by most, make up a working set. On it
 the losses are replaced by their quadratic model, which is minimised one coordinate at a time, and a
@@ -26,8 +26,9 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.l1.design import Part, design_of
-from linsep.train.convex.l1.loss_terms import Terms, entropy, feasible, terms_of
+from linsep.train.convex.l1.loss_terms import Smooth, Terms, dual_terms, feasible, terms_of
 from linsep.train.convex.l1.quadratic import by_columns, by_matrix
+from linsep.train.convex.losses import Logistic
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.proximal_newton import on_faces
@@ -49,6 +50,7 @@ STALLED = 4  # steps in a row without progress that end a run
 LOOKED_AT = 256  # rows by which the scale of columns is judged
 FAR = 1e4  # a mean of so many spreads costs sums too many digits
 HUGE = 1e60
+LOGISTIC = Logistic()
 
 CARRIED = ("w", "b", "S", "terms", "proposed", "alpha", "gap", "primal", "dual", "n_iter",
            "_stalled", "_polished", "_columns")  # fmt: skip
@@ -76,6 +78,7 @@ class ProxNewton:
     ----------
     X : checked rows; signs : −1 and +1; weights : of rows, or None; C : of the losses
     penalty : Ω
+    loss : ℓ
     fit_intercept : whether b is free
     start : (w, b) or None
     """
@@ -90,13 +93,14 @@ class ProxNewton:
         C: float,
         penalty: Elastic,
         *,
+        loss: Smooth = LOGISTIC,
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         start: tuple[Array, float] | None = None,
     ) -> None:
         self.X, self.signs, self.free, self.n_jobs = X, signs, fit_intercept, n_jobs
         self.c = np.array([C]) if weights is None else C * weights
-        self.C, self.weights, self.penalty = C, weights, penalty
+        self.C, self.weights, self.penalty, self.loss = C, weights, penalty, loss
         entries = X.nnz if sp.issparse(X) else X.size
         self.pool = Pool(n_jobs, most=None if entries > 1 << 18 else 1)
         self.tol = 1e-4
@@ -137,13 +141,13 @@ class ProxNewton:
         weights = None if self.weights is None else self.weights[some]
         solver = ProxNewton(
             rows_of(self.X, some), signs, weights, self.C, self.penalty,
-            fit_intercept=self.free, n_jobs=self.n_jobs,
+            loss=self.loss, fit_intercept=self.free, n_jobs=self.n_jobs,
         )  # fmt: skip
         found = drive(solver, Goal(max(1e-2, self.tol), 20))
         return found.w, found.b
 
     def _at(self, S: Floats, b: float) -> Terms:
-        return terms_of(S, b, self.signs, self.c, self.pool)
+        return terms_of(self.loss, S, b, self.signs, self.c, self.pool)
 
     def _balance(self) -> None:
         """Move b to its best place for these scores."""
@@ -214,7 +218,7 @@ class ProxNewton:
         inside = min(1.0, l1 / largest) if largest > 0 else 1.0
         best, share = -np.inf, 0.0
         for s in (1.0, inside) if l2 > 0 and inside < 1.0 else (inside,):
-            bound = entropy(pull, self.c, s, self.pool)
+            bound = dual_terms(self.loss, pull, self.c, s, self.pool)
             if l2 > 0:
                 over = np.maximum(s * np.abs(v) - l1, 0.0)
                 bound -= float(over @ over) / (2 * l2)
@@ -236,9 +240,9 @@ class ProxNewton:
         return 16 * 2.0**-53 * reach / (self.penalty.l1 or 1.0)
 
     def _feasible(self, pull: Floats) -> Floats:
-        """Multipliers between 0 and c, with as much weight on either side where b is free."""
+        """Multipliers that the loss allows, with as much weight on either side where b is free."""
         alpha = np.empty(len(pull))
-        feasible(pull, self.signs, self.c, self.free, alpha)
+        feasible(self.loss, pull, self.signs, self.c, self.free, alpha)
         return alpha
 
     def _chosen(self, v: Floats) -> Array:
