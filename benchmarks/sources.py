@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.data.sources.whole import load
+from linsep import read
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -15,7 +15,7 @@ def mnist() -> tuple[Any, Any, str]:
     """60,000 images as float32 pixels in [0, 1], and their digits."""
     folder = SHARED / "mnist"
     if folder.exists():
-        X, y = load(folder / "train-images-idx3-ubyte.gz")
+        X, y = read(folder / "train-images-idx3-ubyte.gz").load()
         return np.ascontiguousarray(X, np.float32) / np.float32(255), np.asarray(y), "MNIST"
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, 60_000)
@@ -60,7 +60,7 @@ def covtype() -> tuple[Any, Any, str]:
     """581,012 patches of forest as 54 numbers, and their cover types."""
     path = SHARED / "covtype" / "covtype.csv.gz"
     if path.exists():
-        X, y = load(path)
+        X, y = read(path).load()
         return np.ascontiguousarray(X, np.float64), np.asarray(y).astype(int), "covtype"
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300_000, 54))

@@ -101,9 +101,9 @@ def _covtype_scaled() -> tuple[Array, Array]:
 
 
 def _mnist(divisor: float) -> tuple[Array, Array]:
-    from linsep.data.sources.whole import load
+    import linsep
 
-    X, y = load(SHARED / "mnist" / "train-images-idx3-ubyte.gz")
+    X, y = linsep.read(SHARED / "mnist" / "train-images-idx3-ubyte.gz").load()
     return np.ascontiguousarray(X, np.float32) / np.float32(divisor), np.asarray(y, int)
 
 

@@ -14,7 +14,8 @@ from linsep.data.check.arrays import (
     require_finite,
 )
 from linsep.data.check.labels import agree, encode
-from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.learners.fitting.frame import Fitting

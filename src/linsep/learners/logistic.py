@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import available_if
-from linsep.data.sources.dataset import by_block
+from linsep.data.sources.learner_rows import by_block
 from linsep.learners.absent_classes import train_present
 from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.certificates import believed, counted, question, refined

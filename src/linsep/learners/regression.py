@@ -11,8 +11,9 @@ from linsep.data.blocks.page_release import widened
 from linsep.data.blocks.store import blocks
 from linsep.data.check.arrays import check_shape, check_weights, frozen_rows, require_finite
 from linsep.data.check.fingerprint import sample_digest
-from linsep.data.encoding.column_statistics import EncodedLabels
-from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.encoding.label_statistics import EncodedLabels
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import DataError
 from linsep.learners.fitting.frame import Fitting

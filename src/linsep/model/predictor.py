@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from linsep.data.check.labels import agree
 from linsep.data.check.plain import not_finite, plain_rows
-from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import ParameterError
 from linsep.model.centred import in_range

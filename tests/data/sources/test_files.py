@@ -11,13 +11,17 @@ from sklearn.datasets import dump_svmlight_file
 
 import linsep
 from linsep.data.files.idx import read_idx
-from linsep.data.sources.whole import load
 from linsep.data.table.column import Texts
 from linsep.data.table.delimited import _Reader
 from linsep.data.table.dialect import sniff
 from linsep.errors import DataError, ParameterError
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
+
+
+def load(path, target=None, format=None):
+    """All rows and labels; a missing value is an error."""
+    return linsep.read(path, target, format, fill="fail").load()
 
 
 def write(folder, text, name="t.csv"):

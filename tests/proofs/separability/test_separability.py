@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import linsep
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.separability.linear_separability import separability
@@ -371,9 +372,7 @@ def test_mnist_zeros_and_ones_are_separable(shared_data):
 
 
 def test_phishing_sites_contradict_each_other(shared_data):
-    from linsep.data.sources.whole import load
-
-    X, y = load(shared_data("phishing") / "phishing.gz")
+    X, y = linsep.read(shared_data("phishing") / "phishing.gz").load()
     found = separability(X, y)
     assert found.kind == "quasi-separable"
     assert len(found.rows) == 2

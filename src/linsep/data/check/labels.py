@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
-from linsep.data.encoding.column_statistics import EncodedLabels
+from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.errors import DataError
 
 Codes = npt.NDArray[np.int32]

@@ -22,7 +22,7 @@ from linsep.data.check.arrays import check_shape, require_finite
 from linsep.data.cluster.connect import client_of
 from linsep.data.cluster.rounds import Rounds, Span, settled
 from linsep.data.cluster.rows import ClusterRows, SparseClusterRows, joined
-from linsep.data.encoding.column_statistics import EncodedLabels
+from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]

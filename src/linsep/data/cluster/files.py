@@ -25,7 +25,7 @@ from linsep.data.cluster.collections import _spill, rows_of
 from linsep.data.cluster.ranges import FilePart
 from linsep.data.cluster.rounds import settled
 from linsep.data.cluster.rows import ClusterRows
-from linsep.data.encoding.column_statistics import EncodedLabels, LabelStatistics
+from linsep.data.encoding.label_statistics import EncodedLabels, LabelStatistics
 from linsep.data.files.bad_rows import BadRows
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.svmlight import SvmlightSource

@@ -3,10 +3,8 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +12,6 @@ import numpy.typing as npt
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.page_release import trim
 from linsep.data.blocks.store import (
-    MEMORY,
     Gathered,
     Store,
     blocks,
@@ -23,18 +20,16 @@ from linsep.data.blocks.store import (
     write_manifest,
     writing,
 )
-from linsep.data.encoding.column_statistics import (
-    EncodedLabels,
+from linsep.data.encoding.encoding import Encoding
+from linsep.data.encoding.label_statistics import (
     Labels,
     LabelStatistics,
     ProgressiveLoss,
 )
-from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.bad_rows import BadRows
 from linsep.data.files.compression import Identity
 from linsep.data.sources.cutting import in_blocks
 from linsep.data.sources.tables import Source
-from linsep.data.table.memory import is_table
 from linsep.errors import DataError, ParameterError
 
 Array = npt.NDArray[Any]
@@ -236,7 +231,7 @@ class Chunks:
         for piece, cells in source.raw(self.bad_rows):
             stored, keep = self._labelled(statistics, piece, cells)
             X = source.rows(piece, encoding)
-            y = None if cells is None else _decoded(stored, statistics, self._labels)
+            y = None if cells is None else statistics.decoded(stored, self._labels)
             yield X if keep is None else X[keep], y
         self._statistics = statistics
 
@@ -374,86 +369,9 @@ class Chunks:
         }
 
 
-@contextmanager
-def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
-    """Rows, labels and encoding to fit on: those of a file, or `X` and `y` as they are."""
-    if is_table(X) and not isinstance(X, Chunks):
-        from linsep.data.sources.frames import frame_chunks, needs_encoding
-
-        if needs_encoding(X):
-            chunks = frame_chunks(X, MEMORY)
-            with chunks.gather() as gathered:
-                yield gathered.X, y, chunks.encoding
-            return
-    if not isinstance(X, Chunks):
-        yield X, y, None
-        return
-    if y is not None:
-        raise ParameterError(
-            "y is given, but X comes from linsep.read, which brings its labels; leave y out."
-        )
-    with X.gather() as gathered:
-        if gathered.codes is None and gathered.y is None:
-            raise DataError(
-                f"{X.source.paths[0]} holds no labels, and a fit learns from them; give rows with "
-                "labels."
-            )
-        if gathered.codes is None or gathered.classes is None:
-            yield gathered.X, gathered.y, X.encoding
-        else:
-            yield gathered.X, EncodedLabels(gathered.classes, gathered.codes), X.encoding
-
-
-def by_block(method: F) -> F:
-    """Let `partial_fit` take what `linsep.read` gives: block after block, in order."""
-
-    @wraps(method)
-    def partial_fit(
-        self: Any, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Any:
-        if not isinstance(X, Chunks):
-            return method(self, X, y, classes, sample_weight)
-        if y is not None or sample_weight is not None:
-            raise ParameterError(
-                "X comes from linsep.read, which brings its labels; leave y and sample_weight out."
-            )
-        if classes is None and not hasattr(self, "classes_"):
-            classes = X.classes
-        for rows, labels in X:
-            method(self, rows, labels, classes, None)
-            classes = None
-        self.encoding_ = X.encoding
-        return self
-
-    return cast(F, partial_fit)
-
-
-def scores_of(X: Chunks, encoding: Encoding | None, scores: Callable[[Any], Array]) -> Array:
-    """Scores of all rows of a file, block by block; they must be encoded as in the fit."""
-    if encoding is not None and X.encoding != encoding:
-        raise ParameterError(
-            "X encodes its columns in another way than the rows this model was fitted on; open "
-            "it by linsep.read(..., like=model)."
-        )
-    found = [scores(rows) for rows, _ in X]
-    return np.concatenate(found) if found else scores(np.empty((0, X.n_features)))
-
-
 def _length(piece: Any) -> int:
     rows = getattr(piece, "rows", piece)  # of a table they are made already
     return len(piece.labels) if hasattr(piece, "labels") else int(rows.shape[0])
-
-
-def _decoded(stored: Array, statistics: LabelStatistics, labels: Labels | None) -> Array:
-    """Labels as they were written, of one type in all blocks where the classes are known."""
-    if labels is None or labels.classes is None:
-        if statistics.target is not None and statistics.target.asks:
-            return stored.astype(bool)
-        if statistics.texts:
-            return np.array(list(statistics.texts))[stored.astype(np.int64)]
-        whole = labels is None and np.all(stored == np.floor(stored))
-        return stored.astype(np.int64) if whole else stored
-    return labels.classes[labels.codes(stored)]
 
 
 def _numbered(stored: Array, labels: Labels, store: Store) -> Array:

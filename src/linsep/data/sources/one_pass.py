@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.check.arrays import frozen, sum_of_squares
-from linsep.data.encoding.column_statistics import Labels, LabelStatistics
 from linsep.data.encoding.encoding import Encoding
+from linsep.data.encoding.label_statistics import Labels, LabelStatistics
 from linsep.data.files.compression import PIECE, about, open_bare, open_plain
 from linsep.data.svmlight.parser import (
     AT,

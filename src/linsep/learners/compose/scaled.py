@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_rows, check_weights
-from linsep.data.sources.dataset import Chunks, opened, scores_of
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.learner_rows import opened, scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import ParameterError
 from linsep.learners.fitting.parameters import NamedParameters, one_of

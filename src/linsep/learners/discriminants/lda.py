@@ -11,7 +11,8 @@ from linsep._face import ClassNamePrefixFeaturesOutMixin, TransformerMixin, chec
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.plain import is_sparse
-from linsep.data.sources.dataset import Chunks, scores_of
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import new_rows
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.cluster.recognise import from_dask
 from linsep.data.encoding.encoding import Encoding
-from linsep.data.sources.dataset import Chunks, opened
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.learner_rows import opened
 from linsep.errors import NotConverged
 from linsep.learners.cluster.lazy import make_lazy
 from linsep.learners.fitting.parameters import check_callback, check_types

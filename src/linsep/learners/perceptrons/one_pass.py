@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.encoding.column_statistics import ProgressiveLoss
+from linsep.data.encoding.label_statistics import ProgressiveLoss
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.one_pass import ScanMismatch, stream_of
 from linsep.learners.fitting.diagnosis import SMALL

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
-from linsep.data.sources.dataset import by_block
+from linsep.data.sources.learner_rows import by_block
 from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.status import Status

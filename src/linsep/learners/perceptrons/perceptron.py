@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import available_if
-from linsep.data.sources.dataset import Chunks, by_block
+from linsep.data.sources.dataset import Chunks
+from linsep.data.sources.learner_rows import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.diagnosis import out_of_passes

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.check.arrays import require_finite
-from linsep.data.sources.dataset import by_block
+from linsep.data.sources.learner_rows import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.parameters import one_of, positive
