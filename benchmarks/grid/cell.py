@@ -23,6 +23,7 @@ TOL, TIGHT = 1e-4, 1e-7
 ROUNDS = 3  # in which systems take turns; short fits have more
 SHORT, SHORT_ROUNDS = 0.15, 8
 HOPELESS = 15.0  # times linsep's seconds: tighter efforts of such a system are not tried
+LONG = 5.0  # seconds of a fit from which other row orders are not timed
 RIVAL = 2.0  # times the best peer's seconds: slower ones take no more turns
 
 
@@ -72,23 +73,27 @@ class Cell:
         return seconds
 
     def orders(self, count: int, seconds: float) -> None:
-        """linsep alone on the rows in other orders."""
-        for order in range(1, count):
-            for _ in range(SHORT_ROUNDS if seconds < SHORT else 2):
-                if self.left() > seconds:
-                    self.ours(order=order)
+        """linsep alone on the rows in several orders, which take turns; not of long fits."""
+        if count < 2 or seconds > LONG:
+            return
+        for _ in range(SHORT_ROUNDS if seconds < SHORT else 2):
+            for order in range(count):
+                self.ours(order=order)
 
     def compare(self, classes: int, ours: float) -> None:
         """Each peer from its loosest effort to the first that comes near enough; then turns."""
         near: dict[str, tuple[float, Callable[[], Any]]] = {}
         for system, efforts in peers.systems(self.learner, self.X, classes).items():
+            self.tell(began=system)
+            peers.warm(efforts[0], self.X, classes)
             for effort in efforts:
                 if self.left() < 1.0:
-                    return
+                    self.tell(system=system, error="no time left to try it")
+                    break
                 fit = self._guarded(system, effort)
                 try:
                     seconds, value = self.run(system, fit)
-                    if seconds < 2.0:  # the first run loads libraries and pages
+                    if seconds < 2.0:
                         seconds = min(seconds, self.run(system, fit)[0])
                 except Exception as problem:
                     self.tell(system=system, error=f"{type(problem).__name__}: {problem}"[:200])
@@ -143,9 +148,10 @@ def main(name: str, learner: str, seconds: float, orders: int, alone: bool) -> N
     ours = min(cell.ours() for _ in range(2 if cell.left() > 0.5 * seconds else 1))
     if LEARNERS[learner].exact and learner != "regression" and cell.left() > 4 * ours:
         cell.ours(TIGHT)
+    cell.orders(orders, ours)
+    cell.end = time.monotonic() + seconds
     if not alone:
         cell.compare(classes, ours)
-    cell.orders(orders, ours)
     cell.tell(ended=True)
 
 

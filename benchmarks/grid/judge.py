@@ -21,7 +21,8 @@ class Verdict(NamedTuple):
     status, gap, solver : how linsep's fit ended
     spread : slowest over fastest row order of linsep
     failure : why the cell counts as failed, or ''
-    errors : what systems said that could not answer
+    errors : what systems said that could not answer, or were not tried
+    commit : of linsep's sources
     """
 
     name: str
@@ -35,6 +36,7 @@ class Verdict(NamedTuple):
     spread: float
     failure: str
     errors: dict[str, str]
+    commit: str = ""
 
     @property
     def rival(self) -> str:
@@ -53,6 +55,8 @@ def judge(name: str, learner: str, told: Iterable[dict[str, Any]], ending: str =
     runs = [fact for fact in told if "seconds" in fact]
     ours = [run for run in runs if run["system"] == OURS and run["tol"] == TOL]
     errors = {fact["system"]: fact["error"] for fact in told if "error" in fact}
+    if ending:
+        errors[_last(told)] = ending
     best = min((run["value"] for run in runs if not run.get("order")), default=math.nan)
     exact, allowed = LEARNERS[learner].exact, LEARNERS[learner].allowed(best)
     usual = [run for run in ours if not run["order"] and not run.get("first")] or ours
@@ -61,8 +65,7 @@ def judge(name: str, learner: str, told: Iterable[dict[str, Any]], ending: str =
         if run["system"] != OURS and run["value"] <= allowed:
             peers[run["system"]] = min(run["seconds"], peers.get(run["system"], math.inf))
     if not ours:
-        began = next((fact["began"] for fact in reversed(told) if "began" in fact), "the set")
-        failure = f"no answer ({ending or 'ended'} during {began})"
+        failure = f"no answer ({ending or 'ended'} during {_last(told)})"
         return Verdict(
             name, learner, math.nan, peers, math.nan, "", math.nan, "", math.nan, failure, errors
         )
@@ -77,6 +80,11 @@ def judge(name: str, learner: str, told: Iterable[dict[str, Any]], ending: str =
         name, learner, min(run["seconds"] for run in usual), peers, away, last["status"],
         last["gap"], last["solver"], _spread(ours), failure, errors,
     )  # fmt: skip
+
+
+def _last(told: list[dict[str, Any]]) -> str:
+    """The system that was at work last."""
+    return next((fact["began"] for fact in reversed(told) if "began" in fact), "the set")
 
 
 def _spread(ours: list[dict[str, Any]]) -> float:

@@ -4,6 +4,8 @@ An effort is a function of (X, y) that returns an answer as `learners` knows it.
 not installed is left out.
 """
 
+import contextlib
+import warnings
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Any
@@ -28,6 +30,17 @@ def systems(learner: str, X: Array, classes: int) -> dict[str, list[Effort]]:
     size = X.nnz if sp.issparse(X) else X.size
     peers = {name: list(efforts) for name, efforts in _FOR[learner](X, classes, size).items()}
     return {name: efforts for name, efforts in peers.items() if efforts}
+
+
+def warm(effort: Effort, X: Array, classes: int) -> None:
+    """One fit to a few made rows of the same layout: loads and compiles what the system needs."""
+    rng = np.random.default_rng(0)
+    n = 20 * min(classes, 3)
+    rows = rng.standard_normal((n, 4)).astype(X.dtype)
+    y = np.arange(n) % 3 if classes > 2 else np.where(np.arange(n) % 2, 1, -1)
+    with warnings.catch_warnings(), contextlib.suppress(Exception):  # the timed fit will tell
+        warnings.simplefilter("ignore")
+        effort(sp.csr_matrix(rows) if sp.issparse(X) else rows, y)
 
 
 def _each(make: Callable[[float], Any], tolerances: Iterable[float]) -> list[Effort]:
@@ -200,30 +213,27 @@ def _l1(X: Array, classes: int, size: float) -> dict[str, list[Effort]]:
     return {
         "LIBLINEAR": _liblinear("-s 6 -B 1 -R", (0.1, 0.01, 0.001, 1e-4), 1.0),
         "scikit-learn liblinear": sklearn("liblinear", (1e-1, 1e-2, 1e-3, 1e-4), 500),
-        "skglm": _skglm(),
+        "skglm": _skglm(X),
         "Cyanure": _cyanure("logistic", "l1"),
         "scikit-learn saga": sklearn("saga", (1e-2, 1e-3), 200) if size <= LARGE else [],
     }
 
 
-def _skglm() -> list[Effort]:
+def _skglm(X: Array) -> list[Effort]:
     """Timed without turning rows into columns, as its users keep them."""
     if not installed("skglm"):
         return []
-    columns: dict[int, Any] = {}
+    columns = X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
 
-    def fit(X: Array, y: Array, tol: float) -> Any:
+    def fit(given: Array, y: Array, tol: float) -> Any:
         from skglm import SparseLogisticRegression
 
-        model = SparseLogisticRegression(alpha=1 / X.shape[0], tol=tol, max_iter=50)
-        return answer_of(model.fit(columns[id(X)], y))
+        if given is not X:  # the few rows to warm it up
+            given = given.tocsc() if sp.issparse(given) else np.asfortranarray(given)
+        model = SparseLogisticRegression(alpha=1 / given.shape[0], tol=tol, max_iter=50)
+        return answer_of(model.fit(columns if given is X else given, y))
 
-    def prepared(X: Array, y: Array, tol: float) -> Any:
-        if id(X) not in columns:
-            columns[id(X)] = X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
-        return fit(X, y, tol)
-
-    return [lambda X, y, tol=tol: prepared(X, y, tol) for tol in (1e-3, 1e-4, 1e-5)]
+    return [lambda X, y, tol=tol: fit(X, y, tol) for tol in (1e-3, 1e-4, 1e-5)]
 
 
 def _perceptron(X: Array, classes: int, size: float) -> dict[str, list[Effort]]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,20 @@ def run_cell(name: str, learner: str, seconds: float, orders: int, alone: bool) 
     told, ending = _listen(process, seconds + GRACE)
     if any("unsuited" in fact for fact in told):
         return None
-    return judge(name, learner, told, ending)
+    return judge(name, learner, told, ending)._replace(commit=commit())
+
+
+@cache
+def commit() -> str:
+    """The last commit of the sources that are measured, with a + where they were changed since."""
+
+    def ask(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    return ask("log", "-1", "--format=%h", "--", "src") + (
+        "+" if ask("status", "--short", "src") else ""
+    )
 
 
 def _listen(process: Any, seconds: float) -> tuple[list[dict[str, Any]], str]:
@@ -143,7 +157,13 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
 
 
 def _verdict(cell: dict[str, Any]) -> Verdict:
-    return Verdict(**{key: math.nan if cell[key] is None else cell[key] for key in Verdict._fields})
+    return Verdict(
+        **{
+            key: math.nan if cell[key] is None else cell[key]
+            for key in Verdict._fields
+            if key in cell
+        }
+    )
 
 
 def main(arguments: list[str]) -> list[Verdict]:
