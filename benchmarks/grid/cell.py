@@ -24,7 +24,7 @@ ROUNDS = 3  # in which systems take turns; short fits have more
 SHORT, SHORT_ROUNDS = 0.15, 8
 HOPELESS = 15.0  # times linsep's seconds: tighter efforts of such a system are not tried
 LONG = 5.0  # seconds of a fit from which other row orders are not timed
-RIVAL = 2.0  # times the best peer's seconds: slower ones take no more turns
+RIVAL = 3.0  # times the best peer's seconds: slower ones take no more turns
 
 
 class Cell:
@@ -33,8 +33,9 @@ class Cell:
     def __init__(self, name: str, learner: str, X: Any, y: Any, seconds: float) -> None:
         self.name, self.learner, self.X, self.y = name, learner, X, y
         self.problem: Learner = LEARNERS[learner]
-        self.end = time.monotonic() + seconds
-        self.best = np.inf
+        self.seconds, self.end = seconds, time.monotonic() + seconds
+        self.best = self.fastest = np.inf
+        self.near: dict[str, tuple[float, Callable[[], Any]]] = {}
 
     def tell(self, **facts: Any) -> None:
         print(json.dumps(facts, default=float), flush=True)
@@ -53,9 +54,9 @@ class Cell:
         self.tell(system=system, seconds=seconds, value=value, **facts)
         return seconds, value
 
-    def ours(self, tol: float = TOL, order: int = 0, **facts: Any) -> float:
-        """One fit of linsep with how it ended."""
-        X, y = in_order(self.X, self.y, order)
+    def ours(self, tol: float = TOL, rows: Any = None, order: int = 0, **facts: Any) -> float:
+        """One fit of linsep, to the rows in an order, with how it ended."""
+        X, y = rows or (self.X, self.y)
         model = self.problem.make(tol)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -72,52 +73,61 @@ class Cell:
         )  # fmt: skip
         return seconds
 
-    def orders(self, count: int, seconds: float) -> None:
-        """linsep alone on the rows in several orders, which take turns; not of long fits."""
-        if count < 2 or seconds > LONG:
-            return
-        for _ in range(SHORT_ROUNDS if seconds < SHORT else 2):
-            for order in range(count):
-                self.ours(order=order)
+    def search(self, peers_too: bool, classes: int) -> None:
+        """Who comes near enough: linsep, then each peer from its loosest effort on.
 
-    def compare(self, classes: int, ours: float) -> None:
-        """Each peer from its loosest effort to the first that comes near enough; then turns."""
-        near: dict[str, tuple[float, Callable[[], Any]]] = {}
-        for system, efforts in peers.systems(self.learner, self.X, classes).items():
-            self.tell(began=system)
-            peers.warm(efforts[0], self.X, classes)
-            for effort in efforts:
-                if self.left() < 1.0:
-                    self.tell(system=system, error="no time left to try it")
-                    break
-                fit = self._guarded(system, effort)
-                try:
-                    seconds, value = self.run(system, fit)
-                    if seconds < 2.0:
-                        seconds = min(seconds, self.run(system, fit)[0])
-                except Exception as problem:
-                    self.tell(system=system, error=f"{type(problem).__name__}: {problem}"[:200])
-                    break
-                if value <= self.problem.allowed(self.best):
-                    near[system] = (seconds, fit)
-                    break
-                if seconds > max(8.0, HOPELESS * ours):
-                    break
-        self._turns(near, ours)
+        What runs first compiles and loads; its time is told, but the turns are what counts.
+        """
+        self.ours(first=True)
+        self.end = time.monotonic() + self.seconds
+        self.fastest = self.ours()
+        if self.problem.exact and self.learner != "regression" and self.left() > 4 * self.fastest:
+            self.ours(TIGHT)
+        if peers_too:
+            for system, efforts in peers.systems(self.learner, self.X, classes).items():
+                self._try(system, efforts, classes)
 
-    def _turns(self, near: dict[str, tuple[float, Callable[[], Any]]], ours: float) -> None:
-        if not near:
-            return
-        first = min(seconds for seconds, _ in near.values())
-        for _ in range(SHORT_ROUNDS if max(first, ours) < SHORT else ROUNDS):
-            if self.left() < ours:
+    def _try(self, system: str, efforts: list[peers.Effort], classes: int) -> None:
+        self.tell(began=system)
+        peers.warm(efforts[0], self.X, classes)
+        for effort in efforts:
+            if self.left() < 1.0:
+                self.tell(system=system, error="no time left to try it")
                 return
-            self.ours()
-            for system, (seconds, fit) in near.items():
-                if seconds <= RIVAL * first and self.left() > seconds:
-                    self.run(system, fit)
+            fit = self._guarded(effort)
+            try:
+                seconds, value = self.run(system, fit)
+            except Exception as problem:
+                self.tell(system=system, error=f"{type(problem).__name__}: {problem}"[:200])
+                return
+            if value <= self.problem.allowed(self.best):
+                self.near[system] = (seconds, fit)
+                return
+            if seconds > max(8.0, HOPELESS * self.fastest):
+                self.tell(system=system, error=f"not near after {seconds:.0f} s")
+                return
 
-    def _guarded(self, system: str, effort: peers.Effort) -> Callable[[], Any]:
+    def turns(self, orders: int) -> None:
+        """linsep and the peers that came near, one after the other; then other row orders."""
+        self.end = time.monotonic() + self.seconds
+        first = min((seconds for seconds, _ in self.near.values()), default=0.0)
+        short = max(first, self.fastest) < SHORT
+        for turn in range(SHORT_ROUNDS if short else ROUNDS):
+            if turn and self.left() < self.fastest:
+                break
+            self.fastest = min(self.fastest, self.ours())
+            for system, (seconds, fit) in list(self.near.items()):
+                if seconds <= RIVAL * first and (not turn or self.left() > seconds):
+                    again = self.run(system, fit)[0]
+                    self.near[system] = (min(seconds, again), fit)
+            first = min((seconds for seconds, _ in self.near.values()), default=0.0)
+        if self.fastest <= LONG:
+            for order in range(1, orders):
+                X, y = in_order(self.X, self.y, order)
+                for _ in range(SHORT_ROUNDS if self.fastest < SHORT else 2):
+                    self.ours(rows=(X, y), order=order)
+
+    def _guarded(self, effort: peers.Effort) -> Callable[[], Any]:
         def fit() -> Any:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -143,15 +153,8 @@ def main(name: str, learner: str, seconds: float, orders: int, alone: bool) -> N
         print(json.dumps({"unsuited": True}), flush=True)
         return
     cell = Cell(name, learner, X, y, seconds)
-    cell.ours(first=True)  # compiles what is not kept; the cell's time begins afterwards
-    cell.end = time.monotonic() + seconds
-    ours = min(cell.ours() for _ in range(2 if cell.left() > 0.5 * seconds else 1))
-    if LEARNERS[learner].exact and learner != "regression" and cell.left() > 4 * ours:
-        cell.ours(TIGHT)
-    cell.orders(orders, ours)
-    cell.end = time.monotonic() + seconds
-    if not alone:
-        cell.compare(classes, ours)
+    cell.search(not alone, classes)
+    cell.turns(orders)
     cell.tell(ended=True)
 
 
