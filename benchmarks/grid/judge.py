@@ -72,7 +72,7 @@ def judge(name: str, learner: str, told: Iterable[dict[str, Any]], ending: str =
     last = usual[-1]
     away = (last["value"] - best) / abs(best) if exact and best else last["value"] - best
     failure = ""
-    if last["status"] in ("gap_left", "unproved", "budget"):
+    if exact and last["status"] in ("gap_left", "unproved", "budget"):
         failure = f"{last['status']}, gap {last['gap']:.1e}"
     elif last["value"] > allowed:
         failure = f"{away:.1e} above the best objective" if exact else f"{away:.3f} more errors"
