@@ -18,6 +18,7 @@ from benchmarks.grid.learners import answer_of
 Array = Any
 Effort = Callable[[Array, Array], Any]
 LARGE = 5e6  # stored numbers from which slow systems are left out
+SMALL = 3e5
 TORCH_STEPS = (20, 50, 100, 200, 500)
 
 
@@ -299,12 +300,14 @@ def _crammer_singer(X: Array, classes: int, size: float) -> dict[str, list[Effor
 
 
 def _path(X: Array, classes: int, size: float) -> dict[str, list[Effort]]:
+    jobs = 2 if size > SMALL else 1  # a second process takes longer than small fits
+
     def cross_validated(solver: str) -> Effort:
         def fit(X: Array, y: Array) -> float:
             from sklearn.linear_model import LogisticRegressionCV
 
             model = LogisticRegressionCV(
-                Cs=10, cv=5, n_jobs=2, max_iter=1000, scoring="accuracy", l1_ratios=(0,),
+                Cs=10, cv=5, n_jobs=jobs, max_iter=1000, scoring="accuracy", l1_ratios=(0,),
                 use_legacy_attributes=False, solver=solver,
             ).fit(X, y)  # fmt: skip
             return float(1 - np.asarray(model.scores_).reshape(5, -1).mean(axis=0).max())
