@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks.grid import made, run
-from benchmarks.grid.judge import judge, summary
+from benchmarks.grid import made, peers, run
+from benchmarks.grid.judge import judge, read, summary, write
 from benchmarks.grid.learners import LEARNERS
+from benchmarks.grid.picture import draw
 from benchmarks.grid.sets import SETS, in_order, two_classes
 
 
@@ -27,6 +28,7 @@ def test_a_cell_runs_in_a_process_of_its_own_and_is_kept(tmp_path, capsys, monke
     assert all(v.status == "converged" and not v.failure and v.spread >= 1 for v in verdicts)
     kept = json.loads((tmp_path / "grid.json").read_text())
     assert [cell["name"] for cell in kept["cells"]] == ["iris", "iris"]
+    assert kept["cells"][0]["commit"] == run.commit()
     assert (tmp_path / "grid.png").stat().st_size > 1000
     assert "GRID 0 cells with a ratio" in capsys.readouterr().out
 
@@ -72,6 +74,45 @@ def test_the_summary_counts_losses_and_failures():
     assert (line.cells, line.won, line.worst, line.where) == (2, 1, 0.25, "iris hinge")
     assert line.mean == pytest.approx(1.0)
     assert len(line.failed) == 1
+
+
+def test_what_did_not_end_or_was_not_tried_is_named():
+    told = [fact("linsep", 1.0, 1.0), {"system": "slow", "error": "no time left to try it"}]
+    verdict = judge("iris", "hinge", [*told, {"began": "slower"}], "out of time after 5 s")
+    assert verdict.errors == {
+        "slow": "no time left to try it", "slower": "out of time after 5 s"
+    }  # fmt: skip
+    assert verdict.failure == ""
+
+
+def test_a_perceptron_that_made_all_its_passes_has_not_failed():
+    told = [fact("linsep", 1.0, 0.2, status="budget"), fact("peer", 2.0, 0.1)]
+    verdict = judge("iris", "perceptron", told)
+    assert (verdict.failure, verdict.ratio) == ("", 2.0)
+
+
+def test_verdicts_are_read_as_they_were_written_and_drawn(tmp_path):
+    verdicts = [
+        judge("iris", "logistic", [fact("linsep", 1.0, 1.0), fact("peer", 40.0, 1.0)]),
+        judge("iris", "softmax", [fact("linsep", 1.0, 1.0), fact("peer", 0.05, 1.0)]),
+        judge("wine", "logistic", [fact("linsep", 0.125, 1.0)]),
+        judge("wine", "softmax", []),
+    ]
+    write(verdicts, tmp_path / "grid.json")
+    again = read(tmp_path / "grid.json")
+    assert str(again) == str(verdicts)  # NaN is unlike itself
+    draw(again, tmp_path)
+    for name in ("grid.png", "grid-strip.png"):
+        assert 1000 < (tmp_path / name).stat().st_size < 150_000
+
+
+def test_a_peer_is_warmed_up_on_few_rows_of_the_same_layout():
+    seen = []
+    for X in (np.ones((9, 5), np.float32), sp.csr_matrix(np.eye(9))):
+        peers.warm(lambda rows, y: seen.append((rows, y)), X, 4)
+        rows, y = seen[-1]
+        assert sp.issparse(rows) == sp.issparse(X) and rows.dtype == X.dtype
+        assert len(set(y)) == 3 and len(y) == rows.shape[0]
 
 
 def test_the_spread_is_over_row_orders():

@@ -1,7 +1,9 @@
 """Who came near enough, and how fast: one verdict for each cell, from the runs that it told."""
 
+import json
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.grid.learners import LEARNERS
@@ -127,3 +129,34 @@ def summary(verdicts: list[Verdict]) -> Summary:
         where, [f"{v.name} {v.learner}: {v.failure}" for v in verdicts if v.failure],
         max(spreads, default=math.nan),
     )  # fmt: skip
+
+
+def write(verdicts: list[Verdict], path: Path) -> None:
+    """The summary and a line of JSON for each cell; numbers that are not known become null."""
+    lines = []
+    for v in verdicts:
+        known = v._asdict() | {
+            "ratio": v.ratio,
+            "peers": {k: _short(s) for k, s in v.peers.items()},
+        }
+        known = {k: _short(x) if isinstance(x, float) else x for k, x in known.items()}
+        lines.append(json.dumps(known))
+    cells = ",\n".join(lines)
+    path.write_text(
+        f'{{"summary": {json.dumps(str(summary(verdicts)))},\n"cells": [\n{cells}\n]}}\n'
+    )
+
+
+def read(path: Path) -> list[Verdict]:
+    """What `write` wrote."""
+    cells = json.loads(path.read_text())["cells"]
+    return [
+        Verdict(
+            **{k: math.nan if cell[k] is None else cell[k] for k in Verdict._fields if k in cell}
+        )
+        for cell in cells
+    ]
+
+
+def _short(number: float) -> float | None:
+    return float(f"{number:.4g}") if math.isfinite(number) else None

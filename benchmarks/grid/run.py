@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import math
 import os
 import queue
 import subprocess
@@ -13,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.grid.judge import Verdict, judge, summary
+from benchmarks.grid.judge import Verdict, judge, read, summary, write
 from benchmarks.grid.learners import LEARNERS
 from benchmarks.grid.picture import draw
 from benchmarks.grid.sets import SETS
@@ -137,33 +136,17 @@ def run(names: list[str], learners: list[str], options: argparse.Namespace) -> l
     return verdicts
 
 
-def keep(verdicts: list[Verdict], out: Path) -> None:
-    """JSON and the picture; cells of earlier runs that were not run again are kept."""
+def keep(verdicts: list[Verdict], out: Path) -> list[Verdict]:
+    """JSON and the pictures; cells of earlier runs that were not run again are kept."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / "grid.json"
-    cells = json.loads(path.read_text())["cells"] if path.exists() else []
-    kept = {(cell["name"], cell["learner"]): cell for cell in cells}
-    kept |= {(v.name, v.learner): _plain(v) for v in verdicts}
+    cells = {(v.name, v.learner): v for v in (read(path) if path.exists() else [])}
+    cells |= {(v.name, v.learner): v for v in verdicts}
     order = [(name, learner) for name in SETS for learner in LEARNERS]
-    cells = [kept[key] for key in order if key in kept]
-    every = [_verdict(cell) for cell in cells]
-    path.write_text(json.dumps({"summary": str(summary(every)), "cells": cells}, indent=1))
-    draw(every, out / "grid.png")
-
-
-def _plain(verdict: Verdict) -> dict[str, Any]:
-    known = verdict._asdict() | {"ratio": verdict.ratio}
-    return {key: None if value != value else value for key, value in known.items()}
-
-
-def _verdict(cell: dict[str, Any]) -> Verdict:
-    return Verdict(
-        **{
-            key: math.nan if cell[key] is None else cell[key]
-            for key in Verdict._fields
-            if key in cell
-        }
-    )
+    every = [cells[key] for key in order if key in cells]
+    write(every, path)
+    draw(every, out)
+    return every
 
 
 def main(arguments: list[str]) -> list[Verdict]:
@@ -178,8 +161,11 @@ def main(arguments: list[str]) -> list[Verdict]:
     options = parser.parse_args(arguments)
     names = chosen(options.sets, list(SETS))
     verdicts = run(names, chosen(options.learners, list(LEARNERS)), options)
-    keep(verdicts, options.out)
-    print(f"\n{summary(verdicts)}\nwritten to {options.out / 'grid.json'} and grid.png")
+    every = keep(verdicts, options.out)
+    print(f"\n{summary(verdicts)}")
+    if len(every) > len(verdicts):
+        print(f"with the cells of earlier runs: {summary(every)}")
+    print(f"written to {options.out}: grid.json, grid.png, grid-strip.png")
     return verdicts
 
 
