@@ -69,11 +69,12 @@ def test_the_summary_counts_losses_and_failures():
         judge("iris", "logistic", [fact("linsep", 1.0, 1.0), fact("peer", 4.0, 1.0)]),
         judge("iris", "hinge", [fact("linsep", 1.0, 1.0), fact("peer", 0.25, 1.0)]),
         judge("iris", "l1", []),
+        judge("iris", "softmax", [fact("linsep", 0.01, 9.0), fact("peer", 4.0, 1.0)]),
     ]
     line = summary(verdicts)
     assert (line.cells, line.won, line.worst, line.where) == (2, 1, 0.25, "iris hinge")
     assert line.mean == pytest.approx(1.0)
-    assert len(line.failed) == 1
+    assert len(line.failed) == 2
 
 
 def test_what_did_not_end_or_was_not_tried_is_named():

@@ -119,8 +119,11 @@ class Summary(NamedTuple):
 
 
 def summary(verdicts: list[Verdict]) -> Summary:
-    """Cells with a ratio, those won, geometric mean, the worst, those that failed, the spread."""
-    rated = sorted((v for v in verdicts if v.ratio > 0), key=lambda v: v.ratio)
+    """Cells with a ratio, those won, geometric mean, the worst, those that failed, the spread.
+
+    A cell that failed has no ratio: to be wrong sooner is not to be fast.
+    """
+    rated = sorted((v for v in verdicts if v.ratio > 0 and not v.failure), key=lambda v: v.ratio)
     mean = math.exp(sum(math.log(v.ratio) for v in rated) / len(rated)) if rated else math.nan
     where = f"{rated[0].name} {rated[0].learner}" if rated else "no peer"
     spreads = [v.spread for v in verdicts if v.spread > 0]

@@ -21,7 +21,11 @@ STRIP = (0.125, 64.0)
 def draw(verdicts: list[Verdict], folder: Path) -> None:
     """`grid.png`, sets down and learners across, and `grid-strip.png`, a dot for each cell."""
     _save(_heat_map(verdicts), folder / "grid.png", 100)
-    _save(_strip([v for v in verdicts if v.ratio > 0]), folder / "grid-strip.png", 110)
+    _save(
+        _strip([v for v in verdicts if v.ratio > 0 and not v.failure]),
+        folder / "grid-strip.png",
+        110,
+    )
 
 
 def _save(figure: Any, path: Path, dpi: int) -> None:
@@ -48,7 +52,7 @@ def _heat_map(verdicts: list[Verdict]) -> Any:
     for v in verdicts:
         i, j = names.index(v.name), learners.index(v.learner)
         word, style = _word(v)
-        if v.ratio > 0:
+        if v.ratio > 0 and not v.failure:
             logs[i, j] = math.log2(v.ratio)
         ax.text(j, i, word, ha="center", va="center", fontsize=7.5, **style)
     limit = math.log2(WIDEST)
