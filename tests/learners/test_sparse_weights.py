@@ -5,13 +5,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from degenerate import CASES
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linsep
+from degenerate import CASES
 from linsep import LogisticRegression, Status
 from linsep.errors import LinsepError, NotConverged, ParameterError
 from linsep.train.convex.steps.proximal_newton import model, on_faces
