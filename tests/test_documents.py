@@ -73,6 +73,31 @@ def test_every_heading_of_a_lecture_is_in_the_table():
                 assert f"({Path(page).name}#{anchor})" in table, heading
 
 
+WORKS = {  # what each lecture names, and of the two that name none what their pages are based on
+    "1-classifiers": [("McCulloch and W. Pitts", 1943), ("Rosenblatt", 1957),
+                      ("Dalal and B. Triggs", 2005), ("Dollár", 2009)],
+    "2-threshold-units": [("McCulloch and W. Pitts", 1943), ("Novikoff", 1962), ("Block", 1962),
+                          ("Freund and R. E. Schapire", 1998)],
+    "3-regression": [("Rosenblatt", 1958), ("Minsky and S. Papert", 1969),
+                     ("Cristianini and J. Shawe-Taylor", 2000)],
+    "4-delta-rule": [("Rosenblatt", 1958), ("Widrow and M. E. Hoff", 1960), ("Cox", 1958)],
+    "5-single-layer": [("Duda, P. E. Hart and D. G. Stork", 2001), ("Fisher", 1936),
+                       ("Nilsson", 1965)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("page", WORKS)
+def test_a_lecture_page_lists_the_works_its_lecture_names(page):
+    text = (ROOT / f"docs/lectures/{page}.md").read_text("utf-8")
+    listed = re.split(r"^## References.*$", text, flags=re.MULTILINE)[1]
+    lines = [line for line in listed.splitlines() if line.startswith("- ")]
+    for author, year in WORKS[page]:
+        assert any(author in line and str(year) in line for line in lines), (author, year)
+    if page == "3-regression":
+        history = text.split("## History")[1].split("\n## ")[0]
+        assert "1956" in history and "1969" in history
+
+
 def test_links_between_pages_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+\.md)[)#]", (ROOT / page).read_text("utf-8")):

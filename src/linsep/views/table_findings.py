@@ -84,7 +84,7 @@ def findings(table: Table, kinds: dict[str, str], target: str) -> list[Finding]:
         again = _repeated(table)
         if again:
             found.append(
-                Finding(None, "repeated rows", f"{again:,} rows come again, label and all")
+                Finding(None, "repeated rows", f"are repeated: {again:,} are copies of others")
             )
     return found
 
@@ -227,7 +227,7 @@ def _alike(table: Table) -> list[Finding]:
 
 def _of_labels(table: Table, target: str) -> list[Finding]:
     if table.labels is None:
-        text = "is a number with many values: predict it as one, or ask a question about it"
+        text = "is a number with many values: predict the number, or a condition on it"
         option = f"--learner LinearRegression, or --target {_quoted(f'{target} > VALUE')}"
         return [Finding(target, "number", text, option)]
     counts = Counter(table.labels.tolist())

@@ -24,7 +24,7 @@ def documented(name):
 
 
 KINDS = {
-    "text": str, "number": (int, float), "whole": int, "truth": bool, "list": list,
+    "string": str, "number": (int, float), "integer": int, "boolean": bool, "array": list,
     "object": dict, "label": (str, int, float, bool), "null": type(None),
 }  # fmt: skip
 
@@ -32,7 +32,7 @@ KINDS = {
 def fits(value, kinds):
     asked = kinds.split(" or ")
     if isinstance(value, bool):
-        return "truth" in asked or "label" in asked
+        return "boolean" in asked or "label" in asked
     return any(isinstance(value, KINDS[kind]) for kind in asked)
 
 

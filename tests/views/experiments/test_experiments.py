@@ -1,5 +1,6 @@
 """Every experiment's claims hold on what it has just measured, and its picture can be drawn."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -41,13 +42,32 @@ NAMES = [
 ]
 
 
+findings = functools.cache(find)  # each experiment runs once, and several tests read it
+
+
+def rows_of(name, table=0):
+    """The rows of a table, each by its headings; shares such as '4.19%' as numbers."""
+    record = findings(name).record()["tables"][table]["rows"]
+    return [{key: number(value) for key, value in row.items()} for row in record]
+
+
+def number(value):
+    if isinstance(value, str) and value.endswith("%"):
+        return float(value[:-1])
+    return value
+
+
+def column(rows, heading):
+    return [row[heading] for row in rows]
+
+
 def test_the_experiments_are_these():
     assert names() == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_claim_of_the_experiment_holds_and_its_picture_is_written(name, tmp_path):
-    found = find(name)
+    found = findings(name)
     assert len(found.claims) >= 3
     assert [claim.sentence for claim in found.claims if not claim.holds] == []
     assert all(len(row) == len(table.columns) for table in found.tables for row in table.rows)
@@ -62,11 +82,109 @@ def test_every_claim_of_the_experiment_holds_and_its_picture_is_written(name, tm
 def test_mnist_zeros_and_ones_take_the_changes_of_file_order(shared_data):
     found = find("mnist-01", shared_data("mnist"))
     assert found.hold, str(found)
-    changes = [row[1] for row in found.tables[0].rows]
-    assert changes == [42, 23, 17, 17, 13, 9, 3, 6, 14, 10, 6, 3, 0]
-    assert found.tables[0].rows[-1][2] == "0.00%"
-    ends = [table.rows[-1][3] for table in found.tables[:2]]
+    runs = [table["rows"] for table in found.record()["tables"][:2]]
+    ours = [row for row in runs[0] if row["nb_changes"] is not None]
+    assert column(ours, "nb_changes") == [42, 23, 17, 17, 13, 9, 3, 6, 14, 10, 6, 3, 0]
+    assert ours[-1]["train_error"] == "0.00%"
+    ends = [[row["test_error"] for row in run if row["test_error"]][-1] for run in runs]
     assert ends == ["0.09%", "0.05%"]  # as the page of the lecture says
+    for run in runs:  # beside them the numbers that the lecture prints
+        theirs = [row for row in run if row["lecture_nb_changes"] is not None]
+        assert column(theirs, "lecture_nb_changes") == [64, 24, 10, 6, 5, 4, 3, 2, 0]
+        assert theirs[0]["lecture_train_error"] == "0.23%"
+        assert column(theirs, "lecture_test_error")[:4] == ["0.19%", "0.00%", "0.05%", "0.14%"]
+
+
+def test_a_wider_margin_takes_fewer_corrections_and_none_exceeds_the_bound():
+    rows = rows_of("margin")
+    assert column(rows, "margin") == sorted(column(rows, "margin"))
+    for heading in ("mean", "bound"):
+        assert column(rows, heading) == sorted(column(rows, heading), reverse=True)
+    assert all(row["most"] <= row["bound"] for row in rows)
+
+
+def test_few_rows_carry_the_support_vector_machine_and_its_margin_is_the_wider():
+    perceptron, machine = rows_of("svm")
+    assert machine["rows that carry it"] <= machine["of"] / 20
+    assert machine["margin"] > perceptron["margin"]
+
+
+def test_noise_costs_the_widest_margin_less_than_a_perceptron():
+    clean, *noisy = rows_of("svm", 1)
+    assert clean["machine"] == clean["perceptron"] == 0.0
+    assert len(noisy) == 4
+    assert all(row["machine"] < row["perceptron"] for row in noisy)
+
+
+def test_capacity_trades_bias_for_variance():
+    rows = rows_of("bias-variance")
+    assert column(rows, "variance") == sorted(column(rows, "variance"))
+    assert rows[-1]["bias²"] < rows[0]["bias²"] / 10
+    errors = column(rows, "error")
+    assert min(errors) < min(errors[0], errors[-1])
+    assert all(row["error"] == pytest.approx(row["bias²"] + row["variance"]) for row in rows)
+
+
+def test_neighbours_in_the_squared_radius_vote_alike_at_every_angle_and_err_less():
+    plane, radius = rows_of("radial")
+    assert (plane["feature"], radius["feature"]) == ("(x₁, x₂)", "r²")
+    assert radius["errors on new points"] < plane["errors on new points"]
+    spread = "spread of the vote along r = 1.5"
+    assert radius[spread] == 0.0 < plane[spread]
+
+
+def test_a_support_vector_machine_reads_edges_better_than_pixels():
+    rows = {row["new digits"]: row for row in rows_of("hog")}
+    assert rows["moved by 0"]["HOG, SVM"] < rows["moved by 0"]["pixels, SVM"]
+    assert rows["moved by 2"]["HOG, SVM"] < rows["moved by 2"]["pixels, SVM"] / 2
+    light = ("a third as bright", "on a grey ground", "as a negative")
+    assert {rows[how]["HOG, SVM"] for how in light} == {rows["moved by 0"]["HOG, SVM"]}
+
+
+def test_channels_read_moved_digits_better_than_pixels_but_no_negatives():
+    rows = {row["new digits"]: row for row in rows_of("hog")}
+    for how in ("moved by 0", "moved by 1", "moved by 2", "moved by 3"):
+        assert rows[how]["channels, SVM"] < rows[how]["pixels, SVM"], how
+    assert rows["as a negative"]["channels, SVM"] > 90
+
+
+def test_online_corrections_take_fewer_passes_than_batches():
+    rules = {row["rule"]: row for row in rows_of("online-vs-batch")}
+    assert rules["online"]["passes"] < rules["batch"]["passes"]
+    (orders,) = rows_of("online-vs-batch", 1)
+    assert orders["fewest"] < orders["most"] <= orders["bound"]
+
+
+def test_an_outlier_at_the_end_spoils_the_last_separator_and_not_the_vote():
+    rows = {row["decision"]: row for row in rows_of("voted", 2)}
+    assert rows["last"]["before the outlier"] == rows["vote"]["before the outlier"]
+    assert rows["last"]["after it"] > 20
+    assert rows["vote"]["after it"] == rows["vote"]["before the outlier"] < 1
+
+
+def test_batch_descent_gets_stuck_from_some_starts_and_not_from_others():
+    batch = rows_of("local-minima")[0]
+    assert (batch["data"], batch["steps"]) == ("xor", "batch")
+    assert 0 < batch["solved"] < batch["of"]
+
+
+def test_steps_of_single_rows_help_on_the_band_and_not_on_xor():
+    losses = {(row["data"], row["steps"]): row["mean loss"] for row in rows_of("local-minima")}
+    assert losses["band", "row by row"] < losses["band", "batch"]
+    assert losses["xor", "row by row"] >= losses["xor", "batch"]
+
+
+def test_a_small_step_crawls_and_steps_that_are_too_large_raise_the_cost():
+    rows = {row["η"]: row for row in rows_of("step-size")}
+    needed = {eta: row["steps to within 1 kg² of the least"] for eta, row in rows.items()}
+    assert needed[0.01] is None and needed[0.1] > needed[0.9]
+    assert rows[2.05]["above it at the end"] > rows[0.01]["above it at the end"]
+
+
+def test_one_vs_rest_leaves_regions_without_a_decision_and_kesler_none():
+    rows = {row["way"]: row for row in rows_of("kesler")}
+    assert rows["one-vs-rest"]["no class"] > 0 and rows["one-vs-rest"]["several classes"] > 0
+    assert rows["Kesler"]["one class"] == 100.0
 
 
 def test_mnist_eights_gain_from_products_of_pixels(shared_data, monkeypatch):

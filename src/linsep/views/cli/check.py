@@ -125,6 +125,8 @@ def _findings(source: Any, rate: Any) -> tuple[list[Any], set[str], Any]:
     table = gathered(collect.table())
     target = "" if inner.target is None else inner.target.column
     found = findings(table, inner.kinds, target)
+    if target and inner.target.asks:
+        found = [one for one in found if one.what != "number"]  # the condition is there already
     many = {
         name
         for name, cells in table.columns.items()
@@ -145,8 +147,8 @@ def _wide(source: Any) -> list[Any]:
     if source.classes is None or source.n_features < source.n_rows:
         return []
     text = (
-        f"are {source.n_rows:,} of {source.n_features:,} features, so that any labels could be "
-        "told apart: look at held-out figures alone, and let the penalty be chosen"
+        f"are fewer ({source.n_rows:,}) than features ({source.n_features:,}), so that a plane can "
+        "fit any labels: trust scores of held-out rows only, and choose the penalty"
     )
     return [Finding(None, "wide", text, "--tune")]
 

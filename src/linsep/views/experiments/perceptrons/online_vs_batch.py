@@ -26,8 +26,7 @@ def find(data: Path | None = None) -> Findings:
     for learner in rules.values():
         learner.fit(X, y)
     rows = [
-        [name, run.n_iter_, _steps(run), run.mistakes_, float(run.trace_.passes[0]["loss"])]
-        for name, run in rules.items()
+        [name, run.n_iter_, int(run.trace_.count), run.mistakes_] for name, run in rules.items()
     ]
     ends = []
     for seed in range(ORDERS):
@@ -41,7 +40,7 @@ def find(data: Path | None = None) -> Findings:
         "200 points with a known margin of 0.1",
         [
             Table("From w = 0 to a separator",
-                  ["rule", "passes", "weight changes", "rows corrected", "loss in pass 1"], rows),
+                  ["rule", "passes", "weight changes", "rows corrected"], rows),
             Table(f"The online rule in {ORDERS} orders", ["fewest", "median", "most", "bound"],
                   [[min(made), float(np.median(made)), max(made), bound]]),
         ],
@@ -60,11 +59,6 @@ def find(data: Path | None = None) -> Findings:
         ],
         lambda figure: _draw(figure, X, y, rules, ends),
     )  # fmt: skip
-
-
-def _steps(run: Any) -> int:
-    """How often the weights changed."""
-    return int(run.trace_.count)
 
 
 def _delta_rule(X: Any, y: Any, passes: int, eta: float = 0.5) -> Any:

@@ -59,9 +59,9 @@ def find(data: Path | None = None) -> Findings:
                   0 < len(stuck) < STARTS),
             Claim("Where it is stuck the slope has almost vanished, at a loss far above zero.",
                   max(slopes) < 0.02 and min(net.loss_curve_[-1] for net in stuck) > 0.3),
-            Claim("On the band steps of single rows end at a lower mean loss than batches: noise "
-                  "leads out of some of the minima.", rows[3][4] < rows[2][4]),
-            Claim("On XOR, with four rows, noise does not help.",
+            Claim("On the band, steps of single rows end at a lower mean loss than batch steps "
+                  "from the same starts.", rows[3][4] < rows[2][4]),
+            Claim("On XOR, with four rows, they solve no more starts than batch steps.",
                   solved["xor", "row by row"] <= solved["xor", "batch"]),
             Claim("Logistic regression is convex: all starts end at one place.", apart < 1e-2),
         ],
