@@ -50,7 +50,9 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "linsep"
 html_theme_options = {
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
     "use_edit_page_button": False,

@@ -82,6 +82,17 @@ def test_an_address_may_name_the_moment(opened):
         assert page.frame == frame
 
 
+def test_an_address_may_ask_the_film_to_play(opened):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    page = opened(Perceptron(shuffle=False, trace=True), *three_points())
+    where = page.browser.current_url
+    page.browser.get("about:blank")
+    page.browser.get(where + "#play")
+    assert page.frame < 13
+    WebDriverWait(page.browser, 25, 0.05).until(lambda _: page.frame == 13)
+
+
 def test_the_scrubber_and_the_buttons_go_where_they_say(opened):
     page = opened(Perceptron(shuffle=False, trace=True), *three_points())
     script = "const s = arguments[0]; s.value = 9; s.dispatchEvent(new Event('input'))"

@@ -172,12 +172,13 @@ export function player(root, options = {}) {
   return { open, to, act, redraw, light, look, at: () => now, visit: () => visit, runs: () => runs, rows, weights, clock, narration, column, heads: [left.head, right.head], places: [left.place, right.place], dock };
 }
 
-// A film: the player alone, at the frame that an address ending in #t=7 asks for, else at the end.
+// A film: the player alone, at the frame that an address ending in #t=7 asks for, else at the end; #play plays it.
 export function film(root, stories) {
   const head = tag("header", { class: "title" }, root);
   tag("h1", {}, head, stories.map((story) => story.title).join(" · "));
   tag("p", { class: "small" }, head, "Space plays and pauses, ← and → step, Shift with them goes to the next mistake, P lights the next row and its line.");
   const made = player(root), found = /^#t=(\d{1,6})$/.exec(location.hash);
   made.open(stories.map(openRun), found ? Number(found[1]) : null);
+  if (location.hash === "#play" && !made.clock.slow) made.act("play");
   return made;
 }
