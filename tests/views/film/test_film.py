@@ -29,7 +29,9 @@ from linsep.train.run.trace import Trace
 from linsep.train.run.trace_file import read_into
 from linsep.views.cli import group
 from linsep.views.film.page import PARTS, bundle, film_page, part
+from linsep.views.film.shrink import shrink
 from linsep.views.film.story import story_of
+from linsep.views.lab.page import HERE, OWN
 from linsep.views.scene.geometry import Box, region
 from linsep.views.scene.packing import pack, unpack
 from linsep.views.scene.run import open_run
@@ -251,6 +253,24 @@ def test_the_parts_of_the_player_define_each_name_once_and_hold_no_imports_when_
             re.findall(r"^import \{([^}]*)\}", text, re.MULTILINE) for name in
             re.findall(r"\w+", group)}  # fmt: skip
     assert used <= set(names)
+
+
+def test_a_shrunk_page_has_the_same_words_signs_and_texts():
+    for script in [*map(part, PARTS), *(part(name, HERE) for name in OWN)]:
+        shrunk = shrink(script)
+        assert re.findall(r"[\w$]+|\S", shrunk) == re.findall(r"[\w$]+|\S", script)
+        texts = r"\"[^\"\n]*\"|`[^`\n]*`"
+        assert re.findall(texts, shrunk) == re.findall(texts, script)
+        assert shrunk.count("\n") == script.count("\n")
+
+
+def test_spaces_that_tell_signs_apart_stay():
+    assert shrink("a = b + +c - -d;") == "a=b + +c - -d;"
+    assert shrink("return x in y ? `a  ${ b }  c` : 1;") == "return x in y?`a  ${ b }  c`:1;"
+    for line in ("a = /x , y/.test( b );", "a = `b ${ c ? ` , d` : 1 } , e`;", "a = 'b , c' ;"):
+        assert shrink(line) == line
+    with pytest.raises(ValueError, match="template"):
+        shrink("a = `b ,\n c`;")
 
 
 def test_moving_pictures_have_a_frame_for_each_correction(tmp_path):

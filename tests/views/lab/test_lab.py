@@ -385,3 +385,21 @@ def test_verdicts_while_points_move_are_proofs_of_the_rows_as_they_are(fit_inter
     assert again > 5
     other = 1 - codes
     assert verdict(X, other, fit_intercept=fit_intercept, time_limit=10.0).verify(X, other)
+
+
+def test_drags_of_a_row_that_proves_nothing_are_answered_with_one_proof(monkeypatch):
+    """A perceptron out of passes asks for the proof that the verdict tells, not for another."""
+    proofs = []
+
+    def counted(*given, **more):
+        proofs.append(linsep.separability(*given, **more))
+        return proofs[-1]
+
+    monkeypatch.setattr("linsep.views.lab.verdicts.separability", counted)
+    monkeypatch.setattr("linsep.views.lab.runs.verdict", Verdicts())
+    for x in (5, 6, 7):
+        wanted = {"points": [*XOR, [x, 5, 1]], "learners": ["online"]}
+        facts = run(wanted, traced=False)["stories"][0]["facts"]
+        assert facts["separable"] is False
+        assert sorted(facts["rows"]) == [0, 1, 2, 3]
+    assert len(proofs) == 1

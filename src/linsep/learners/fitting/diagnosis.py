@@ -1,5 +1,8 @@
 """Why a fit did not reach its goal, where that is cheap to know."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,18 @@ FACTORED = 2_000_000  # numbers in X up to which columns are searched for combin
 NAMED = 3  # columns named in one sentence, at most
 SECONDS = 10.0  # a cap for a slow or cold machine; the answer takes milliseconds
 
+_prover: ContextVar["Callable[..., Separability] | None"] = ContextVar("prover", default=None)
+
+
+@contextmanager
+def proved_by(prover: "Callable[..., Separability]") -> Iterator[None]:
+    """Within, fits ask `prover` in place of `separability`: for callers that know more."""
+    before = _prover.set(prover)
+    try:
+        yield
+    finally:
+        _prover.reset(before)
+
 
 def separation(problem: Problem, classes: Array, fit_intercept: bool) -> "Separability | None":
     """Whether a separator exists, with its proof; None where that is not cheap to know.
@@ -43,7 +58,7 @@ def separation(problem: Problem, classes: Array, fit_intercept: bool) -> "Separa
     X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
     X = X.astype(np.float64)  # one kind of rows: its kernels serve all fits, and are compiled once
     labels = classes[problem.codes]
-    proof = separability(
+    proof = (_prover.get() or separability)(
         X, labels, fit_intercept=fit_intercept, time_limit=SECONDS, gap=np.inf
     )  # whether, and not how widely: bounds on the margin would cost far more than the fit
     return None if proof.separable is None else proof

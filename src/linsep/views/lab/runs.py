@@ -1,6 +1,7 @@
 """Fits with the real library, told as the page draws them, and as Python and command lines."""
 
 import warnings
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy.typing as npt
 
 import linsep
 from linsep.errors import DataError, LinsepError
+from linsep.learners.diagnosis import proved_by
 from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
 from linsep.views.lab.choices import LEARNERS, settings
@@ -147,12 +149,15 @@ def _regression(kind: str) -> bool:
 def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
     learner = LEARNERS[name]
     classes, codes = np.unique(job.y, return_inverse=True)
-    labels = np.where(codes == 1, 1.0, -1.0) if _regression(learner.kind) else job.y
+    labels = np.where(codes == 1, 1.0, -1.0) if _regression(learner.kind) else codes
+    if job.traced and not _regression(learner.kind):
+        labels = job.y
     traced = {"trace": True} if job.traced and learner.kind != "ThresholdNetwork" else {}
     model = getattr(linsep, learner.kind)(**given, **traced)
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         try:
-            model.fit(job.X, labels)
+            with nullcontext() if job.traced else proved_by(verdict):
+                model.fit(job.X, labels)
         except LinsepError:
             raise
         except ValueError as problem:
@@ -162,7 +167,7 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
         story = story_of(run, title, job.lift, proof, None if job.traced else verdict)
     if learner.curved:
         story |= _curved(model, job, codes)
-    decided = _decided(model, job.X, classes)
+    decided = _decided(model, job.X)
     story["model"] = _model(model, decided != codes)
     cause = getattr(model, "diagnosis_", None)
     if cause and run.trace.status is not None:
@@ -255,10 +260,10 @@ def _is_plane(model: Any) -> bool:
     return type(model).__name__ not in curved
 
 
-def _decided(model: Any, X: Array, classes: Array) -> Array:
+def _decided(model: Any, X: Array) -> Array:
     """The class number of each row, as the model says."""
     if hasattr(model, "classes_"):
-        return np.searchsorted(classes, model.predict(X))
+        return np.searchsorted(model.classes_, model.predict(X))
     return (model.predict(X) >= 0).astype(int)
 
 
@@ -270,10 +275,10 @@ def _curved(model: Any, job: Job, codes: Array) -> dict[str, Any]:
     x, y = np.linspace(box.left, box.right, GRID[0]), np.linspace(box.low, box.high, GRID[1])
     places = np.column_stack([np.tile(x, GRID[1]), np.repeat(y, GRID[0])])
     classes = np.unique(job.y)
-    wrong = _decided(model, job.X, classes) != codes
+    wrong = _decided(model, job.X) != codes
     grid = {
         "box": list(map(float, box)), "across": GRID[0], "wrong": wrong.astype(np.uint8),
-        "codes": _decided(model, places, classes).astype(np.uint8),
+        "codes": _decided(model, places).astype(np.uint8),
     }  # fmt: skip
     if len(classes) == 2 and hasattr(model, "dual_coef_"):
         grid["scores"] = np.ravel(model.decision_function(places)).astype(np.float32)

@@ -24,7 +24,7 @@ class Verdicts:
         self._last: Separability | None = None
 
     def __call__(
-        self, X: Array, codes: Array, *, fit_intercept: bool, time_limit: float
+        self, X: Array, codes: Array, *, fit_intercept: bool, **limits: float
     ) -> Separability:
         """The proof for float rows and class numbers 0, 1, …, all of which occur."""
         last = self._last
@@ -34,6 +34,6 @@ class Verdicts:
             if same and check_codes(last, X, codes, n_classes) == "":
                 self._last = replace(last, fingerprint=fingerprint(X, codes))
                 return self._last
-        proof = separability(X, codes, fit_intercept=fit_intercept, time_limit=time_limit)
+        proof = separability(X, codes, fit_intercept=fit_intercept, **limits)
         self._last = proof if proof.separable is False else None
         return proof

@@ -126,6 +126,12 @@ export function panel(parent, label) {
   return made;
 }
 
+const counted = new Intl.NumberFormat("en");
+
+export function many(value) {
+  return counted.format(value);
+}
+
 export function colourOf(code) {
   return COLOURS[code % COLOURS.length];
 }

@@ -1,4 +1,4 @@
-import { brief, tag } from "./drawing.js";
+import { brief, many, tag } from "./drawing.js";
 import { inputSpace } from "./input_space.js";
 import { statePanel } from "./state.js";
 import { timeline } from "./timeline.js";
@@ -27,13 +27,13 @@ export function player(root, options = {}) {
   let runs = [], now = -1, timer = 0, drawing = 0, lit = -1, visit = 0;
 
   function open(given, at = null, keep = false) {
+    now = -1; // before it pauses: the clock of what was is not shown again
     pause();
     runs = given;
     rows.open(runs, keep);
     weights.open(runs);
     panel.open(runs);
     clock.open(runs);
-    now = -1;
     to(at === null ? clock.last() : at);
   }
 
@@ -67,7 +67,7 @@ export function player(root, options = {}) {
     if (!next || (frames.visit[t] === next && frames.at[t] >= 0)) return; // the correction itself tells
     const k = order[next - 1], pass = Math.ceil(next / runs[0].n), by = frames.wrong ? "" : `${brief(Math.abs(runs[0].lead(t, k)))} `; // a projection tells no scores
     rows.look(k);
-    narration.textContent = `Example ${next.toLocaleString("en")}, pass ${pass}: row ${story.numbers[k]} of class ${story.classes[story.codes[k]]} is ${by}on its own side. Nothing changes.`;
+    narration.textContent = `Example ${many(next)}, pass ${pass}: row ${story.numbers[k]} of class ${story.classes[story.codes[k]]} is ${by}on its own side. Nothing changes.`;
   }
 
   function after(unit) {

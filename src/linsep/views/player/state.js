@@ -1,4 +1,4 @@
-import { brief, colourOf, markPath, shape, tag } from "./drawing.js";
+import { brief, many, colourOf, markPath, shape, tag } from "./drawing.js";
 import { caption, weights } from "./words.js";
 import { images } from "./images.js";
 
@@ -63,7 +63,7 @@ function modelPart(place, run, several) {
     wrong.textContent = `${run.count(now)} of ${story.rows}`;
     if (!run.grid(now) && Number.isFinite(margin) && margin > 0 && run.count(now) === 0) wrong.textContent += `, margin ${brief(margin)}`;
     moment.textContent = run.isModel(now) ? `the model returned: ${story.returned}` : run.T === 1 ? "the model returned" : now === 0 ? "before the first correction" : `correction ${frames.n[now]}, pass ${frames.epoch[now]}`;
-    if (count) count.textContent = bounded ? `${frames.n[now].toLocaleString("en")} of at most ${facts.bound.toLocaleString("en")}` : `${frames.n[now].toLocaleString("en")} so far`;
+    if (count) count.textContent = bounded ? `${many(frames.n[now])} of at most ${many(facts.bound)}` : `${many(frames.n[now])} so far`;
     if (meter) meter.value = frames.n[now];
     sum.textContent = caption(run, now).sum || weights(run, now) || "–";
     if (picture) picture(now);

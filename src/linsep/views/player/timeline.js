@@ -1,4 +1,4 @@
-import { brief, put, shape, tag } from "./drawing.js";
+import { brief, many, put, shape, tag } from "./drawing.js";
 
 const SPEEDS = [1, 4, 16, 60, 240];
 const STEPS = [["example", "example"], ["correction", "correction"], ["mistake", "mistake"], ["pass", "pass"]];
@@ -121,7 +121,7 @@ export function timeline(parent, go) {
     scrubber.value = String(t);
     const { frames } = runs[0].story, now = Math.min(t, runs[0].T - 1);
     scrubber.setAttribute("aria-valuetext", `frame ${t} of ${last}, correction ${frames.n[now]}`);
-    where.textContent = `${t.toLocaleString("en")} / ${last.toLocaleString("en")}`;
+    where.textContent = `${many(t)} / ${many(last)}`;
     for (const { value, line, at } of cursors) {
       put(line, { d: `M${x(t).toFixed(1)} 0V${HIGH}` });
       value.textContent = at(runs[0].story, now);

@@ -1,5 +1,5 @@
 // What happens in a frame, in words and numbers; made for the frame that is looked at.
-import { brief } from "./drawing.js";
+import { brief, many } from "./drawing.js";
 
 
 export function number(value) {
@@ -22,10 +22,6 @@ export function caption(run, t) {
   }
   if (run.isModel(t)) return { said: `The model returned: ${story.returned}. ${left}`, sum: weights(run, t) };
   return { said: `${opening(run, t)} ${turned(run, t)}${left}`, sum: sum(run, t) };
-}
-
-function many(value) {
-  return value.toLocaleString("en");
 }
 
 function rest(wrong, n) {
