@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 import linsep
 from linsep.errors import DataError, LinsepError
-from linsep.learners.diagnosis import proved_by
+from linsep.learners.fitting.diagnosis import proved_by
 from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
 from linsep.views.lab.choices import LEARNERS, settings
