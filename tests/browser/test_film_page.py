@@ -89,8 +89,9 @@ def test_an_address_may_ask_the_film_to_play(opened):
     where = page.browser.current_url
     page.browser.get("about:blank")
     page.browser.get(where + "#play")
-    assert page.frame < 13
-    WebDriverWait(page.browser, 25, 0.05).until(lambda _: page.frame == 13)
+    first = page.frame
+    assert first < 13
+    WebDriverWait(page.browser, 25, 0.05).until(lambda _: page.frame > first)
 
 
 def test_the_scrubber_and_the_buttons_go_where_they_say(opened):

@@ -179,6 +179,9 @@ export function film(root, stories) {
   tag("p", { class: "small" }, head, "Space plays and pauses, ← and → step, Shift with them goes to the next mistake, P lights the next row and its line.");
   const made = player(root), found = /^#t=(\d{1,6})$/.exec(location.hash);
   made.open(stories.map(openRun), found ? Number(found[1]) : null);
-  if (location.hash === "#play" && !made.clock.slow) made.act("play");
+  if (location.hash === "#play" && !made.clock.slow) {
+    made.clock.pace(1);
+    made.act("play");
+  }
   return made;
 }

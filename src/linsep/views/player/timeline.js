@@ -130,7 +130,7 @@ export function timeline(parent, go) {
     play.setAttribute("aria-label", playing ? "Pause (Space)" : "Play (Space)");
   }
 
-  return { open, show, slow, last: () => last, rate: () => Number(speed.value), unit: () => unit.value, bar };
+  return { open, show, slow, last: () => last, rate: () => Number(speed.value), pace: (rate) => { speed.value = String(rate); }, unit: () => unit.value, bar };
 }
 
 function reach(runs, key) {
