@@ -18,9 +18,11 @@ PATIENCE = 30  # passes of the first, at least, before the second takes over
 class Pace(Stateful):
     """How fast descent closes its gap, and whether others would close it sooner.
 
+    A pass over some of the rows counts as that part of a pass.
+
     Parameters
     ----------
-    price : what the others cost, in passes
+    price : what the others cost, in passes over all rows
     tol : the relative gap asked for
 
     Examples
@@ -30,19 +32,23 @@ class Pace(Stateful):
     [False, False, True]
     """
 
-    state_names = ("_price", "_tol", "_seen")
+    state_names = ("_price", "_tol", "_seen", "_rows")
 
     def __init__(self, price: float, tol: float) -> None:
         self._price, self._tol = price, tol
-        self._seen = [(0, 0.0)]
+        self._seen = [(0, 0.0, 0.0)]
+        self._rows = 1
         self.slow = False
 
     def __call__(self, seen: Candidate) -> bool:
         left = math.log(max(seen.gap / seen.primal, 1e-300)) if seen.primal > 0.0 else -np.inf
-        before, then = next(one for one in reversed(self._seen) if 2 * one[0] <= seen.n_iter)
-        self._seen.append((seen.n_iter, left))
+        self._rows = max(self._rows, seen.active)
+        passes, spent, _ = self._seen[-1]
+        spent += (seen.n_iter - passes) * (seen.active or self._rows) / self._rows
+        _, before, then = next(one for one in reversed(self._seen) if 2 * one[1] <= spent)
+        self._seen.append((seen.n_iter, spent, left))
         if seen.n_iter >= PATIENCE:
-            fell = (then - left) / (seen.n_iter - before)  # of log gap, in each pass
+            fell = (then - left) / (spent - before)  # of log gap, for the cost of a pass
             self.slow = left - math.log(self._tol) > self._price * max(fell, 0.0)
         return self.slow
 
@@ -108,9 +114,9 @@ class Handover:
         """The candidates of the first, until it ends or is too slow."""
         most = np.inf
         if self._price is not None:
-            half = self._first.max_iter // 2  # is left for the second, whatever it costs
-            self._pace = self._pace or Pace(min(self._price, half), self._tol)
-            most = half if half >= PATIENCE else np.inf
+            limit = self._first.max_iter * 4 // 5  # the rest is left for the second
+            self._pace = self._pace or Pace(min(self._price, limit), self._tol)
+            most = limit if limit >= PATIENCE else np.inf
         for seen in self._first.candidates():
             self._seen = seen
             yield seen

@@ -77,7 +77,8 @@ class DualState:
         self._excess = 0.0
         self._slow = 0
         self._scores = np.empty(n)
-        lanes = lanes if len(design.crowd) and design.entries >= SMALL else 1
+        wide = d >= n and design.entries >= SMALL  # else lanes meet in most features
+        lanes = lanes if len(design.crowd) and wide else 1
         self._copies = np.zeros((2, d if lanes > 1 else 0))
         self._stale = False
         self._pull = 0.0
