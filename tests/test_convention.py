@@ -22,29 +22,29 @@ def test_the_probe_finds_what_is_assumed_with_this_compiler(codes):
     assert _convention.verdict(codes) == AS_ASSUMED
 
 
-def swapped_sizes(value, flat):
+def swapped_sizes(value, like, flat):
     """Arrays with the two numbers in front of their address exchanged."""
     start = len(flat)
-    add(value, flat)
+    add(value, like, flat)
     if hasattr(value, "ctypes"):
         flat[start + 2], flat[start + 3] = flat[start + 3], flat[start + 2]
 
 
-def swapped_strides(value, flat):
+def swapped_strides(value, like, flat):
     """Arrays of two dimensions with their strides exchanged."""
     start = len(flat)
-    add(value, flat)
+    add(value, like, flat)
     if hasattr(value, "ctypes") and value.ndim == 2:
         flat[start + 7], flat[start + 8] = flat[start + 8], flat[start + 7]
 
 
-add = _machine._add_values
+add = _machine._lay_out
 
 
 @pytest.mark.parametrize("wrong", [swapped_sizes, swapped_strides])
 def test_the_probe_sees_arguments_handed_over_otherwise(codes, wrong, monkeypatch):
     assert _convention.holds(codes)
-    monkeypatch.setattr(_machine, "_add_values", wrong)
+    monkeypatch.setattr(_machine, "_lay_out", wrong)
     assert not _convention.holds(codes)
 
 

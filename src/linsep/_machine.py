@@ -12,6 +12,7 @@ import ctypes
 import hashlib
 import importlib.util
 import pickle
+import struct
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -44,15 +45,18 @@ _NAMES = {np.dtype(name): name for name in NUMBERS}  # to ask a type for its nam
 class Code(NamedTuple):
     """Object code: the name of the function, the numbers it returns, the bytes.
 
-    No name stands for a kernel that is left to the compiler.
+    `entrance` is the code of a function of one address, where all arguments lie one after the
+    other. No name stands for a kernel that is left to the compiler.
     """
 
     symbol: str
     returns: str
     code: bytes
+    entrance: bytes = b""
 
 
 LEFT = Code("", "", b"left to the compiler")
+ENTRANCE = "linsep_entrance"
 
 
 def kinds(given: tuple[Any, ...]) -> str:
@@ -90,18 +94,37 @@ def _kind(value: Any) -> str:
 
 
 _FLAGS = 0x1 | 0x2 | 0x100 | 0x400  # rows or columns one after the other, aligned, writeable
+_PLAIN = 0x1 | 0x400
 
 
-def likeness(value: Any) -> Any:
-    """Equal for values of the same kind only; quicker to make than its name."""
+def laid_out(given: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
+    """What tells arguments of one kind from others, quicker to make than their names; and the
+    numbers that machine code takes for them."""
+    like: list[Any] = []
+    flat: list[Any] = []
+    for one in given:
+        _lay_out(one, like, flat)
+    return tuple(like), flat
+
+
+def _lay_out(value: Any, like: list[Any], flat: list[Any]) -> None:
+    """An array as compiled code takes it: no owner, sizes, the place of its numbers, its shape."""
     kind = type(value)
     if isinstance(value, np.ndarray):
-        return kind, value.dtype, value.ndim, value.flags.num & _FLAGS
-    if isinstance(value, tuple):
-        return kind, *[likeness(one) for one in value]
-    if kind is int and not -(1 << 63) <= value < 1 << 63:
-        return None
-    return kind
+        flags = value.flags.num & _FLAGS
+        like += (kind, value.dtype, value.ndim, flags)
+        if flags & _PLAIN == _PLAIN and value.size:
+            place = ctypes.addressof(ctypes.c_char.from_buffer(value))  # type: ignore[arg-type]
+        else:
+            place = value.ctypes.data  # takes five times as long
+        flat += (0, 0, value.size, value.itemsize, place, *value.shape, *value.strides)
+    elif isinstance(value, tuple):
+        like += (kind, len(value))
+        for one in value:
+            _lay_out(one, like, flat)
+    else:
+        like.append(None if kind is int and not -(1 << 63) <= value < 1 << 63 else kind)
+        flat.append(0 if value is None else value)
 
 
 def path_of(folder: Path, function: Any, arguments: str) -> Path:
@@ -150,14 +173,15 @@ def write(folder: Path, function: Any, arguments: str, made: Code) -> None:
 
 def pack(made: Code) -> bytes:
     """Code as the content of a file."""
-    return f"{made.symbol} {made.returns}\n".encode() + made.code
+    head = f"{made.symbol} {made.returns} {len(made.code)}\n"
+    return head.encode() + made.code + made.entrance
 
 
 def unpack(content: bytes) -> Code:
     """The inverse of `pack`."""
-    head, _, code = content.partition(b"\n")
-    symbol, _, returns = head.decode().partition(" ")
-    return Code(symbol, returns, code)
+    head, _, rest = content.partition(b"\n")
+    symbol, returns, size = head.decode().split(" ")
+    return Code(symbol, returns, rest[: int(size)], rest[int(size) :])
 
 
 AS_ASSUMED, OTHERWISE = b"as assumed", b"otherwise"
@@ -191,34 +215,33 @@ _nothing = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: None)
 _alive: list[Any] = []  # what holds the code that was linked
 
 
-def linked(made: Code, example: tuple[Any, ...]) -> Callable[..., Any]:
-    """The code as a function of such arguments, which runs without the interpreter's lock."""
+def linked(made: Code, example: tuple[Any, ...]) -> Callable[[list[Any]], Any]:
+    """The code as a function of such arguments `laid_out`; no interpreter's lock is held in it."""
     llvm = _llvm()
     target = llvm.Target.from_default_triple().create_target_machine(jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
+    for code in (made.code, made.entrance):
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _alive.append(engine)
-    types: list[Any] = []
-    for one in example:
-        _add_types(one, types)
-    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
-    function = kind(engine.get_function_address(made.symbol))
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)
+    function = kind(engine.get_function_address(ENTRANCE))
+    slots = struct.Struct("<qq" + "".join(map(_slots, example)))
     names = made.returns.strip("()").split(",") if made.returns else []
     fields = [(f"_{k}", NUMBERS[name]) for k, name in enumerate(names)]
     room = type("Room", (ctypes.Structure,), {"_fields_": fields or [("_0", ctypes.c_void_p)]})
     several = made.returns.startswith("(")
 
-    def run(*given: Any) -> Any:
-        flat: list[Any] = []
-        for one in given:
-            _add_values(one, flat)
+    def run(flat: list[Any]) -> Any:
         result, problem = room(), ctypes.c_void_p()
-        status = function(ctypes.addressof(result), ctypes.addressof(problem), *flat)
+        where = ctypes.addressof(result), ctypes.addressof(problem)
+        status = function(slots.pack(*where, *flat))
         if status:
             raise _problem(status, problem.value)
         if not fields:
             return None
+        if not several and names[0] != "bool":
+            return result._0
         outcome = [
             bool(getattr(result, field)) if name == "bool" else getattr(result, field)
             for (field, _), name in zip(fields, names, strict=True)
@@ -228,26 +251,16 @@ def linked(made: Code, example: tuple[Any, ...]) -> Callable[..., Any]:
     return run
 
 
-def _add_types(value: Any, types: list[Any]) -> None:
-    if isinstance(value, np.ndarray):
-        types += [ctypes.c_void_p] * 2 + [ctypes.c_int64] * (3 + 2 * value.ndim)
-    elif isinstance(value, tuple):
-        for one in value:
-            _add_types(one, types)
-    else:
-        types.append(ctypes.c_void_p if value is None else NUMBERS[_kind(value)])
+_SLOT = {"bool": "?7x", "uint64": "Q", "float32": "f4x", "float64": "d"}
 
 
-def _add_values(value: Any, flat: list[Any]) -> None:
-    """An array as compiled code takes it: no owner, sizes, the place of its numbers, its shape."""
+def _slots(value: Any) -> str:
+    """How the numbers of `_lay_out` are written: eight bytes each, the smaller ones in front."""
     if isinstance(value, np.ndarray):
-        place = value.ctypes.data
-        flat += (None, None, value.size, value.itemsize, place, *value.shape, *value.strides)
-    elif isinstance(value, tuple):
-        for one in value:
-            _add_values(one, flat)
-    else:
-        flat.append(value.item() if isinstance(value, np.generic) else value)
+        return "q" * (5 + 2 * value.ndim)
+    if isinstance(value, tuple):
+        return "".join(map(_slots, value))
+    return _SLOT.get(_kind(value), "q")
 
 
 def _problem(status: int, about: int | None) -> BaseException:

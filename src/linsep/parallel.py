@@ -238,6 +238,8 @@ def sum_over(
     place = distant(function)
     if place is not None:
         return place.sum(function, blocks, add)  # type: ignore[no-any-return]
+    if isinstance(blocks, list) and len(blocks) == 1:
+        return function(blocks[0])
     return tree_sum(in_order(function, blocks, n_jobs), add)
 
 
@@ -289,6 +291,7 @@ class Pool:
     ----------
     n_jobs : number of threads, None or -1 for every core; one makes the calls one after the other
     most : how many threads there can be work for, where that is known
+    products : whether matrix products large enough for several threads are made meanwhile
 
     Examples
     --------
@@ -297,19 +300,22 @@ class Pool:
     ([0, 1, 4, 9], [8, 9])
     """
 
-    def __init__(self, n_jobs: int | None, most: int | None = None) -> None:
+    def __init__(self, n_jobs: int | None, most: int | None = None, products: bool = True) -> None:
         size = threads(n_jobs)
         self.size = size if most is None else max(1, min(size, most))
+        self._products = products
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
-        one_thread.__enter__()
+        if self._products:
+            one_thread.__enter__()
         if self.size > 1:
             self._pool = ThreadPoolExecutor(self.size)
         return self
 
     def __exit__(self, *error: object) -> None:
-        one_thread.__exit__()
+        if self._products:
+            one_thread.__exit__()
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
 

@@ -13,6 +13,7 @@ from linsep.errors import NotConverged
 from linsep.learners import logistic_solvers
 from linsep.proofs.gap.certificate import FittedProblem, planes
 from linsep.train.convex.dual.active_set import Polished
+from linsep.train.convex.newton.newton_run import NewtonRun
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -74,6 +75,31 @@ def test_a_solver_that_claims_too_much_is_found_out(monkeypatch):
     assert learner.status_ is Status.unproved
     assert learner.gap_ > learner.tol
     assert learner.objective_ == pytest.approx(gap(learner, X, Y).primal, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "learner", [LogisticRegression(), LinearSVC(), LinearSVC(loss="squared_hinge")]
+)
+def test_a_compiled_run_that_claims_too_much_is_not_believed(monkeypatch, learner):
+    honest, claims = NewtonRun.go, []
+
+    def boastful(run, *given):
+        ending = honest(run, *given)
+        run.best[:] *= 1.5
+        run._state[1] = run._state[0]  # the bound it says it has reached
+        claims.append(run.best.copy())
+        return ending
+
+    monkeypatch.setattr(NewtonRun, "go", boastful)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((200, 5))
+    labels = rows[:, 0] + rng.standard_normal(200) > 0
+    with warnings.catch_warnings(action="ignore", category=NotConverged):
+        learner.fit(rows, labels)
+    assert claims and not np.array_equal(learner.coef_[0], claims[0][:-1])
+    proved = gap(learner, rows, labels).relative
+    assert proved == pytest.approx(learner.gap_, rel=0.1, abs=1e-9)
+    assert learner.status_ is (Status.converged if proved <= learner.tol else Status.unproved)
 
 
 @pytest.mark.parametrize("damage", [lambda a: 0.9 * a, lambda a: 1.1 * a, lambda a: 1 - a])

@@ -126,19 +126,19 @@ class Kernel:
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         if self._made is None and not named and _alone():
-            run = self._found(given)
+            like, flat = _machine.laid_out(given)
+            run = self._found(given, like)
             if run is not None:
                 Kernel.calls += 1
-                return run(*given)
+                return run(flat)
         return self.compiled(*given, **named)
 
     def at_hand(self, *given: Any) -> bool:
         """Whether a call with such arguments does not have to import the compiler."""
-        return not _alone() or self._found(given) is not None
+        return not _alone() or self._found(given, _machine.laid_out(given)[0]) is not None
 
-    def _found(self, given: tuple[Any, ...]) -> Any:
+    def _found(self, given: tuple[Any, ...], like: tuple[Any, ...]) -> Any:
         """The function for such arguments, by machine code kept before."""
-        like = _machine.likeness(given)
         if like not in self._kept:
             names = _machine.kinds(given)
             if names not in self._kept:

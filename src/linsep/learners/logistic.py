@@ -344,8 +344,9 @@ class LogisticRegression(Inference, LinearClassifier):
         self.n_iter_ = found.n_iter
         self._learned, self._fitted_C = self.classes_.tolist(), float(self.C)
         begin = getattr(found, "start", None) if self.warm_start else None
-        key = (self.data_, float(self.C), problem.n_rows)
-        self._ended = None if begin is None else (key, np.asarray(begin))
+        self._ended: Any = None
+        if begin is not None:
+            self._ended = (self.data_, float(self.C), problem.n_rows), np.asarray(begin)
         self.objective_ = float(primal)
         self.gap_ = float(found.gap / found.primal) if found.primal > 0 else 0.0
 

@@ -87,15 +87,16 @@ def solve(
     if learner.solver_ == "dual":
         return _by_dual(learner, problem, listeners, start, tol, max_iter)
     if learner.solver_ in ("newton", "newton-cg"):
-        shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
         settings |= {"n_jobs": learner.n_jobs, "listener": learner._replay_log.telling(listeners)}
         if problem.binary:
             plane = None if start is None else (start[0][0], float(start[1][0]))
-            if shape.full and tol >= full_newton.FINEST:
+            if np.isfinite(C) and tol >= full_newton.FINEST and full_newton.suits(X):
                 full = _by_full_newton(learner, problem, listeners, settings, plane)
                 if full.status is not Status.budget or full.n_iter >= max_iter:
                     return full
                 plane = full.w, full.b
+        shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
+        if problem.binary:
             settings |= {"replay_log": learner._replay_log, "start": plane}
             settings["savepoint"] = next(iter(learner._savepoints), None)
             if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:

@@ -1,5 +1,6 @@
 """Linear regression: exactly, or by the lectures' descents on ½ mean squared error."""
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ from linsep._face import BaseEstimator, RegressorMixin, check_is_fitted
 from linsep.data.blocks.page_release import widened
 from linsep.data.blocks.store import blocks
 from linsep.data.check.arrays import check_shape, check_weights, frozen_rows, require_finite
-from linsep.data.check.fingerprint import sample_digest
+from linsep.data.check.fingerprint import sampled
 from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import scores_of
@@ -47,8 +48,8 @@ class RegressionProblem(Problem):
         super().__init__(X, np.zeros(X.shape[0], np.int32), weights, 1, n_jobs)
         self.y = y
 
-    def digest(self) -> dict[str, Any]:
-        return sample_digest(self.X, self.y, self._given_weights)
+    def digest(self) -> Callable[[], dict[str, Any]]:
+        return sampled(self.X, self.y, self._given_weights)
 
 
 class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, BaseEstimator):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from linsep.data.blocks.blocks import BLOCK, on_cluster, spans
 from linsep.data.blocks.page_release import PageRelease, maps_of, release, room_for
 from linsep.data.check.arrays import frozen, sum_of_squares
-from linsep.data.check.fingerprint import sample_digest
+from linsep.data.check.fingerprint import sampled
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import sum_over, threads
 from linsep.rows.radius import largest_square, squares
@@ -120,9 +120,9 @@ class Problem:
             self.X = self.X.astype(dtype)
             self.rows = as_rows(self.X)
 
-    def digest(self) -> dict[str, Any]:
-        """What tells these rows, classes and weights from others."""
-        return sample_digest(self.X, self._codes, self._given_weights)
+    def digest(self) -> Callable[[], dict[str, Any]]:
+        """What tells these rows, classes and weights from others, worked out when asked for."""
+        return sampled(self.X, self._codes, self._given_weights)
 
     @property
     def codes(self) -> Array:
@@ -132,6 +132,8 @@ class Problem:
     @property
     def signs(self) -> Array:
         """+1 for rows of the second class, −1 for the others; in a file where the rows are."""
+        if not (on_cluster(self.X) or maps_of(self.X)):
+            return np.where(self.codes == 1, np.int8(1), np.int8(-1))
         signs = room_for(np.broadcast_to(np.int8(0), (self.n_rows,)), self.X)
         for start, stop in self._spans:
             signs[start:stop] = np.where(self._numbers(start, stop) == 1, 1, -1)

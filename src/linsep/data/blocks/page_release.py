@@ -38,6 +38,8 @@ def maps_of(X: Any) -> list[Any]:
 
     Private ones (mode 'c') are left alone: what was written there is nowhere else.
     """
+    if type(X) is np.ndarray and X.base is None:
+        return []
     parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
     owners = [_owner(part) for part in parts]
     return [one for one in owners if isinstance(one, np.memmap) and one.mode in ("r", "r+", "w+")]

@@ -18,6 +18,7 @@ from linsep.errors import DataError, OverflowedError
 
 Array = npt.NDArray[Any]
 
+SMALL = 1 << 13  # entries that are looked at sooner than a kernel is called
 LARGE = 1 << 23  # bytes from which on a look at every entry deserves a thread of its own
 
 _FORM: dict[str, Any] = {
@@ -162,11 +163,14 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
     if on_cluster(X):  # the workers have looked
         return
     values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
-    step, pages = LARGE >> 4, PageRelease(values)
-    total = 0.0
-    for first in range(0, len(values), step):
-        total += float(sum_of_squares(values[first : first + step]))
-        pages.advance(step)
+    step = LARGE >> 4
+    if len(values) <= SMALL:  # BLAS wakes no thread for so few
+        total = float(values @ values)
+    else:
+        pages, total = PageRelease(values), 0.0
+        for first in range(0, len(values), step):
+            total += float(sum_of_squares(values[first : first + step]))
+            pages.advance(step)
     limits = np.finfo(X.dtype)
     if total <= float(limits.max) and total >= float(limits.tiny) * values.size:
         return  # then every entry is finite, and the largest square is not below the smallest float

@@ -7,6 +7,8 @@ rows have the same.
 """
 
 import hashlib
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,23 +44,32 @@ def spread_rows(n: int, width: int) -> Array:
 def sample_digest(X: Any, y: Array, weights: Array | None) -> dict[str, Any]:
     """`rows`, `columns`, and `sample`, a digest of some rows, their targets and weights.
 
+    See `sampled`.
+
+    >>> sample_digest(np.zeros((2, 1)), np.array([0, 1]), None)
+    {'rows': 2, 'columns': 1, 'sample': 'e90ad1f3f8e716cd30483587cadb9022'}
+    """
+    return sampled(X, y, weights)()
+
+
+def sampled(X: Any, y: Array, weights: Array | None) -> Callable[[], dict[str, Any]]:
+    """`sample_digest` of the data as they are now, worked out when it is asked for.
+
     Parameters
     ----------
     X : checked rows
     y : class numbers (whole numbers, of which also a count enters) or targets
     weights : weight of each row, or None
-
-    >>> sample_digest(np.zeros((2, 1)), np.array([0, 1]), None)
-    {'rows': 2, 'columns': 1, 'sample': 'e90ad1f3f8e716cd30483587cadb9022'}
     """
     rows = sample_of(X)
-    some = rows_of(X, rows) if len(rows) < X.shape[0] else X
+    whole = len(rows) == X.shape[0] and isinstance(X, np.ndarray)
+    some = X.copy() if whole else rows_of(X, rows)
     parts = [some.data, some.indices, some.indptr] if hasattr(some, "indptr") else [some]
     if y.dtype.kind in "iu":
         count = sum(int(np.count_nonzero(y[part])) for part in blocks(y))
         parts.append(np.array([count]))
     parts += [np.asarray(y)[rows], np.empty(0) if weights is None else weights[rows]]
-    return digest_of(parts, X.shape)
+    return partial(digest_of, parts, X.shape)
 
 
 def digest_of(parts: list[Array], shape: tuple[int, ...]) -> dict[str, Any]:

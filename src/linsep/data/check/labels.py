@@ -199,6 +199,9 @@ def _unique(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
 def _unique_integers(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
     """Count small integers instead of sorting them: many times faster on long columns."""
     low, high = int(labels.min()), int(labels.max())
+    second = labels != low
+    if low < high and np.count_nonzero(labels == high) == np.count_nonzero(second):
+        return np.array([low, high], labels.dtype), second.astype(np.int32)
     if high - low > 1 << 16:
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes.astype(np.int32)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
@@ -30,7 +29,7 @@ def question(
 ) -> FittedProblem:
     """What a fit minimised, losses times `factor`, and the weights it stored or would store."""
     C = factor * float(learner.C)
-    if np.isposinf(C):
+    if not np.isfinite(C):
         C, penalty = 1.0, Penalty(0.0, 0.0)
     if solution is None:
         W, b = learner.coef_, learner.intercept_
@@ -55,10 +54,10 @@ def plane_certificate(
     codes = problem.codes if problem.binary else (problem.codes == k).astype(np.int8)
 
     def certify(solution: Solution) -> Certificate:
-        asked = question(learner, problem, penalty, factor, solution)._replace(codes=codes)
+        asked = question(learner, problem, penalty, factor, solution)
+        asked = asked if problem.binary else asked._replace(codes=codes)
         alpha = None if solution.alpha is None else solution.alpha[None]
-        with Pool(1):
-            return planes(loss, asked, alpha)
+        return planes(loss, asked, alpha)
 
     return certify
 

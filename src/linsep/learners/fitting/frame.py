@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ class Fitting:
     n_iter_: Any
     trace_: Trace
     encoding_: Encoding | None
-    data_: dict[str, Any] | None
+    _digest: Any
     get_params: Callable[..., dict[str, Any]]
 
     def fit(
@@ -113,7 +113,7 @@ class Fitting:
         """`fit` on rows that have been opened; `depth` is how far down the user's call is."""
         problem = self._problem(X, y, sample_weight)
         self._from_file, self.encoding_ = False, encoding
-        self.data_ = problem.digest()
+        self._digest = problem.digest()
         if not self._mixes(problem):
             self._reset(problem)
         keeper = self._keeper(problem, checkpoint)
@@ -123,6 +123,22 @@ class Fitting:
                 status = self._trained(problem, [*listeners, *keeper])
                 problem.settle()
             self._end(status, depth)
+
+    @property
+    def data_(self) -> dict[str, Any] | None:
+        """What tells the training rows from others; None where they came in parts."""
+        if callable(self._digest):
+            self._digest = self._digest()
+        return cast("dict[str, Any] | None", self._digest)
+
+    @data_.setter
+    def data_(self, data: dict[str, Any] | None) -> None:
+        self._digest = data
+
+    def __getstate__(self) -> Any:
+        if hasattr(self, "_digest"):
+            _ = self.data_  # no rows go into a pickle
+        return super().__getstate__()
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit could honour; learners with such parameters override."""
@@ -216,7 +232,7 @@ class Fitting:
     def _end(self, status: Status, depth: int = 3) -> None:
         self.status_ = status
         if self._lists_passes and hasattr(self, "n_iter_"):
-            self.n_iter_ = np.array([np.max(self.n_iter_)], np.int32)
+            self.n_iter_ = np.array([max(np.ravel(self.n_iter_))], np.int32)
         if self._recorder is not None:
             self._recorder.end(status, *self._returned())
         if not status.good:

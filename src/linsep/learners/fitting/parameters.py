@@ -46,27 +46,42 @@ def check_types(learner: Any) -> None:
 
     `shuffle='no'` would otherwise count as true. What numbers may be is for the learner to say.
     """
-    for name, parameter in parameters_of(cast(Any, type(learner))).items():
-        value, default = getattr(learner, name, None), parameter.default
+    for name, default in _defaults(cast(Any, type(learner))):
+        value = getattr(learner, name, None)
+        if type(value) is type(default):
+            continue
         if name == "random_state":
             _check_state(value)
         elif name == "callback":
             check_callback(value)
-        elif isinstance(default, bool) and parameter.annotation is not Any:  # a switch, no more
+        elif isinstance(default, bool):
             loud = name == "verbose" and (isinstance(value, Integral) or value == "log")
             if not _is_switch(value) and not loud:
                 raise ParameterError(f"{name} is {value!r}; give True or False.")
         elif name == "tol" and value is None and type(learner).__name__ == "Perceptron":
             continue  # scikit-learn's word for no end before max_iter
-        elif type(default) in (int, float) and not _is_number(value):
+        elif not _is_number(value):
             wanted = "a whole number" if isinstance(default, int) else "a finite number"
             raise ParameterError(f"{name} is {value!r}; give {wanted}.")
 
 
+@cache
+def _defaults(kind: Any) -> list[tuple[str, Any]]:
+    """The parameters whose type is looked at, with their defaults."""
+    return [
+        (name, one.default)
+        for name, one in parameters_of(kind).items()
+        if name in ("random_state", "callback")
+        or (isinstance(one.default, bool) and one.annotation is not Any)  # a switch, no more
+        or type(one.default) in (int, float)
+    ]
+
+
 def check_callback(value: Any) -> None:
     """Refuse what cannot be told of a pass."""
-    several = isinstance(value, Iterable) and all(callable(one) for one in value)
-    if not (value is None or callable(value) or several):
+    if value is None or callable(value):
+        return
+    if not (isinstance(value, Iterable) and all(callable(one) for one in value)):
         raise ParameterError(
             f"callback is {value!r}; give a function of one pass, or a list of them."
         )
@@ -90,7 +105,7 @@ def _is_number(value: Any) -> bool:
 
 def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse a `value` that is not among the `choices` for parameter `name`."""
-    if not any(value is c or value == c for c in choices):
+    if value not in choices:
         raise ParameterError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}.")
 
 
@@ -98,6 +113,6 @@ def positive(name: str, value: Any, *, zero: bool = False, whole: bool = False) 
     """Refuse a `value` that is not a positive (or zero, where allowed) number."""
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     fine = isinstance(value, kinds) and not isinstance(value, bool)
-    if not fine or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+    if not fine or not 0 <= value < np.inf or (value == 0 and not zero):
         wanted = "a whole number" if whole else "a finite number"
         raise ParameterError(f"{name} is {value!r}; give {wanted} {'>= 0' if zero else '> 0'}.")

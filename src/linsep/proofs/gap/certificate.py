@@ -111,6 +111,8 @@ class FittedProblem(NamedTuple):
     def beside(self, other: "FittedProblem") -> tuple[Floats, Floats]:
         """The stored weights, with those of `other` below where they differ."""
         W, b = np.asarray(self.W, np.float64), np.asarray(self.b, np.float64)
+        if other is self:
+            return W, b
         V, c = np.asarray(other.W, np.float64), np.asarray(other.b, np.float64)
         if np.array_equal(V, W) and np.array_equal(c, b):
             return W, b
@@ -132,11 +134,11 @@ class FittedProblem(NamedTuple):
         if l1 > 0:
             primal += l1 * float(np.abs(W).sum())
         scores = gamma(products.terms + 8)
-        long = max(map(length, W))
-        off = scores * (long * sums.slope + float(np.abs(self.b).max()) * sums.tilt)
+        long, shift = max(map(length, W)), float(np.abs(self.b).max())
+        off = scores * (long * sums.slope + shift * sums.tilt)
         rounding = off + gamma(W.size + products.added + 8) * (primal + sums.terms)
         rounding += 32 * UNIT * sums.fuzz
-        if not scores * (long * sums.reach + float(np.abs(self.b).max()) * (sums.reach > 0)) < 1.0:
+        if not scores * (long * sums.reach + shift * (sums.reach > 0)) < 1.0:
             rounding = math.inf
         if not any(self.penalty):  # no bound from below but zero
             return Certificate(primal, 0.0, rounding, rounding, 0.0)
@@ -251,7 +253,8 @@ class _Plane:
         self.loss, self.problem, self.k, self.alpha = loss, problem, k, alpha
         self.products = Products(problem.X, 1)
         self._pages = PageRelease(problem.X, alpha, self.products.pointers)
-        self.W, self.b = problem.beside(other if alpha is None else problem)
+        W, self.b = problem.beside(other if alpha is None else problem)
+        self.W = np.ascontiguousarray(W)
         self.shift = 0.0
 
     def count(self) -> Certificate:
@@ -295,30 +298,30 @@ class _Plane:
     def _part(self, span: tuple[int, int], shrink: float | None) -> Sides:
         """The sums of one block, or with `shrink` those that E(shrink · α) needs."""
         problem, loss, rows = self.problem, self.loss, self.products.rows(span)
-        C = np.atleast_1d(problem.C if np.ndim(problem.C) == 0 else problem.C[slice(*span)])
-        second = problem.codes[slice(*span)] == self.k
+        C = problem.C if np.ndim(problem.C) == 0 else problem.C[slice(*span)]
+        codes = problem.codes[slice(*span)]
         W, b = self.W, self.b
-        if self.alpha is None and self.shift and len(W) == 1:
-            W, b = np.concatenate([W, W]), np.concatenate([b, b])
-        b = b + np.append(0.0, self.shift)[: len(b)]
+        if self.shift:
+            W, b = np.concatenate([W[:1], W[-1:]]), np.array([b[0], b[-1] + self.shift])
         alpha = NONE if self.alpha is None else self.alpha[slice(*span)]
         s, v = sum_plane(
-            loss, rows, second, np.asarray(C, np.float64), np.ascontiguousarray(W), b, alpha,
+            loss, rows, codes == self.k, np.array(C, np.float64, ndmin=1), W, b, alpha,
             problem.free, 1.0 if shrink is None else shrink, not self.products.sparse,
         )  # fmt: skip
-        self._pages.advance(len(second))
-        size = self.products.size(span, float(s[11]))
+        self._pages.advance(len(codes))
+        charged, squares, tilt, terms, fuzz, *_, bend, long, square = s.tolist()
+        size = self.products.size(span, square)
         return Sides(
-            float(s[0]),
-            size * math.sqrt(s[1]),
-            float(s[2]),
+            charged,
+            size * math.sqrt(squares),
+            tilt,
             size if loss == "squared_hinge" else 0.0,
-            float(s[0] + s[3]),
-            float(s[0] + s[4]),
+            charged + terms,
+            charged + fuzz,
             s[5:7],
             s[7:9],
-            float(s[9]),
-            size * math.sqrt(s[10]),
+            bend,
+            size * math.sqrt(long),
             v if shrink is None else np.zeros((len(v), 0)),
         )
 

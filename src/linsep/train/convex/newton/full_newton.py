@@ -117,7 +117,8 @@ class FullNewton:
         self._caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, float)
         self._loss, self._free, self._start = LOSSES[loss], bool(fit_intercept), start
         entries = int(X.nnz) if hasattr(X, "nnz") else X.size
-        self.pool = Pool(n_jobs, most=1 if entries <= ALONE else None)
+        alone = entries <= ALONE
+        self.pool = Pool(n_jobs, most=1 if alone else None, products=not alone)
         self._max_iter, self._watched = max_iter, watched
         self._resume: dict[str, Any] | None = None
         self._known = None if start is None or alpha is None else self._seen(*start, alpha)
@@ -129,9 +130,10 @@ class FullNewton:
             X = X.toarray()
         X, self._columns = moderate(X, self._free)
         d = X.shape[1]
-        scale = self._columns.scale.astype(np.float64) if self._columns.scale.size else 1.0
-        self._ridge = np.append(np.ones(d) * scale * scale, 0.0)
-        self._factor, self._scale = np.empty((d + 1, d + 1)), np.empty(d + 1)
+        self._ridge = np.ones(d + 1)
+        if self._columns.scale.size:
+            self._ridge[:-1] = self._columns.scale.astype(np.float64) ** 2
+        self._ridge[-1] = 0.0
         self._u, self._h = np.zeros(d + 1), WIDTH
         if self._start is not None:
             self._h = WARM
@@ -142,7 +144,6 @@ class FullNewton:
                 self._u[-1] = self._odds()
             self._u, self._h = self._by_sample(X, self._u, self._h)
         self._problem = X, self._y, self._caps, self._loss
-        self._highest = (0.0, np.zeros(len(self._y)))
         self._run = None
         if not shared(X) and d < COMPILED:
             kind = KINDS[type(self._loss)]
@@ -224,7 +225,8 @@ class FullNewton:
     def _step_by_step(self) -> Iterator[Candidate]:
         self._sums = sums = FullSums(*self._problem, self.pool)
         smooth = SmoothedHinge(self._h) if isinstance(self._loss, Hinge) else self._loss
-        none = np.zeros(len(self._y))
+        none, d = np.zeros(len(self._y)), len(self._u)
+        self._factor, self._scale, self._highest = np.empty((d, d)), np.empty(d), (0.0, none)
         self._lowest = p = sums.at(self._u, sums.margins(self._u), none, 0.0, smooth)
         halved, since = math.inf, 0
         if self._resume is not None:

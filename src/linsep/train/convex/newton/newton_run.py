@@ -56,11 +56,9 @@ class NewtonRun:
         self._given = (kind, rows, y, caps, free)
         self.features = np.zeros((6, size))
         self.features[RIDGE] = ridge
-        self.per_row = np.zeros((9, n))
-        self._room = (
-            np.empty((2, size)), np.empty((2, size + 1, width)), np.empty((GROUP + 1, width)),
-            *chunk(),
-        )  # fmt: skip
+        self.per_row = np.empty((9, n))
+        self.per_row[DZ:] = 0.0
+        self._room = np.empty((2, size)), np.empty((2 * size + 3 + GROUP, width)), chunk()[0]
         self._state = np.array([np.inf, 0.0, 0.0, 0.0, -1.0, np.inf, 0.0])
         self._sums = np.empty(2 * SUMS)
 
@@ -186,12 +184,13 @@ def _narrower(kind, h, kink, asked, decrement2):  # type: ignore[no-untyped-def]
 
 @kernel
 def _run(  # type: ignore[no-untyped-def]
-    kind, rows, y, caps, free, tol, coarse, most, features, per_row, v, HL, group, room, whole,
-    both, state
+    kind, rows, y, caps, free, tol, coarse, most, features, per_row, v, matrices, room, both, state
 ):  # fmt: skip
     n, size = y.shape[0], features.shape[1]
+    whole = room.view(np.int64)
+    L, group = matrices[size + 1 : 2 * size + 2], matrices[2 * size + 2 :]
     u, step, gradient, ridge = features[U], features[STEP], features[GRADIENT], features[RIDGE]
-    H, dz, h = HL[0], per_row[DZ], state[3]
+    H, dz, h = matrices[: size + 1], per_row[DZ], state[3]
     now = int(state[4])  # which of the two points in `per_row` and `both` is the one reached
     if now < 0:
         now = 0
@@ -227,7 +226,7 @@ def _run(  # type: ignore[no-untyped-def]
             return CLOSED
         for j in range(size):
             gradient[j] = ridge[j] * u[j] - v[0, j] - v[1, j]
-        decrement2 = solve_newton(H, ridge, gradient, free, HL[1], features[SCALE], step)
+        decrement2 = solve_newton(H, ridge, gradient, free, L, features[SCALE], step)
         if not (0.0 <= decrement2 < np.inf and value < np.inf):
             return SINGULAR
         kink = sums[1] + sums[6] - sums[4] - sums[5]
