@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linsep
 from linsep import LinearSVC
+from linsep.data import toys
 from linsep.errors import ParameterError
 from linsep.train.convex.dual.crammer_singer import even, solve
 from proofs.gap.flows import break_even
@@ -53,7 +54,7 @@ def test_without_intercepts_it_is_scikit_learns(iris, C):
 
 
 def test_free_intercepts_agree_with_a_general_minimiser():
-    X, y = linsep.data.toys.three_classes(n=12, spread=1.5, seed=0)
+    X, y = toys.three_classes(n=12, spread=1.5, seed=0)
     mine = joint(tol=1e-9).fit(X, y)
     n, K, d = len(y), 3, X.shape[1]
     size = K * d + K + n  # W, b and a slack for each row

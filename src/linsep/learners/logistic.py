@@ -222,13 +222,13 @@ class LogisticRegression(Inference, LinearClassifier):
         self.solver_ = choose(self, problem)
         self._savepoints = savepoints(listeners)
         replay_log.begin(self, listeners)
-        found: Any = None
+        solution: Any = None
 
         def fit(tol: float, max_iter: int, again: bool) -> Status:
-            nonlocal found
-            start = _pair(found, problem.binary) if again else self._before(problem)
-            found = solve(self, problem, listeners, tol, max_iter, start)
-            return self._finish(problem, found)
+            nonlocal solution
+            start = _pair(solution, problem.binary) if again else self._before(problem)
+            solution = solve(self, problem, listeners, tol, max_iter, start)
+            return self._finish(problem, solution)
 
         status = refined(self, fit)
         del self._replay_log, self._savepoints
@@ -300,55 +300,55 @@ class LogisticRegression(Inference, LinearClassifier):
         check_multi_class(self, problem.binary)
         self._stream = None
 
-    def _finish(self, problem: Problem, found: Any) -> Status:
-        self._publish(problem, found)
+    def _finish(self, problem: Problem, solution: Any) -> Status:
+        self._publish(problem, solution)
         self.proof_ = None
-        if found.status is Status.no_optimum:
+        if solution.status is Status.no_optimum:
             self.proof_ = separation(problem, self.classes_, bool(self.fit_intercept))
-        status = Status.gap_left if found.status is Status.budget else found.status
+        status = Status.gap_left if solution.status is Status.budget else solution.status
         if status is not Status.no_optimum:
-            status = self._recount(problem, found, status)
+            status = self._recount(problem, solution, status)
         return status
 
-    def _recount(self, problem: Problem, found: Any, status: Status) -> Status:
+    def _recount(self, problem: Problem, solution: Any, status: Status) -> Status:
         """Bounds computed anew from data, stored weights and the solver's dual point."""
         claimed = self.gap_
-        if getattr(found, "certificate", None) is not None:
-            return believed(self, found.certificate, status, claimed)
-        asked = question(self, problem, Penalty(*self._penalty))
+        if getattr(solution, "certificate", None) is not None:
+            return believed(self, solution.certificate, status, claimed)
+        fitted = question(self, problem, Penalty(*self._penalty))
         try:
             with Pool(1):
                 if problem.binary:
-                    alpha = getattr(found, "alpha", None)
+                    alpha = getattr(solution, "alpha", None)
                     given = None if alpha is None else alpha.reshape(1, -1)
-                    again = planes("logistic", asked, given, _pair(found, True))
+                    again = planes("logistic", fitted, given, _pair(solution, True))
                 else:
-                    again = softmax(asked, getattr(found, "alpha", None))
+                    again = softmax(fitted, getattr(solution, "alpha", None))
         except KeyboardInterrupt:
             return Status.interrupted
         if np.isposinf(self.C):
             return counted(self, again, status)
         return believed(self, again, status, claimed)
 
-    def _publish(self, problem: Problem, found: Any) -> None:
-        W, b = _pair(found, problem.binary)
+    def _publish(self, problem: Problem, solution: Any) -> None:
+        W, b = _pair(solution, problem.binary)
         if len(b) > 1:  # one number more for all classes is the same model
             b = b - b.mean()
-        primal = found.primal
-        if problem.binary and len(np.atleast_2d(found.w)) == 2:
+        primal = solution.primal
+        if problem.binary and len(np.atleast_2d(solution.w)) == 2:
             # At the optimum W₁ = −W₀, so that ½‖W‖² = ¼‖w‖² for w = W₁ − W₀: with C/2 the
             # objective of the pair is half of the one asked for.
             primal *= 2.0 if np.isfinite(self.C) else 1.0
         self.coef_ = np.ascontiguousarray(W, dtype=problem.X.dtype)
         self.intercept_ = b.astype(problem.X.dtype)
-        self.n_iter_ = found.n_iter
+        self.n_iter_ = solution.n_iter
         self._learned, self._fitted_C = self.classes_.tolist(), float(self.C)
-        begin = getattr(found, "start", None) if self.warm_start else None
+        begin = getattr(solution, "start", None) if self.warm_start else None
         self._ended: Any = None
         if begin is not None:
             self._ended = (self.data_, float(self.C), problem.n_rows), np.asarray(begin)
         self.objective_ = float(primal)
-        self.gap_ = float(found.gap / found.primal) if found.primal > 0 else 0.0
+        self.gap_ = float(solution.gap / solution.primal) if solution.primal > 0 else 0.0
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a row of numbers that sum to one."""
@@ -366,7 +366,7 @@ class LogisticRegression(Inference, LinearClassifier):
         return self.classes_[np.minimum(place, p.shape[1] - 1)]
 
 
-def _pair(found: Any, binary: bool) -> tuple[Array, Array]:
+def _pair(solution: Any, binary: bool) -> tuple[Array, Array]:
     """Weights (K, d) and intercepts (K,) as the solver had them, one hyperplane for two classes."""
-    W, b = np.atleast_2d(found.w), np.atleast_1d(found.b)
+    W, b = np.atleast_2d(solution.w), np.atleast_1d(solution.b)
     return (W[1:] - W[:1], b[1:] - b[:1]) if binary and len(W) == 2 else (W, b)

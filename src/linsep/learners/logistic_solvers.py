@@ -101,9 +101,9 @@ def solve(
             settings["savepoint"] = next(iter(learner._savepoints), None)
             if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
                 X = X.toarray()
-            found = fit_logistic(X, problem.signs, weights, C, **settings)
-            learner.solver_ = found.solver or "newton"
-            return found
+            solution = fit_logistic(X, problem.signs, weights, C, **settings)
+            learner.solver_ = solution.solver or "newton"
+            return solution
         settings |= {"n_classes": problem.n_classes, "start": start}
         if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
             X = X.toarray()

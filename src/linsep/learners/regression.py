@@ -259,9 +259,9 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
             self.loss_curve_ = losses
             self._set(line, problem.X.dtype, single)
 
-        told = self._replay_log.telling(listeners)
+        listener = self._replay_log.telling(listeners)
         return sparse_least_squares(
-            problem, Y, self.fit_intercept, self.max_iter, [told] if told else [], publish
+            problem, Y, self.fit_intercept, self.max_iter, [listener] if listener else [], publish
         )
 
     def _descend(
@@ -346,16 +346,16 @@ def _first_wrong(y: Any) -> str:
     """The first target that is no finite number, and what to do; nothing where none is found."""
     for row, one in enumerate(np.asarray(y, dtype=object).reshape(-1)):
         try:
-            found = float(one)
+            number = float(one)
         except (TypeError, ValueError):
             return (
                 f"y is {_plain(one)!r} at row {row}; a regression predicts numbers. Give numbers, "
                 "or use a classifier such as LogisticRegression."
             )
-        if not np.isfinite(found):
-            kind = "NaN" if np.isnan(found) else "infinity"
+        if not np.isfinite(number):
+            kind = "NaN" if np.isnan(number) else "infinity"
             return (
-                f"Input y contains {kind}: y is {found} at row {row}; give finite numbers, or "
+                f"Input y contains {kind}: y is {number} at row {row}; give finite numbers, or "
                 "leave the row out."
             )
     return ""

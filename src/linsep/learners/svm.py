@@ -1,7 +1,5 @@
 """The linear support vector machine, with a certified duality gap."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import reduce
 from typing import Any, Self
 
@@ -13,29 +11,25 @@ from linsep.data.sources.learner_rows import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.learners.calibration import cross_fitted
-from linsep.learners.fitting.certificates import believed, noise, plane_certificate, question, worst
+from linsep.learners.fitting.certificates import believed, question, worst
 from linsep.learners.fitting.diagnosis import explain
 from linsep.learners.fitting.first_order import check_steps, descend_scores, take_in
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_svm
 from linsep.learners.fitting.warm_starts import seen_before
+from linsep.learners.svm_solvers import fit_jointly, fit_planes
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
 from linsep.parallel import Pool
-from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes, plus
-from linsep.proofs.gap.joint_certificate import crammer_singer
+from linsep.proofs.gap.certificate import planes, plus
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
-from linsep.train.convex.choose import Machine
-from linsep.train.convex.drive import Goal, Savepoint, drive, savepoints, telling
-from linsep.train.convex.dual.crammer_singer import CrammerSinger
+from linsep.train.convex.drive import Savepoint, savepoints
 from linsep.train.convex.dual.support import near_margin, supports
 from linsep.train.convex.losses import Hinge, SquaredHinge
-from linsep.train.convex.one_vs_rest import one_vs_rest
 from linsep.train.convex.penalties import LASSO, RIDGE, Elastic
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes
-from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run import replay_log
 from linsep.train.run.loop import Listener
@@ -245,111 +239,27 @@ class LinearSVC(LinearClassifier):
     def _settle(self, problem: Problem, listeners: list[Listener]) -> Status:
         """The hyperplanes, by the solver asked for."""
         before = self._before(problem) if self.warm_start else None
-        joint = self._joint
+        joint = self._joint and not problem.binary
         runs = 1 if problem.binary or joint else problem.n_classes
         self._savepoints = savepoints(listeners, runs)
         replay_log.begin(self, listeners)
         if self.solver == "sgd":
             return self._by_rows(problem, listeners, before)
-        if joint and not problem.binary:
-            return self._jointly(problem, listeners, before)
-        settings: dict[str, Any] = {
-            "weights": problem.weights if problem.weights.size else None,
-            "C": 2.0 * float(self.C) if joint else float(self.C),
-            "loss": self.loss,
-            "fit_intercept": self.fit_intercept,
-            "max_iter": self.max_iter,
-            "seed": seed_of(self.random_state),
-            "n_jobs": self.n_jobs,
-            "keep": bool(self._savepoints),
-            "tol": float(self.tol),
-            "watched": bool(listeners),
-            "penalty": self._penalty,
-        }
-        goal = Goal(float(self.tol), self.max_iter, telling(listeners), noise=noise(problem))
-
-        def fit(machine: Machine, k: int, goal: Goal) -> Solution:
-            alpha = None if before is None or before[2] is None else before[2][k]
-            start = None if before is None else (before[0][k], float(before[1][k]))
-            plane = 1 if problem.binary else k
-            certify = plane_certificate(
-                self, problem, self.loss, Penalty(*self._penalty), plane, 2.0 if joint else 1.0
-            )
-            solver = machine.solver(self.solver, start, alpha)
-            return drive(solver, goal._replace(certify=certify))
-
-        if problem.binary:
-            machine = Machine(problem.X, problem.signs, **settings)
-            solutions = [
-                fit(machine, 0, goal._replace(savepoint=next(iter(self._savepoints), None)))
-            ]
+        if joint:
+            solutions = [fit_jointly(self, problem, listeners, before)]
+            A = solutions[0].alpha
+            self.support_ = np.flatnonzero(A.any(axis=1))
+            self.dual_coef_ = np.ascontiguousarray(A[self.support_].T)
         else:
-            codes, n_classes = problem.codes, problem.n_classes
-            solutions = one_vs_rest(
-                problem.X, codes, n_classes, fit, goal, self._savepoints, **settings
-            )
-        if joint:  # ¼‖w‖² + C Σ ℓ is half of ½‖w‖² + 2C Σ ℓ
-            one = solutions[0]
-            P, D, gap = 0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap
-            certificate = one.certificate.times(0.5)
-            solutions = [replace(one, primal=P, dual=D, gap=gap, certificate=certificate)]
+            solutions = fit_planes(self, problem, listeners, before)
+            self.support_, self.dual_coef_ = supports(problem, [one.alpha for one in solutions])
+            if self.penalty == "l1":
+                del self.dual_coef_
         self._publish(problem, solutions)
-        claimed = sum(one.gap for one in solutions) / (sum(one.primal for one in solutions) or 1.0)
+        self._n_rows = problem.n_rows
         self.solver_ = "+".join(sorted({one.solver for one in solutions}))
         certificate = reduce(plus, [one.certificate for one in solutions])
-        return believed(self, certificate, worst([one.status for one in solutions]), claimed)
-
-    def _recount(
-        self, problem: Problem, status: Status, count: Callable[[FittedProblem], Certificate]
-    ) -> Status:
-        """Bounds computed anew from data, stored weights and the solver's multipliers."""
-        claimed = self.gap_
-        try:
-            with Pool(1):
-                again = count(question(self, problem, Penalty(*self._penalty)))
-        except KeyboardInterrupt:
-            return Status.interrupted
-        return believed(self, again, status, claimed)
-
-    def _jointly(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
-        """All classes at once, by Crammer and Singer's loss."""
-        start = None
-        if before is not None and before[2] is not None:
-            A = np.zeros((problem.n_rows, problem.n_classes))
-            A[self.support_] = self.dual_coef_.T
-            start = A, np.asarray(before[1], np.float64)
-        solver = CrammerSinger(
-            problem.X, problem.codes, problem.weights if problem.weights.size else None,
-            float(self.C), n_classes=problem.n_classes, fit_intercept=self.fit_intercept,
-            max_iter=self.max_iter, seed=seed_of(self.random_state), start=start,
-        )  # fmt: skip
-
-        def certify(solution: Solution) -> Certificate:
-            with Pool(1):
-                return crammer_singer(
-                    question(self, problem, Penalty(*self._penalty), solution=solution),
-                    solution.alpha,
-                )
-
-        goal = Goal(
-            float(self.tol),
-            self.max_iter,
-            telling(listeners),
-            certify,
-            noise(problem),
-            savepoint=next(iter(self._savepoints), None),
-        )
-        found = drive(solver, goal)
-        A, self.solver_ = found.alpha, found.solver
-        self.coef_ = np.asarray(found.w, problem.X.dtype)
-        self.intercept_ = np.asarray(found.b, problem.X.dtype)
-        self.n_iter_ = found.n_iter
-        self.objective_, self.gap_ = found.primal, max(0.0, found.relative_gap)
-        self.support_ = np.flatnonzero(A.any(axis=1))
-        self.dual_coef_ = np.ascontiguousarray(A[self.support_].T)
-        self._n_rows = problem.n_rows
-        self._set_margin(problem)
-        return believed(self, found.certificate, worst([found.status]), self.gap_)
+        return believed(self, certificate, worst([one.status for one in solutions]), self.gap_)
 
     def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
         """Weights, intercepts and multipliers of the fit before, where they fit this problem."""
@@ -366,20 +276,21 @@ class LinearSVC(LinearClassifier):
 
     def _by_rows(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
         start = None if before is None else before[:2]
-        asked = (self._score_loss, self._penalty, start, float(self.tol), self.max_iter)
-        found = descend_scores(self, problem, listeners, *asked)
-        self.coef_ = np.asarray(found.w, problem.X.dtype)
-        self.intercept_ = np.asarray(found.b, problem.X.dtype)
-        self.n_iter_ = found.n_iter
-        self.objective_, self.gap_ = found.primal, max(0.0, found.relative_gap)
+        goal = (self._score_loss, self._penalty, start, float(self.tol), self.max_iter)
+        solution = descend_scores(self, problem, listeners, *goal)
+        self._publish(problem, [solution])
         self.support_ = near_margin(problem, self._score_loss, self.coef_, self.intercept_)
         if hasattr(self, "dual_coef_"):
             del self.dual_coef_
-        self._set_margin(problem)
-        alpha = None if found.alpha is None else found.alpha.T
-        return self._recount(
-            problem, worst([found.status]), lambda asked: planes(self.loss, asked, alpha)
-        )
+        alpha = None if solution.alpha is None else solution.alpha.T
+        try:
+            with Pool(1):
+                certificate = planes(
+                    self.loss, question(self, problem, Penalty(*self._penalty)), alpha
+                )
+        except KeyboardInterrupt:
+            return Status.interrupted
+        return believed(self, certificate, worst([solution.status]), self.gap_)
 
     @property
     def _score_loss(self) -> Planes:
@@ -420,20 +331,14 @@ class LinearSVC(LinearClassifier):
         take_in(self, problem, self._score_loss, self._penalty)
         return self
 
-    def _publish(self, problem: Problem, found: list[Solution]) -> None:
+    def _publish(self, problem: Problem, solutions: list[Solution]) -> None:
+        """The weights of one run, or of one for each class, and what they come to."""
         dtype = problem.X.dtype
-        self.coef_ = np.stack([one.w for one in found]).astype(dtype)
-        self.intercept_ = np.array([one.b for one in found]).astype(dtype)
-        self.n_iter_ = max(one.n_iter for one in found)
-        self.objective_ = float(sum(one.primal for one in found))
-        self.gap_ = float(sum(one.gap for one in found)) / (self.objective_ or 1.0)
-        self.support_, self.dual_coef_ = supports(problem, [one.alpha for one in found])
-        if self.penalty == "l1":
-            del self.dual_coef_
-        self._n_rows = problem.n_rows
-        self._set_margin(problem)
-
-    def _set_margin(self, problem: Problem) -> None:
+        self.coef_ = np.concatenate([np.atleast_2d(one.w) for one in solutions]).astype(dtype)
+        self.intercept_ = np.concatenate([np.atleast_1d(one.b) for one in solutions]).astype(dtype)
+        self.n_iter_ = max(one.n_iter for one in solutions)
+        self.objective_ = float(sum(one.primal for one in solutions))
+        self.gap_ = max(0.0, float(sum(one.gap for one in solutions)) / (self.objective_ or 1.0))
         with np.errstate(divide="ignore"):
             margins = 1.0 / np.linalg.norm(self.coef_.astype(np.float64), axis=1)
         self.margin_ = margins[0] if problem.binary else margins

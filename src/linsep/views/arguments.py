@@ -94,23 +94,23 @@ def split_classes(text: str | None) -> list[str] | None:
     """The classes in '--classes 0,1'."""
     if text is None:
         return None
-    found = [part.strip() for part in text.split(",") if part.strip()]
-    if len(found) < 2:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if len(names) < 2:
         raise click.BadParameter(
-            f"{text!r} names {len(found)}; give two or more, such as 0,1.", param_hint="--classes"
+            f"{text!r} names {len(names)}; give two or more, such as 0,1.", param_hint="--classes"
         )
-    return found
+    return names
 
 
 def split_columns(pairs: tuple[str, ...]) -> dict[str, str] | None:
     """The kinds in '--column city=hash'."""
-    found = {}
+    kinds = {}
     for pair in pairs:
         name, sign, kind = pair.rpartition("=")
         if not sign or not name:
             raise click.BadParameter(f"{pair!r}; give NAME=KIND.", param_hint="--column")
-        found[name] = kind
-    return found or None
+        kinds[name] = kind
+    return kinds or None
 
 
 _SIGNS = {"tab": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
@@ -124,7 +124,7 @@ def how_to_read(
     >>> how_to_read(("city=hash",), "0", ("skip=2", "missing=-,none"))
     {'skip': 2, 'missing': ['-', 'none'], 'columns': {'city': 'hash'}, 'base': 0}
     """
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for pair in reading:
         name, sign, text = pair.partition("=")
         if not sign or name not in READING:
@@ -132,21 +132,21 @@ def how_to_read(
                 f"{pair!r}; give NAME=VALUE, with a name of {', '.join(READING)}.",
                 param_hint="--read",
             )
-        found[name] = _read_value(name, text)
+        options[name] = _read_value(name, text)
     kinds = split_columns(columns)
-    found |= {} if kinds is None else {"columns": kinds}
-    return found | ({} if base is None else {"base": int(base)})
+    options |= {} if kinds is None else {"columns": kinds}
+    return options | ({} if base is None else {"base": int(base)})
 
 
 def _read_value(name: str, text: str) -> Any:
     if name in ("header", "skip", "n_features", "memory"):
-        found, wanted = value(text), "a whole number >= 0"
-        fine = type(found) is int and found >= 0
+        number, wanted = value(text), "a whole number >= 0"
+        fine = type(number) is int and number >= 0
         if name == "header":
-            fine, wanted = isinstance(found, bool), "true or false"
+            fine, wanted = isinstance(number, bool), "true or false"
         if not fine:
             raise click.BadParameter(f"{name} is {text!r}; give {wanted}.", param_hint="--read")
-        return found
+        return number
     if name in ("delimiter", "quote", "decimal"):
         text = _SIGNS.get(text, text)
         if len(text) != 1:

@@ -118,15 +118,15 @@ class _Ranked:
         if not 1 < n <= MOST_RESAMPLED:
             return None
         rng = np.random.default_rng(0)
-        found = []
+        areas = []
         for _ in range(RESAMPLES):
             drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
             area = self.roc_auc(drawn)
             if area is not None:
-                found.append(area)
-        if len(found) < RESAMPLES // 2:
+                areas.append(area)
+        if len(areas) < RESAMPLES // 2:
             return None
-        low, high = np.quantile(found, [0.025, 0.975]).tolist()
+        low, high = np.quantile(areas, [0.025, 0.975]).tolist()
         return Interval(low, high)
 
 
@@ -169,11 +169,11 @@ def probability_figures(codes: Array, chances: Array) -> dict[str, float]:
 def per_class(matrix: Array, labels: list[Any]) -> list[dict[str, Any]]:
     """Precision, recall and F1 of every class, zero where nothing was predicted or there."""
     counts = np.asarray(matrix, np.float64)
-    found, there, said = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+    right, there, said = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
     figures = []
     for k, label in enumerate(labels):
-        precision = float(found[k] / said[k]) if said[k] else 0.0
-        recall = float(found[k] / there[k]) if there[k] else 0.0
+        precision = float(right[k] / said[k]) if said[k] else 0.0
+        recall = float(right[k] / there[k]) if there[k] else 0.0
         both = precision + recall
         f1 = 2 * precision * recall / both if both else 0.0
         figures.append({"class": label, "precision": precision, "recall": recall, "f1": f1,

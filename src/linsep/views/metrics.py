@@ -91,7 +91,7 @@ class Confusion:
         labels = [plain(one) for one in self.labels]
         each = per_class(np.array(self.matrix), labels) if len(labels) <= MOST_CLASSES else None
         there = [one["recall"] for one in each or [] if one["rows"]]
-        found: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "accuracy": self.right / self.n,
             "accuracy_interval": list(exact_interval(self.right, self.n)),
             "balanced_accuracy": sum(there) / len(there) if there else None,
@@ -104,15 +104,15 @@ class Confusion:
         }
         whole = self._kept and sum(len(codes) for codes, _, _ in self._kept) == self.n
         if not whole or self.unknown:
-            return found
+            return figures
         codes = np.concatenate([one[0] for one in self._kept])
         chances = [one[2] for one in self._kept if one[2] is not None]
         scores = np.concatenate([one[1] for one in self._kept if one[1] is not None])
         if chances:
             joined = np.concatenate(chances)
-            found |= probability_figures(codes, joined)
+            figures |= probability_figures(codes, joined)
             scores = joined if scores.ndim == 2 else scores
-        return found | ranking_figures(codes, scores)
+        return figures | ranking_figures(codes, scores)
 
     @property
     def totals(self) -> list[int]:
@@ -154,19 +154,19 @@ class Confusion:
         return "\n".join(lines)
 
     def _figure_lines(self) -> list[str]:
-        found = self.figures()
-        low, high = found["accuracy_interval"]
-        first = [f"Accuracy {found['accuracy']:.4f} (95 %: {low:.4f} to {high:.4f})"]
+        figures = self.figures()
+        low, high = figures["accuracy_interval"]
+        first = [f"Accuracy {figures['accuracy']:.4f} (95 %: {low:.4f} to {high:.4f})"]
         names = {"balanced_accuracy": "balanced accuracy", "roc_auc": "ROC AUC",
                  "average_precision": "average precision", "log_loss": "log loss",
                  "brier": "Brier score"}  # fmt: skip
         for key, name in names.items():
-            if found[key] is not None:
-                between = found.get(f"{key}_interval")
+            if figures[key] is not None:
+                between = figures.get(f"{key}_interval")
                 more = f" ({between[0]:.4f} to {between[1]:.4f})" if between else ""
-                first.append(f"{name} {found[key]:.4f}{more}")
+                first.append(f"{name} {figures[key]:.4f}{more}")
         lines = ["; ".join(first) + "."]
-        each = found["per_class"]
+        each = figures["per_class"]
         if each is not None and len(each) <= SHOWN:
             wide = max(8, *(len(str(one["class"])[:20]) + 2 for one in each))
             lines += ["", f"{'class':<{wide}}{'precision':>10}{'recall':>9}{'F1':>9}{'rows':>10}"]

@@ -78,9 +78,9 @@ def open_source(
             chunks.source.without_labels()
         return chunks
     if target is not None or reading:
-        asked = "--target" if target is not None else f"{next(iter(reading))} of how to read it"
+        option = "--target" if target is not None else f"{next(iter(reading))} of how to read it"
         raise ParameterError(
-            f"{name} is an embedded set, whose columns are settled; leave out {asked}."
+            f"{name} is an embedded set, whose columns are settled; leave out {option}."
         )
     return Rows(name, *_kept(*_embedded(name), classes))
 

@@ -72,21 +72,21 @@ def _label_codes(parts: list[Any]) -> tuple[Array | None, list[str]]:
 
 def findings(table: Table, kinds: dict[str, str], target: str) -> list[Finding]:
     """All that was found, in the order of the columns; what concerns the table comes last."""
-    found: list[Finding] = []
+    noted: list[Finding] = []
     for name, cells in table.columns.items():
         if isinstance(cells, Texts):
-            found += _of_texts(name, cells, table)
+            noted += _of_texts(name, cells, table)
         else:
-            found += _of_numbers(name, cells, table, kinds[name])
-    found += _alike(table)
+            noted += _of_numbers(name, cells, table, kinds[name])
+    noted += _alike(table)
     if table.n >= FEWEST:
-        found += _of_labels(table, target)
+        noted += _of_labels(table, target)
         again = _repeated(table)
         if again:
-            found.append(
+            noted.append(
                 Finding(None, "repeated rows", f"are repeated: {again:,} are copies of others")
             )
-    return found
+    return noted
 
 
 def _drop(name: str) -> str:
@@ -115,20 +115,20 @@ def _of_texts(name: str, cells: Texts, table: Table) -> list[Finding]:
         return [Finding(name, "id", text, _drop(name))]
     if leak:
         return leak
-    found = []
+    noted = []
     folded = len({text.casefold() for text in cells.texts})
     if folded < distinct:
         text = f"has texts that differ in case alone ({distinct - folded})"
         option = f"--column {_quoted(f'{name}=text+fold')}"
-        found.append(Finding(name, "case", text, option))
+        noted.append(Finding(name, "case", text, option))
     if distinct > MANY_TEXTS:
         over = ", more than can have a feature each" if distinct > MOST_TEXTS else ""
         text = f"has {distinct:,} different texts{over}"
         option = f"--column {_quoted(f'{name}=text:{MANY_TEXTS}')}"
-        found.append(Finding(name, "many texts", text, option))
+        noted.append(Finding(name, "many texts", text, option))
     elif distinct == 1 and met == table.n:
-        found.append(Finding(name, "constant", "is the same in every row", _drop(name)))
-    return found
+        noted.append(Finding(name, "constant", "is the same in every row", _drop(name)))
+    return noted
 
 
 def _of_numbers(name: str, cells: Array, table: Table, kind: str) -> list[Finding]:
@@ -145,16 +145,16 @@ def _of_numbers(name: str, cells: Array, table: Table, kind: str) -> list[Findin
         return [Finding(name, "id", "counts the rows: an id", _drop(name))]
     if leak:
         return leak
-    found = []
+    noted = []
     if wanted(kind).word == "date":
         text = "is a date, taken as days since 1970; its parts may say more"
         option = f"--column {_quoted(f'{name}=parts:{wanted(kind).detail}')}"
-        found.append(Finding(name, "date", text, option))
+        noted.append(Finding(name, "date", text, option))
     if gaps.mean() > 0.05:
         text = f"is missing in {gaps.mean():.0%} of the rows, which may itself tell something"
         option = f"--column {_quoted(f'{name}={kind}+gap')}"
-        found.append(Finding(name, "gaps", text, option))
-    return found
+        noted.append(Finding(name, "gaps", text, option))
+    return noted
 
 
 def _leak(name: str, values: Array, gaps: Array, table: Table) -> list[Finding]:
@@ -162,17 +162,17 @@ def _leak(name: str, values: Array, gaps: Array, table: Table) -> list[Finding]:
     y = table.labels
     if y is None or len(np.unique(y)) < 2:
         return []
-    told = None
+    sentence = None
     if 0 < gaps.sum() < len(gaps) and _tells(gaps.astype(int), y):
-        told = "is missing exactly where the label says so"
+        sentence = "is missing exactly where the label says so"
     elif values.dtype.kind == "f" and not gaps.any():
         if len(np.unique(y)) == 2 and _parts(values, y):
-            told = "tells the label of every row by itself"
+            sentence = "tells the label of every row by itself"
     elif values.dtype.kind != "f" and values.max() + 1 <= len(values) // 5 and _tells(values, y):
-        told = "tells the label of every row by itself"
-    if told is None:
+        sentence = "tells the label of every row by itself"
+    if sentence is None:
         return []
-    return [Finding(name, "leak", f"{told}, so it may be known only afterwards", _drop(name))]
+    return [Finding(name, "leak", f"{sentence}, so it may be known only afterwards", _drop(name))]
 
 
 def _counts(values: Array) -> bool:
@@ -199,7 +199,7 @@ def _alike(table: Table) -> list[Finding]:
     """Columns that are others again, or nearly."""
     if table.n < FEWEST:
         return []
-    found = []
+    noted = []
     seen: dict[bytes, str] = {}
     plain = {}
     for name, cells in table.columns.items():
@@ -212,7 +212,7 @@ def _alike(table: Table) -> list[Finding]:
                 plain[name] = values
         if key in seen:
             text = f"is {seen[key]!r} again"
-            found.append(Finding(name, "duplicate", text, _drop(name)))
+            noted.append(Finding(name, "duplicate", text, _drop(name)))
             plain.pop(name, None)
         else:
             seen[key] = name
@@ -221,8 +221,8 @@ def _alike(table: Table) -> list[Finding]:
         near = np.abs(np.corrcoef(np.stack([plain[name][:20_000] for name in names])))
         for j, k in np.argwhere(np.triu(near > 0.999, 1)).tolist():
             text = f"is nearly {names[j]!r} in other units (correlation {near[j, k]:.4f})"
-            found.append(Finding(names[k], "near-duplicate", text, _drop(names[k])))
-    return found
+            noted.append(Finding(names[k], "near-duplicate", text, _drop(names[k])))
+    return noted
 
 
 def _of_labels(table: Table, target: str) -> list[Finding]:

@@ -98,8 +98,8 @@ def tuned(learner: Any, X: Any, y: Any) -> tuple[float, list[str]]:
     inner = getattr(learner, "learner", learner)
     if inner is not learner:
         X = measure(X, None, learner.how, None).apply(X)
-    found = path(inner, X, y)
-    return found.C, str(found).splitlines()
+    best = path(inner, X, y)
+    return best.C, str(best).splitlines()
 
 
 class Validation:

@@ -59,16 +59,16 @@ class Drift:
 
     def sentences(self) -> list[str]:
         """In words, the commonest first."""
-        told = []
+        sentences = []
         for name, met in self.unknown.items():
             some = ", ".join(f"{text!r} ({n:,})" for text, n in met.most_common(SHOWN))
             more = ", …" if len(met) > SHOWN else ""
-            told.append(
+            sentences.append(
                 f"Column {name!r} holds texts that were not in the fit, in {met.total():,} rows, "
                 f"which count as missing there: {some}{more}."
             )
         if self.extra:
             names = ", ".join(map(repr, self.extra[:SHOWN]))
             more = ", …" if len(self.extra) > SHOWN else ""
-            told.append(f"Columns that the model does not use: {names}{more}.")
-        return told
+            sentences.append(f"Columns that the model does not use: {names}{more}.")
+        return sentences

@@ -34,8 +34,8 @@ class FrameSource(TableSource):
         self.cells = columns_of(table)
         lengths = {name: len(cells) for name, cells in self.cells.items()}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name!r} has {n} cells" for name, n in list(lengths.items())[:5])
-            raise DataError(f"the columns differ in length: {told}; give one cell per row.")
+            some = ", ".join(f"{name!r} has {n} cells" for name, n in list(lengths.items())[:5])
+            raise DataError(f"the columns differ in length: {some}; give one cell per row.")
         if not lengths:
             raise DataError("the table has no columns; rows with columns are wanted.")
         self.n = next(iter(lengths.values()))

@@ -141,8 +141,8 @@ class TableSource(Source):
         self.header = self.layout.header
         self.width = None if self.header else len(names)
         if encoding is None:
-            asked = options["target"]
-            self.target = None if asked is False else find_target(asked, names)
+            target = options["target"]
+            self.target = None if target is False else find_target(target, names)
             kinds = settle_kinds(names, self.layout.kinds, options["columns"])
             self._by_kind(kinds, options["fill"])
         else:

@@ -48,12 +48,12 @@ def amount(text: str, decimal: str = ".") -> float | None:
     value = number(text, decimal)
     if value is not None:
         return value
-    found = _amounts(decimal).fullmatch(text)
-    if found is None or (found["open"] is None) != (found["close"] is None):
+    match = _amounts(decimal).fullmatch(text)
+    if match is None or (match["open"] is None) != (match["close"] is None):
         return None
-    whole, _, rest = found["digits"].partition(decimal)
+    whole, _, rest = match["digits"].partition(decimal)
     value = float(f"{re.sub(r'[^0-9]', '', whole)}.{rest}")
-    return -value if found["open"] or "-" in (found["sign"], found["late"]) else value
+    return -value if match["open"] or "-" in (match["sign"], match["late"]) else value
 
 
 @cache
@@ -88,10 +88,10 @@ def days(text: str, order: str = "ymd") -> float | None:
             return days_of(datetime.fromisoformat(text))
         except ValueError:
             return None
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return None
-    first, _, second, third, later = found.groups()
+    first, _, second, third, later = match.groups()
     places = {"ymd": (0, 1, 2), "dmy": (2, 1, 0), "mdy": (2, 0, 1)}[order]
     values = [int(first), int(second), int(third)]
     year, month, day = (values[place] for place in places)

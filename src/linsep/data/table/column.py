@@ -88,19 +88,19 @@ def reading(kind: str) -> str:
     return wanted(kind).reading
 
 
-def settle_kinds(names: list[str], kinds: list[str], asked: Mapping[str, str]) -> list[str]:
+def settle_kinds(names: list[str], kinds: list[str], wanted_kinds: Mapping[str, str]) -> list[str]:
     """The kinds that were judged, where what is asked for may say otherwise."""
-    unknown = [name for name in asked if name not in names]
+    unknown = [name for name in wanted_kinds if name not in names]
     if unknown:
         raise ParameterError(
             f"columns names {unknown[0]!r}, which is no column; there are {', '.join(names[:20])}."
         )
-    for name, kind in asked.items():
+    for name, kind in wanted_kinds.items():
         if not _valid(str(kind)):
             raise ParameterError(f"columns says {kind!r} for {name!r}; choose {CHOICES}.")
     settled = []
     for name, judged in zip(names, kinds, strict=True):
-        kind = str(asked.get(name, judged))
+        kind = str(wanted_kinds.get(name, judged))
         want = wanted(kind)
         if want.word == "hash" and not want.detail:
             kind = kind.replace("hash", f"hash:{BINS}")

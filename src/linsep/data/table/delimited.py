@@ -291,10 +291,10 @@ class _Reader:
 def _unlike(kind: str, name: str, settled: bool) -> str:
     word = kind.partition(":")[0]
     of = {"truth": "true or false, in a column of these", "date": "a date, in a column of dates"}
-    told = of.get(word, "a finite number, in a column of numbers")
+    meant = of.get(word, "a finite number, in a column of numbers")
     if settled:
-        return f"is not {told}, as the model knows it"
-    return f"is not {told} (pass columns={{{name!r}: 'text'}} if texts are meant)"
+        return f"is not {meant}, as the model knows it"
+    return f"is not {meant} (pass columns={{{name!r}: 'text'}} if texts are meant)"
 
 
 def _line_count(piece: bytes) -> int:

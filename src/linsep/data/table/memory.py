@@ -226,8 +226,8 @@ def _plain_numbers(raw: Any, how: str) -> Array | None:
     if values.dtype.kind == "M":
         gaps = np.isnat(values)
         since = (values - np.datetime64(0, "D").astype(values.dtype)) / np.timedelta64(1, "s")
-        found = since if how == "number" else since / 86_400.0
-        return np.where(gaps, np.nan, found)
+        numbers = since if how == "number" else since / 86_400.0
+        return np.where(gaps, np.nan, numbers)
     if values.dtype.kind not in "iufb" or how.startswith("date"):
         return None
     return np.ascontiguousarray(values, np.float64)

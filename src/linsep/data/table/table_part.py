@@ -169,12 +169,12 @@ def _parsed(name: str, values: Any, how: str, words: Words, decimal: str) -> Arr
     values = _as_dictionary(values)
     read = parser(how, decimal)
     own = [None if text is None else text.strip() for text in values.dictionary.to_pylist()]
-    found = [np.nan if t is None or t in words.numbers else read(t) for t in own]
-    if None in found:
+    parsed = [np.nan if t is None or t in words.numbers else read(t) for t in own]
+    if None in parsed:
         raise DataError(
-            f"column {name!r} holds {own[found.index(None)]!r}; {wanted_there(how)} wanted there."
+            f"column {name!r} holds {own[parsed.index(None)]!r}; {wanted_there(how)} wanted there."
         )
-    return np.array([*found, np.nan], np.float64)[_codes(values)]
+    return np.array([*parsed, np.nan], np.float64)[_codes(values)]
 
 
 def rounds(values: Any) -> bool:

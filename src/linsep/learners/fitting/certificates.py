@@ -54,23 +54,23 @@ def plane_certificate(
     codes = problem.codes if problem.binary else (problem.codes == k).astype(np.int8)
 
     def certify(solution: Solution) -> Certificate:
-        asked = question(learner, problem, penalty, factor, solution)
-        asked = asked if problem.binary else asked._replace(codes=codes)
+        fitted = question(learner, problem, penalty, factor, solution)
+        fitted = fitted if problem.binary else fitted._replace(codes=codes)
         alpha = None if solution.alpha is None else solution.alpha[None]
-        return planes(loss, asked, alpha)
+        return planes(loss, fitted, alpha)
 
     return certify
 
 
-def believed(learner: Any, found: Certificate, status: Status, claimed: float) -> Status:
+def believed(learner: Any, certificate: Certificate, status: Status, claimed: float) -> Status:
     """Set `objective_` and `gap_` as counted again; the status that this count bears out.
 
     `claimed` is the relative gap that the solver came to. `learner._short` says whether the count
     falls short of `tol` by more than rounding alone may explain.
     """
-    learner.objective_, learner.gap_ = float(found.primal), float(found.gap)
-    allowed = 0.5 * learner.tol * found.primal
-    learner._short = learner.gap_ > learner.tol and found.rounding <= allowed
+    learner.objective_, learner.gap_ = float(certificate.primal), float(certificate.gap)
+    allowed = 0.5 * learner.tol * certificate.primal
+    learner._short = learner.gap_ > learner.tol and certificate.rounding <= allowed
     if learner.gap_ <= learner.tol:
         return (
             Status.converged
@@ -80,7 +80,7 @@ def believed(learner: Any, found: Certificate, status: Status, claimed: float) -
     if status is not Status.converged:
         return status
     rounding = max(NOISE, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
-    within = found.shown <= ALIKE * max(claimed, learner.tol) + rounding
+    within = certificate.shown <= ALIKE * max(claimed, learner.tol) + rounding
     return Status.converged if within else Status.unproved
 
 
@@ -114,18 +114,18 @@ def worst(statuses: list[Status]) -> Status:
     return Status.gap_left if status is Status.budget else status
 
 
-def counted(learner: Any, found: Certificate, status: Status) -> Status:
+def counted(learner: Any, certificate: Certificate, status: Status) -> Status:
     """The same without a penalty, where there is no dual: only the objective is counted again."""
-    claimed, learner.objective_ = learner.objective_, float(found.primal)
+    claimed, learner.objective_ = learner.objective_, float(certificate.primal)
     rounding = max(1e-9, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
-    over = found.primal - found.rounding - claimed * (1.0 + rounding)
+    over = certificate.primal - certificate.rounding - claimed * (1.0 + rounding)
     if status is not Status.converged or not over > learner.tol * claimed:
         return status
-    learner.gap_ = max(learner.gap_, float(over / found.primal))
+    learner.gap_ = max(learner.gap_, float(over / certificate.primal))
     return Status.unproved
 
 
-def told(learner: Any, status: Status, large: Callable[[], str]) -> str | None:
+def sentence_of(learner: Any, status: Status, large: Callable[[], str]) -> str | None:
     """A sentence where the second count says less than the first, or None.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.page_release import rows_of
-from linsep.learners.fitting.certificates import told
+from linsep.learners.fitting.certificates import sentence_of
 from linsep.status import Status
 from linsep.train.problem import Problem
 
@@ -97,7 +97,7 @@ def explain(learner: Any, problem: Problem, status: Status) -> str | None:
         )
     if np.isposinf(learner.C) and status is not Status.unproved:
         return _collinear(learner, problem)
-    return told(learner, status, partial(_largest, learner, problem))
+    return sentence_of(learner, status, partial(_largest, learner, problem))
 
 
 def _largest(learner: Any, problem: Problem) -> str:

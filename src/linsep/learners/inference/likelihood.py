@@ -69,14 +69,14 @@ class LogisticLikelihood:
     def information(self, p: Array) -> Array:
         """Σ cᵢ (diag pᵢ − pᵢ pᵢᵀ) ⊗ zᵢ zᵢᵀ over the classes but the first."""
         free, width = self.K - 1, self.Z.shape[1]
-        found = np.empty((free * width, free * width))
+        information = np.empty((free * width, free * width))
         for a in range(free):
             for b in range(a, free):
                 w = p[:, a + 1] * ((a == b) - p[:, b + 1]) * self.weights
                 block = (self.Z * w[:, None]).T @ self.Z
-                found[a * width : (a + 1) * width, b * width : (b + 1) * width] = block
-                found[b * width : (b + 1) * width, a * width : (a + 1) * width] = block.T
-        return found
+                information[a * width : (a + 1) * width, b * width : (b + 1) * width] = block
+                information[b * width : (b + 1) * width, a * width : (a + 1) * width] = block.T
+        return information
 
     def score(self, p: Array, information: Array, firth: bool) -> Array:
         """The gradient of ℓ; with Firth's penalty Σ (yᵢ − pᵢ + hᵢ(½ − pᵢ)) zᵢ for two classes."""

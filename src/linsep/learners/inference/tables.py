@@ -346,8 +346,8 @@ def bootstrap_table(
     drawn = [one for one in drawn if one.shape == shape]
     if len(drawn) < 2:
         raise DataError("hardly any resample could be fitted; there are too few rows.")
-    found = np.array(drawn)
-    low, high = np.quantile(found, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    fits = np.array(drawn)
+    low, high = np.quantile(fits, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     W = np.atleast_2d(model.coef_)
     kept = [name for _ in W for name in ["(intercept)", *names]]
     columns: dict[str, list[Any]] = {}
@@ -355,13 +355,13 @@ def bootstrap_table(
         width = W.shape[1] + 1
         columns["class"] = [str(one) for one in model.classes_.tolist() for _ in range(width)]
     columns |= {
-        "name": kept, "coef": _flat(model).tolist(), "std err": found.std(axis=0, ddof=1).tolist(),
+        "name": kept, "coef": _flat(model).tolist(), "std err": fits.std(axis=0, ddof=1).tolist(),
         f"low {level:.0%}": low.tolist(), f"high {level:.0%}": high.tolist(),
     }  # fmt: skip
-    notes = [f"Standard errors and percentile intervals of {len(found)} fits to resampled rows."]
+    notes = [f"Standard errors and percentile intervals of {len(fits)} fits to resampled rows."]
     if failed or len(drawn) < times:
-        notes.append(f"{times - len(found)} resamples could not be fitted and are left out.")
-    return Summary(f"{type(model).__name__}, {n:,} rows", columns, {"resamples": len(found)}, notes)
+        notes.append(f"{times - len(fits)} resamples could not be fitted and are left out.")
+    return Summary(f"{type(model).__name__}, {n:,} rows", columns, {"resamples": len(fits)}, notes)
 
 
 def _flat(model: Any) -> Array:

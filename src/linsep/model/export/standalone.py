@@ -108,8 +108,8 @@ def decision_function(rows: Any) -> Any:
     ):  # an array of NumPy, all rows at once
         import numpy
 
-        found = (rows - numpy.array(centre)) @ numpy.array(weights).T + numpy.array(intercept)
-        return found[:, 0] if len(weights) == 1 else found
+        table = (rows - numpy.array(centre)) @ numpy.array(weights).T + numpy.array(intercept)
+        return table[:, 0] if len(weights) == 1 else table
     scores = []
     for row in rows:
         x = [value - c for value, c in zip(_mapped(features(row)), centre, strict=True)]
@@ -134,13 +134,13 @@ def predict_proba(rows: Any) -> list[list[float]]:
     """The probability of each class, for models that have them."""
     if not MODEL["log_odds"]:
         raise ValueError("this model has no probabilities")
-    found = []
+    chances = []
     for s in decision_function(rows):
         every = [0.0, float(s)] if len(MODEL["weights"]) == 1 else [float(one) for one in s]
         top = max(every)
         powers = [math.exp(one - top) for one in every]
-        found.append([power / sum(powers) for power in powers])
-    return found
+        chances.append([power / sum(powers) for power in powers])
+    return chances
 
 
 def main() -> None:

@@ -114,12 +114,12 @@ def prove_far(
         if proof.separable is None or proof.plane is not None:
             break
         W, b = planes_of(proof)
-        found = all_leads(X, codes, W, b, join)
+        leads = all_leads(X, codes, W, b, join)
         upper = min(best.margin_upper, proof.margin_upper)
         square = sum((Plane(row, 0.0).square() for row in W), Fraction(0)) * (
             1 if len(W) == 1 else 2
         )
-        margin = root_below(found.least**2 / square) if found.least > 0 else 0.0
+        margin = root_below(leads.least**2 / square) if leads.least > 0 else 0.0
         if margin > best.margin:
             best = replace(
                 start, separable=True, quasi_separable=False, weights=proof.weights,
@@ -127,7 +127,7 @@ def prove_far(
             )  # fmt: skip
         best = replace(best, margin_upper=upper, **_bound(proof, some))
         wide = best.margin >= (1.0 - near) * upper or gap == np.inf
-        more = np.setdiff1d(found.rows, some)
+        more = np.setdiff1d(leads.rows, some)
         if (best.separable and wide) or late() or not len(more):
             break
         some = np.union1d(some, more)

@@ -71,8 +71,8 @@ def _run() -> int:
     """The exit code of the command."""
     try:
         group(standalone_mode=False)
-    except SystemExit as asked:
-        return asked.code if isinstance(asked.code, int) else FAILURE if asked.code else 0
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else FAILURE if ending.code else 0
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED

@@ -107,22 +107,22 @@ def _prove(
     from linsep import mistake_bound, separability
     from linsep.data.files.atomic import replace
 
-    found = separability(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
-    text = found.to_json()
+    proof = separability(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
+    text = proof.to_json()
     if out is not None:
         replace(out, [text.encode()])
-    bound = mistake_bound(X, y, found, fit_intercept=fit_intercept) if found.separable else None
+    bound = mistake_bound(X, y, proof, fit_intercept=fit_intercept) if proof.separable else None
     return {
         "command": "certify",
         "linsep": __version__,
         "fit_intercept": fit_intercept,
-        "separable": found.separable,
-        "kind": found.kind,
-        "verdict": found.verdict,
-        "margin": found.margin,
-        "margin_upper": found.margin_upper if math.isfinite(found.margin_upper) else None,
-        "rows": None if found.rows is None else [int(i) for i in found.rows],
-        "rivals": None if found.rivals is None else found.classes[found.rivals].tolist(),
+        "separable": proof.separable,
+        "kind": proof.kind,
+        "verdict": proof.verdict,
+        "margin": proof.margin,
+        "margin_upper": proof.margin_upper if math.isfinite(proof.margin_upper) else None,
+        "rows": None if proof.rows is None else [int(i) for i in proof.rows],
+        "rivals": None if proof.rivals is None else proof.classes[proof.rivals].tolist(),
         "multipliers": json.loads(text)["multipliers"],
         "radius": None if bound is None else bound.radius,
         "augmented_margin": None if bound is None else bound.margin,
@@ -135,8 +135,8 @@ def _check(X: Any, y: Any, data: str, path: Path, as_json: bool) -> None:
     from linsep.proofs.separability.certificate import Separability
     from linsep.proofs.verify.separability import check
 
-    found = Separability.from_json(path.read_text(encoding="utf-8"))
-    why = check(found, X, y)
+    certificate = Separability.from_json(path.read_text(encoding="utf-8"))
+    why = check(certificate, X, y)
     holds = why == ""
     if as_json:
         report = {
@@ -144,13 +144,13 @@ def _check(X: Any, y: Any, data: str, path: Path, as_json: bool) -> None:
             "linsep": __version__,
             "holds": holds,
             "why": why,
-            "fit_intercept": found.fit_intercept,
-            "kind": found.kind,
-            "verdict": found.verdict,
+            "fit_intercept": certificate.fit_intercept,
+            "kind": certificate.kind,
+            "verdict": certificate.verdict,
         }
         click.echo(json.dumps(report))
     elif holds:
-        click.echo(f"The certificate holds for {data}, in exact arithmetic. {found.verdict}")
+        click.echo(f"The certificate holds for {data}, in exact arithmetic. {certificate.verdict}")
     else:
         click.echo(f"The certificate in {path} does NOT hold for {data}: {why}.")
     if not holds:

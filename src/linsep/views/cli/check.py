@@ -54,10 +54,10 @@ def command(
     how = arguments.how_to_read(columns, base, reading)
     source = open_source(data, target, wanted, bad_rows or "skip", **how)
     rate = Rate("checking")
-    found, named, counts = _findings(source, rate)
+    noted, named, counts = _findings(source, rate)
     hopeless = {
         one.column: "words" if one.what == "words" else "drop"
-        for one in found
+        for one in noted
         if one.column in named
     }
     if hopeless:  # the others can be told of
@@ -71,9 +71,9 @@ def command(
             _count(counts, y)
             rate.add(X.shape[0])
     rate.end()
-    found += _wide(source)
+    noted += _wide(source)
     record = _record(data, source, encoding, counts) | {
-        "findings": [one._asdict() for one in found]
+        "findings": [one._asdict() for one in noted]
     }
     _add_left_out(record, source, hopeless)
     if as_json:
@@ -83,7 +83,7 @@ def command(
         click.echo(_text(record, bad_columns))
     if source.skipped:
         _tell_bad_rows(source, bad_rows)
-    options = [one.option for one in found if one.what in SETTLED and one.option]
+    options = [one.option for one in noted if one.what in SETTLED and one.option]
     again = arguments.spelled(
         "fit", data, target=target, classes=classes, column=columns, base=base, read=reading
     )
@@ -124,9 +124,9 @@ def _findings(source: Any, rate: Any) -> tuple[list[Any], set[str], Any]:
         refused = problem
     table = gathered(collect.table())
     target = "" if inner.target is None else inner.target.column
-    found = findings(table, inner.kinds, target)
+    noted = findings(table, inner.kinds, target)
     if target and inner.target.asks:
-        found = [one for one in found if one.what != "number"]  # the condition is there already
+        noted = [one for one in noted if one.what != "number"]  # the condition is there already
     many = {
         name
         for name, cells in table.columns.items()
@@ -137,7 +137,7 @@ def _findings(source: Any, rate: Any) -> tuple[list[Any], set[str], Any]:
     }
     if refused is not None and not many:
         raise refused
-    return found, many, counts
+    return noted, many, counts
 
 
 def _wide(source: Any) -> list[Any]:
@@ -189,8 +189,8 @@ def _tell_bad_rows(source: Any, listed: str | None) -> None:
         where = f"column {column!r}: " if column else ""
         word, times = group.cells.most_common(1)[0]
         shown = f"{word!r} " if column else ""
-        told = arguments.in_options(f"{where}{shown}{reason}")
-        click.echo(f"  {rows:,} rows (lines {lines}): {told}", err=True)
+        sentence = arguments.in_options(f"{where}{shown}{reason}")
+        click.echo(f"  {rows:,} rows (lines {lines}): {sentence}", err=True)
         if column and times >= 3 and word:
             option = shlex.quote(f"missing={word}")
             click.echo(f"      {times:,} of them are {word!r}; if that means missing: "
@@ -243,8 +243,8 @@ def _record(data: str, source: Any, encoding: Any, counts: dict[Any, int]) -> di
         "classes": labels,
         "skipped": source.skipped,
         "left_out": source.left_out,
-        "bad_rows": [arguments.in_options(told) for told in source.bad_rows.first],
-        "notes": [arguments.in_options(told) for told in source.notes],
+        "bad_rows": [arguments.in_options(sentence) for sentence in source.bad_rows.first],
+        "notes": [arguments.in_options(sentence) for sentence in source.notes],
     }
 
 
@@ -261,14 +261,14 @@ def _text(record: dict[str, Any], bad_columns: set[str]) -> str:
     marked = bad_columns | {one["column"] for one in record["findings"]}
     shown = [c for k, c in enumerate(record["columns"]) if k < SHOWN or c["name"] in marked]
     for column in shown:
-        told = "" if column["mean"] is None else f"mean {column['mean']:.6g}"
+        values = "" if column["mean"] is None else f"mean {column['mean']:.6g}"
         if not column["features"]:
-            told = "not used: too many texts"
+            values = "not used: too many texts"
         if column["categories"]:
-            told = _short(", ".join(column["categories"]), 50)
+            values = _short(", ".join(column["categories"]), 50)
         lines.append(
             f"{column['name'][:30]:<{wide}}{column['kind']:<8}{column['features']:>9,}"
-            f"{column['missing']:>9,}  {told}{'  !' if column['name'] in marked else ''}"
+            f"{column['missing']:>9,}  {values}{'  !' if column['name'] in marked else ''}"
         )
     if len(record["columns"]) > len(shown):
         lines.append(f"… and {len(record['columns']) - len(shown):,} columns more")

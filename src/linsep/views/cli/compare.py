@@ -73,9 +73,9 @@ def command(
         click.echo(f"\n{_in_words(rows)}")
 
 
-def _chosen(asked: tuple[str, ...], n_rows: int) -> list[str]:
-    if asked or n_rows <= MANY_ROWS:
-        return list(dict.fromkeys(asked)) or LEARNERS
+def _chosen(names: tuple[str, ...], n_rows: int) -> list[str]:
+    if names or n_rows <= MANY_ROWS:
+        return list(dict.fromkeys(names)) or LEARNERS
     click.echo(
         f"KernelPerceptron and KernelSVC are left out: on {n_rows} rows they take long, for rows "
         "are compared with each other. Ask for them by --learner KernelPerceptron.",
@@ -89,14 +89,14 @@ def _in_words(rows: list[dict[str, Any]]) -> str:
     best = min(rows, key=lambda row: row["test_error"])
     most = 1 - best["test"]["accuracy_interval"][0]
     like = [r["learner"] for r in rows if r is not best and r["test_error"] <= most]
-    told = f"{best['learner']} errs least: {best['test_error']:.2%} of the test rows wrong, "
-    told += f"where always guessing the commonest class gets {best['baseline_error']:.2%} wrong."
+    text = f"{best['learner']} errs least: {best['test_error']:.2%} of the test rows wrong, "
+    text += f"where always guessing the commonest class gets {best['baseline_error']:.2%} wrong."
     if like:
-        told += (
+        text += (
             f" On {best['test']['rows']} rows that may be {most:.2%} as well (95 % interval), so "
             f"these may do as well: {', '.join(like)}."
         )
-    return told
+    return text
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -117,13 +117,13 @@ def _timed(learner: Any, X: Any, y: Any) -> float:
 
     from linsep.errors import NotConverged
 
-    found: list[float] = []
+    seconds: list[float] = []
     with warnings.catch_warnings(action="ignore", category=NotConverged):
-        while len(found) < 2 and sum(found) < REPEAT_BELOW:
+        while len(seconds) < 2 and sum(seconds) < REPEAT_BELOW:
             start = time.perf_counter()
             learner.fit(X, y)
-            found.append(time.perf_counter() - start)
-    return min(found)
+            seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 def _figures(learner: Any, X: Any, y: Any) -> dict[str, Any]:

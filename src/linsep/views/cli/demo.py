@@ -63,8 +63,8 @@ def _two_digits(X: Any, y: Any, X_test: Any, y_test: Any, say: Say, said: dict[s
     def row(done: Any) -> None:
         train, test = 1 - learner.score(X, y), 1 - learner.score(X_test, y_test)
         say(f"{done.epoch:5}  {done.updates:7}  {train:11.2%}  {test:10.2%}")
-        found = {"epoch": done.epoch, "changes": done.updates}
-        said["epochs"].append(found | {"train_error": train, "test_error": test})
+        counts = {"epoch": done.epoch, "changes": done.updates}
+        said["epochs"].append(counts | {"train_error": train, "test_error": test})
 
     said["epochs"] = []
     learner.fit(X, y, callback=row)

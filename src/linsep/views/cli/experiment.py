@@ -42,19 +42,19 @@ def command(name: str, data: Path | None, out: Path, as_json: bool) -> None:
     """
     from linsep.views.experiments import find
 
-    found = find(name, data)
+    findings = find(name, data)
     path: Path | None = out / f"{name}.png"
     try:
-        found.save(out / f"{name}.png")
+        findings.save(out / f"{name}.png")
     except ModuleNotFoundError:
         path = None
         click.echo("For the picture: pip install 'linsep[plot]'", err=True)
     if as_json:
         picture = None if path is None else str(path)
-        click.echo(json.dumps({"experiment": name, **found.record(), "picture": picture}))
+        click.echo(json.dumps({"experiment": name, **findings.record(), "picture": picture}))
     else:
-        click.echo(str(found))
+        click.echo(str(findings))
     if path is not None:
         click.echo(f"The picture is in {path}", err=True)
-    if not found.hold:
+    if not findings.hold:
         raise SystemExit(1)

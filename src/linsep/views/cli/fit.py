@@ -88,7 +88,7 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
 @click.option("--strict", is_flag=True, help="Exit with 5 where the fit did not reach its goal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 @arguments.as_json
-def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
+def command(data: str, as_json: bool, strict: bool, **options: Any) -> None:
     """Learn from DATA: a file, a folder, - for standard input, or an embedded set.
 
     DATA is CSV, Parquet, Feather, svmlight, NPY, NPZ or IDX, perhaps packed by gzip, bzip2 or
@@ -101,22 +101,24 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
       linsep fit a9a --learner Perceptron -p keep=average -p max_iter=20
       zcat big.csv.gz | linsep fit - --target y --out y.linsep --json
     """
-    _foresee(data, as_json, asked)
-    out = asked["out"]
-    learner, source, record, texts = _fit(data, **asked)
-    for note in source.notes if not asked["quiet"] else []:
+    _foresee(data, as_json, options)
+    out = options["out"]
+    learner, source, record, texts = _fit(data, options)
+    for note in source.notes if not options["quiet"] else []:
         click.echo(arguments.in_options(note), err=True)
     if out is not None:
         record["model"] = _keep(learner, out)
-    if asked["report"] is not None:
-        record["report"] = _write_report(learner, source, data, asked)
+    if options["report"] is not None:
+        from linsep.views.fit_account import write_page
+
+        record["report"] = write_page(learner, source, data, options, _again(options))
     if as_json:
         import json
 
         click.echo(json.dumps(record))
     else:
-        click.echo("\n".join(texts), err="-" in (out, asked["trace"]))
-        _next_steps(learner, out, asked)
+        click.echo("\n".join(texts), err="-" in (out, options["trace"]))
+        _next_steps(learner, out, options)
     if record["status"] == "interrupted":
         kept = out if out not in (None, "-") else "nowhere: no --out was given"
         click.echo(f"Interrupted. The best model so far is in {kept}.", err=True)
@@ -125,71 +127,73 @@ def command(data: str, as_json: bool, strict: bool, **asked: Any) -> None:
         sys.exit(NOT_CONVERGED)
 
 
-def _foresee(data: str, as_json: bool, asked: dict[str, Any]) -> None:
+def _foresee(data: str, as_json: bool, options: dict[str, Any]) -> None:
     """Refuse before the fit what would otherwise be refused after it."""
     from linsep.data.files.special_files import kind_of
     from linsep.views.output_paths import is_stdout, require_one, require_other, require_place
     from linsep.views.sources import require_there
 
     for name in ("out", "trace"):
-        asked[name] = "-" if is_stdout(asked[name]) else asked[name]
-    if asked["resume"] and (asked["out"] in (None, "-") or kind_of(asked["out"])):
+        options[name] = "-" if is_stdout(options[name]) else options[name]
+    if options["resume"] and (options["out"] in (None, "-") or kind_of(options["out"])):
         raise click.UsageError("--resume keeps its checkpoint beside the model: give --out FILE.")
-    writes = {f"--{name}": asked[name] == "-" for name in ("out", "trace")}
+    writes = {f"--{name}": options[name] == "-" for name in ("out", "trace")}
     require_one("output", writes | {"--json": as_json})
-    require_one("input", {"DATA": data == "-", "--test": asked["test"] == "-"})
-    if asked["report"] == "-":
+    require_one("input", {"DATA": data == "-", "--test": options["test"] == "-"})
+    if options["report"] == "-":
         raise click.BadParameter("'-'; a report is a page: name a file.", param_hint="--report")
-    for read in (data, asked["test"] or data):
-        require_other(read, {f"--{n}": asked[n] for n in ("out", "trace", "report", "log")})
-        require_other(read, {"--bad-rows": asked["bad_rows"]})
-    require_place("--out", asked["out"])
-    require_place("--trace", asked["trace"])
-    require_place("--log", asked["log"])
-    require_place("--report", asked["report"], ".html")
-    if asked["test"] is not None:
-        require_there("--test", asked["test"])
+    for read in (data, options["test"] or data):
+        require_other(read, {f"--{n}": options[n] for n in ("out", "trace", "report", "log")})
+        require_other(read, {"--bad-rows": options["bad_rows"]})
+    require_place("--out", options["out"])
+    require_place("--trace", options["trace"])
+    require_place("--log", options["log"])
+    require_place("--report", options["report"], ".html")
+    if options["test"] is not None:
+        require_there("--test", options["test"])
 
 
-def _fit(data: str, **asked: Any) -> tuple[Any, Any, dict[str, Any], list[str]]:
+def _fit(data: str, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], list[str]]:
     import time
     import warnings
 
     from linsep import _face
     from linsep.views.sources import Rows, open_source
 
-    classes = arguments.split_classes(asked["classes"])
-    how = arguments.how_to_read(asked["columns"], asked["base"], asked["reading"])
-    if asked["cluster"] is not None:
-        how["cluster"] = asked["cluster"]
-    source = open_source(data, asked["target"], classes, asked["bad_rows"], **how)
-    if asked["cluster"] is not None and isinstance(source, Rows):
+    classes = arguments.split_classes(options["classes"])
+    how = arguments.how_to_read(options["columns"], options["base"], options["reading"])
+    if options["cluster"] is not None:
+        how["cluster"] = options["cluster"]
+    source = open_source(data, options["target"], classes, options["bad_rows"], **how)
+    if options["cluster"] is not None and isinstance(source, Rows):
         raise click.UsageError(f"--cluster reads files; {data} is an embedded set.")
-    settings: dict[str, Any] = {"verbose": not asked["quiet"]}
-    if asked["log"] is not None:
-        _log_to(asked["log"])
+    settings: dict[str, Any] = {"verbose": not options["quiet"]}
+    if options["log"] is not None:
+        _log_to(options["log"])
         settings["verbose"] = "log"
-    if asked["resume"]:
-        settings["checkpoint"] = f"{asked['out']}.checkpoint"
+    if options["resume"]:
+        settings["checkpoint"] = f"{options['out']}.checkpoint"
     start = time.perf_counter()
     whole = isinstance(source, Rows) or any(
-        asked[one] for one in ("scale", "report", "tune", "cluster")
+        options[one] for one in ("scale", "report", "tune", "cluster")
     )
     if not whole:
         _face.stand_alone()
-    chosen = _tune(source, asked) if asked["tune"] else None
-    learner = _learner(asked)
+    chosen = _tune(source, options) if options["tune"] else None
+    learner = _learner(options)
     from linsep.errors import NotConverged  # asks whether the learner stands alone
 
     with warnings.catch_warnings(action="ignore", category=NotConverged):
         _train(learner, source, settings)
     seconds = time.perf_counter() - start
-    if asked["resume"]:
+    if options["resume"]:
         for left in (settings["checkpoint"], f"{settings['checkpoint']}.previous"):
             Path(left).unlink(missing_ok=True)
-    if asked["trace"]:
-        _write_trace(getattr(learner, "learner_", learner).trace_, asked["trace"])
-    record, texts = _report(learner, source, data, seconds, asked)
+    if options["trace"]:
+        _write_trace(getattr(learner, "learner_", learner).trace_, options["trace"])
+    from linsep.views.fit_account import account_of  # brings in more than a fit needs
+
+    record, texts = account_of(learner, source, data, seconds, options, _again(options))
     if chosen is not None:
         record["C"] = chosen[0]
         texts[2:2] = [f"C = {chosen[0]:.4g} by cross-validation:", *chosen[1]]
@@ -207,30 +211,30 @@ def _log_to(path: str) -> None:
     logger.propagate = False
 
 
-def _tune(source: Any, asked: dict[str, Any]) -> tuple[float, list[str]]:
+def _tune(source: Any, options: dict[str, Any]) -> tuple[float, list[str]]:
     """Choose C, and ask for it in the fits to come."""
     from linsep.views.validation import rows_in_memory, tuned
 
-    if asked["learner"] not in ("LogisticRegression", "LinearSVC"):
+    if options["learner"] not in ("LogisticRegression", "LinearSVC"):
         raise click.UsageError("--tune chooses C of LogisticRegression or LinearSVC.")
     known = rows_in_memory(source)
     if known is None:
         raise click.UsageError("--tune wants all rows in memory; give fewer, or -p C=...")
-    chosen = tuned(_learner(asked | {"trace": None}), *known)
-    asked["parameters"] = (*asked["parameters"], f"C={chosen[0]!r}")
+    chosen = tuned(_learner(options | {"trace": None}), *known)
+    options["parameters"] = (*options["parameters"], f"C={chosen[0]!r}")
     return chosen
 
 
-def _again(asked: dict[str, Any]) -> Any:
+def _again(options: dict[str, Any]) -> Any:
     """A function that fits the learner asked for to other rows, C chosen anew with --tune."""
     import warnings
 
     from linsep.errors import NotConverged
 
     def fit(X: Any, y: Any) -> Any:
-        own = asked | {"trace": None}
+        own = options | {"trace": None}
         with warnings.catch_warnings(action="ignore", category=NotConverged):
-            if asked["tune"]:
+            if options["tune"]:
                 from linsep.views.validation import tuned
 
                 C = tuned(_learner(own), X, y)[0]
@@ -240,18 +244,18 @@ def _again(asked: dict[str, Any]) -> Any:
     return fit
 
 
-def _learner(asked: dict[str, Any]) -> Any:
+def _learner(options: dict[str, Any]) -> Any:
     import inspect
 
     import linsep
 
     more = {}
-    if asked["trace"]:
-        if "trace" not in inspect.signature(getattr(linsep, asked["learner"])).parameters:
-            raise click.UsageError(f"{asked['learner']} keeps no trace of its corrections.")
+    if options["trace"]:
+        if "trace" not in inspect.signature(getattr(linsep, options["learner"])).parameters:
+            raise click.UsageError(f"{options['learner']} keeps no trace of its corrections.")
         more["trace"] = True
-    learner = arguments.make_learner(asked["learner"], asked["parameters"], **more)
-    return learner if asked["scale"] is None else linsep.Scaled(learner, how=asked["scale"])
+    learner = arguments.make_learner(options["learner"], options["parameters"], **more)
+    return learner if options["scale"] is None else linsep.Scaled(learner, how=options["scale"])
 
 
 def _train(learner: Any, source: Any, settings: dict[str, Any]) -> None:
@@ -263,123 +267,12 @@ def _train(learner: Any, source: Any, settings: dict[str, Any]) -> None:
         learner.fit(source, **settings)
 
 
-def _report(
-    learner: Any, source: Any, data: str, seconds: float, asked: dict[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
-    from linsep import __version__
-    from linsep.model.files.store import as_model
-    from linsep.views.metrics import Progressive
-    from linsep.views.scoring import proof_of, score_rows
-    from linsep.views.sources import open_source
-    from linsep.views.validation import Validation
-
-    model = as_model(learner)
-    judged = getattr(source, "judged", None)
-    if judged is not None:
-        train = Progressive(model.classes_, *judged)
-    else:
-        train = score_rows(model, source, "scoring", asked["quiet"])
-    found, left, bad_rows = None, 0, _beside(asked["bad_rows"])
-    if asked["test"]:
-        how = arguments.how_to_read(reading=asked["reading"])
-        kept = arguments.split_classes(asked["classes"])
-        test = open_source(asked["test"], None, kept, bad_rows, like=model, **how)
-        found = score_rows(model, test, "testing", asked["quiet"])
-        left = test.skipped
-    spare = 0.0 if asked["test"] or model.status_.name == "interrupted" else None
-    holdout = asked["holdout"] if asked["holdout"] is not None else spare
-    unseen = Validation(_again(asked), source, holdout, asked["cv"])
-    proof = proof_of(learner)
-    diagnosis = getattr(getattr(learner, "learner_", learner), "diagnosis_", None)
-    record = {
-        "command": "fit",
-        "linsep": __version__,
-        "data": data,
-        "learner": model.learner,
-        "status": model.status_.name,
-        "sentence": model.status_.value,
-        "reached": model.status_.good,
-        "rows": source.n_rows,
-        "features": model.n_features_in_,
-        "skipped": source.skipped,
-        "left_out": source.left_out,
-        "passes": model.results["n_iter"],
-        "gap": model.results["gap"],
-        "objective": model.results["objective"],
-        "mistakes": model.results["mistakes"],
-        "diagnosis": diagnosis,
-        "proof": proof,
-        "seconds": seconds,
-        "progressive": judged is not None,
-        "train": train.record(),
-        "test": None if found is None else found.record() | {"skipped": left},
-        **unseen.record(),
-        "C": None,
-        "model": None,
-        "report": None,
-    }
-    n = record["passes"]
-    passes = "" if n is None else f"{n} pass{'' if n == 1 else 'es'}, "
-    lines = [
-        f"{model.learner} on {source.n_rows:,} rows of {model.n_features_in_:,} features: "
-        f"{passes}{seconds:.2f} s.",
-        f"End: {arguments.in_options(model.status_.value)}",
-    ]
-    lines += [f"Why: {arguments.in_options(diagnosis)}"] if diagnosis else []
-    lines += [f"Proof: {proof}"] if proof else []
-    lines += ["", f"Training rows: {train.text()}"]
-    lines += _left_out("training", source.skipped, asked["bad_rows"])
-    lines += unseen.lines
-    lines += [] if found is None else ["", f"Test rows: {found.text()}"]
-    lines += _left_out("test", left, bad_rows)
-    return record, lines
-
-
-def _left_out(which: str, count: int, bad_rows: str) -> list[str]:
-    """That rows were left out, whether or not notes are wanted: nothing is dropped in silence."""
-    if not count:
-        return []
-    listed = "" if bad_rows == "skip" else f", and are listed in {bad_rows}"
-    return [f"{count:,} {which} rows could not be read and were left out{listed}."]
-
-
-def _beside(bad_rows: str) -> str:
-    """Where bad rows of the test data go: `bad.csv` is for those of the training data."""
-    if bad_rows in ("fail", "skip"):
-        return bad_rows
-    path = Path(bad_rows)
-    return str(path.with_name(f"{path.stem}-test{path.suffix}"))
-
-
 def _write_trace(trace: Any, path: str) -> None:
     if path != "-":
         trace.save(path)
         return
     for line in trace.lines():
         click.echo(line)
-
-
-def _write_report(learner: Any, source: Any, data: str, asked: dict[str, Any]) -> str:
-    import shlex
-
-    from linsep.views.report import write_report
-    from linsep.views.sources import open_source
-
-    path, test = asked["report"], None
-    if asked["test"]:
-        how = arguments.how_to_read(reading=asked["reading"])
-        kept = arguments.split_classes(asked["classes"])
-        test = open_source(asked["test"], None, kept, _beside(asked["bad_rows"]),
-                           like=learner, **how).load()  # fmt: skip
-    X, y = source.load()
-    target = getattr(getattr(source, "encoding", None), "target", None)
-    said = "" if target is None else f", predicting {target}"
-    write_report(path, learner, X, y, test=test, holdout=asked["holdout"], refit=_again(asked),
-                 command=shlex.join(["linsep", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else "",
-                 source=f"{data}{said}")  # fmt: skip
-    size = f" ({Path(path).stat().st_size:,} bytes)" if Path(path).is_file() else ""
-    click.echo(f"Report in {path}{size}.", err=True)
-    return path
 
 
 def _keep(learner: Any, out: str) -> str:
@@ -394,11 +287,11 @@ def _keep(learner: Any, out: str) -> str:
     return out
 
 
-def _next_steps(learner: Any, out: str | None, asked: dict[str, Any]) -> None:
+def _next_steps(learner: Any, out: str | None, options: dict[str, Any]) -> None:
     """Commands that can be typed next; the model is exported as what can hold it."""
     import shlex
 
-    if asked["quiet"] or out == "-":
+    if options["quiet"] or out == "-":
         return
     if out is None:
         click.echo("\nKeep it with --out MODEL. Next: linsep compare, linsep certify.", err=True)

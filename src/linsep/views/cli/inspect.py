@@ -39,34 +39,34 @@ def _record(path: str) -> dict[str, Any]:
 
     if path == "-":
         content = sys.stdin.buffer.read()
-        found = from_bytes(content, "standard input")
+        model = from_bytes(content, "standard input")
     else:
-        found = load(path)
+        model = load(path)
         content = Path(path).read_bytes()
-    classes = None if found.classes_ is None else [plain(one) for one in found.classes_.tolist()]
-    encoding = found.encoding_
+    classes = None if model.classes_ is None else [plain(one) for one in model.classes_.tolist()]
+    encoding = model.encoding_
     return {
         "command": "inspect",
-        "linsep": found.version,
+        "linsep": model.version,
         "model": path,
-        "learner": found.learner,
-        "parameters": {name: _shown(value) for name, value in found.parameters.items()},
-        "scaled": found.scaled,
-        "form": found.form.name,
+        "learner": model.learner,
+        "parameters": {name: _shown(value) for name, value in model.parameters.items()},
+        "scaled": model.scaled,
+        "form": model.form.name,
         "classes": classes,
-        "features": found.n_features_in_,
+        "features": model.n_features_in_,
         "target": None if encoding is None or encoding.target is None else str(encoding.target),
-        "status": found.status_.name,
-        "sentence": found.status_.value,
-        "passes": found.results["n_iter"],
-        "gap": found.results["gap"],
-        "objective": found.results["objective"],
-        "mistakes": found.results["mistakes"],
-        "certificate": found.certificate is not None,
-        "training_rows_held": found.carries_rows,
-        "data": found.data,
+        "status": model.status_.name,
+        "sentence": model.status_.value,
+        "passes": model.results["n_iter"],
+        "gap": model.results["gap"],
+        "objective": model.results["objective"],
+        "mistakes": model.results["mistakes"],
+        "certificate": model.certificate is not None,
+        "training_rows_held": model.carries_rows,
+        "data": model.data,
         "bytes": [{"start": a, "end": b, "what": what} for a, b, what in ranges(content)],
-        "weights": _weights(found),
+        "weights": _weights(model),
     }
 
 
@@ -77,19 +77,19 @@ def _shown(value: Any) -> Any:
     return value if plain else repr(value)
 
 
-def _weights(found: Any) -> list[dict[str, Any]] | None:
+def _weights(model: Any) -> list[dict[str, Any]] | None:
     """One record per hyperplane: its class, intercept, and the weight of every feature."""
     import numpy as np
 
     from linsep.views.metrics import plain
 
-    if found.form.name not in ("linear", "centred"):
+    if model.form.name not in ("linear", "centred"):
         return None
-    W, b = np.atleast_2d(found.coef_), np.atleast_1d(found.intercept_)
-    names = found.weight_names or [f"x{j}" for j in range(W.shape[1])]
+    W, b = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    names = model.weight_names or [f"x{j}" for j in range(W.shape[1])]
     classes = [None] * len(W)
-    if found.classes_ is not None:
-        kept = found.classes_[1:] if len(W) == 1 else found.classes_
+    if model.classes_ is not None:
+        kept = model.classes_[1:] if len(W) == 1 else model.classes_
         classes = [plain(one) for one in kept.tolist()]
     return [
         {"class": label, "intercept": float(one), "features": dict(zip(names, row.tolist(),

@@ -130,15 +130,15 @@ def _values(
     import numpy as np
 
     if model.classes_ is None:
-        found = model.predict(X)
-        return found, found.reshape(len(found), -1) if scores else None, None
+        labels = model.predict(X)
+        return labels, labels.reshape(len(labels), -1) if scores else None, None
     s = model.decision_function(X)
     chances = model.predict_proba(X) if proba or reject is not None else None
-    found = model.places(s)
+    labels = model.places(s)
     if reject is not None and chances is not None:
-        found[chances.max(axis=1) < reject] = len(model.classes_)
+        labels[chances.max(axis=1) < reject] = len(model.classes_)
     chances = chances if proba else None
-    return found, np.reshape(s, (len(s), -1)) if scores else None, chances
+    return labels, np.reshape(s, (len(s), -1)) if scores else None, chances
 
 
 def _written(model: Any, write: Any) -> Any:
@@ -147,9 +147,9 @@ def _written(model: Any, write: Any) -> Any:
     from linsep.views.metrics import plain
 
     if model.classes_ is None:
-        return lambda found: [write(value) for value in found.tolist()]
+        return lambda labels: [write(value) for value in labels.tolist()]
     texts = [write(plain(label)) for label in (*model.classes_.tolist(), NO_DECISION)]
-    return lambda found: [texts[place] for place in found.tolist()]
+    return lambda labels: [texts[place] for place in labels.tolist()]
 
 
 def _lines(model: Any) -> Any:
@@ -158,14 +158,14 @@ def _lines(model: Any) -> Any:
 
     texts = _written(model, lambda label: _cell(label) + "\n")
     if model.classes_ is None:
-        return lambda found: "".join(texts(found))
+        return lambda labels: "".join(texts(labels))
     signs = [
         text.encode("utf-8", "surrogatepass") for text in texts(np.arange(len(model.classes_)))
     ]
     if len(set(map(len, signs))) > 1:
-        return lambda found: "".join(texts(found))
+        return lambda labels: "".join(texts(labels))
     table = np.frombuffer(b"".join(signs), np.uint8).reshape(len(signs), -1)
-    return lambda found: table[found].tobytes().decode("utf-8", "surrogatepass")
+    return lambda labels: table[labels].tobytes().decode("utf-8", "surrogatepass")
 
 
 def _csv_lines(
@@ -180,14 +180,14 @@ def _csv_lines(
         yield ",".join(_quoted(name) for name in heading) + "\n"
     beside, lines_of = _written(model, _cell), _lines(model)
     for X, _ in source:
-        found, *tables = _values(model, X, scores, proba, reject)
+        labels, *tables = _values(model, X, scores, proba, reject)
         columns = [column for table in tables if table is not None for column in table.T.tolist()]
         if columns:
-            cells = [beside(found), *(map(_cell, column) for column in columns)]
+            cells = [beside(labels), *(map(_cell, column) for column in columns)]
             text = "".join(",".join(row) + "\n" for row in zip(*cells, strict=True))
         else:
-            text = lines_of(found)
-        rate.add(len(found))
+            text = lines_of(labels)
+        rate.add(len(labels))
         yield text
 
 
@@ -287,8 +287,8 @@ def _json_lines(
     row = 0
     label = _written(model, json.dumps)
     for X, _ in source:
-        found, *tables = _values(model, X, scores, proba, reject)
-        texts = [f'{{"row": {row + i}, "label": {text}' for i, text in enumerate(label(found))]
+        labels, *tables = _values(model, X, scores, proba, reject)
+        texts = [f'{{"row": {row + i}, "label": {text}' for i, text in enumerate(label(labels))]
         for name, table in zip(("scores", "proba"), tables, strict=True):
             if table is not None:
                 pairs = zip(texts, table.tolist(), strict=True)

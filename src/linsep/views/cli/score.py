@@ -53,13 +53,13 @@ def command(
     kept = arguments.split_classes(classes)
     how = arguments.how_to_read((), base, reading)
     source = open_source(data, target, kept, bad_rows, like=known, **how)
-    found = score_rows(known, source, "scoring", quiet)
+    figures = score_rows(known, source, "scoring", quiet)
     tell_drift(source, strict)
     if source.skipped:
         click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
     if as_json:
         record = {"command": "score", "linsep": __version__, "model": model, "data": data}
         record |= {"learner": known.learner, "skipped": source.skipped}
-        click.echo(json.dumps(record | found.record()))
+        click.echo(json.dumps(record | figures.record()))
     else:
-        click.echo(found.text())
+        click.echo(figures.text())

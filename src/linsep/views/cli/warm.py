@@ -68,29 +68,29 @@ def _share_out(jobs: list[tuple[Any, ...]], bar: Any) -> bool:
     import queue
 
     context = multiprocessing.get_context("spawn")
-    told = context.Queue()
+    messages = context.Queue()
     at_once = min(len(jobs), os.cpu_count() or 1)
-    with context.Pool(at_once, _begin, (told,), maxtasksperchild=1) as pool:
-        found = pool.starmap_async(_compile_kind, jobs, chunksize=1)
-        while not found.ready():
+    with context.Pool(at_once, _begin, (messages,), maxtasksperchild=1) as pool:
+        results = pool.starmap_async(_compile_kind, jobs, chunksize=1)
+        while not results.ready():
             try:
-                told.get(timeout=0.2)
+                messages.get(timeout=0.2)
             except queue.Empty:
                 continue
             bar.update(1)
-        kept = all(found.get())  # raises what went wrong in a process
+        kept = all(results.get())  # raises what went wrong in a process
     bar.update(bar.length - bar.pos)
     return kept
 
 
-def _begin(told: Any) -> None:
+def _begin(queue: Any) -> None:
     global _queue
     import signal
 
     from linsep._compile.compiler import COMPILING
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits ends this one
-    _queue = told
+    _queue = queue
     COMPILING.said = True  # the bar says it
 
 

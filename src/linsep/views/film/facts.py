@@ -67,43 +67,43 @@ def facts_of(run: Run, proof: Any = None, prove: Callable[..., Any] | None = Non
             f"kept. `linsep certify DATA{option}` proves it."
         )
         return Facts(said, None, [], [], False, None, "")
-    found = proof
+    answer = proof
     if proof is None or proof.separable is not False or proof.fit_intercept != fit_intercept:
-        found = (prove or separability)(
+        answer = (prove or separability)(
             rows.X, rows.codes, fit_intercept=fit_intercept, time_limit=SECONDS
         )
-    places = [] if found.rows is None else [int(i) for i in found.rows]
-    alphas = [] if found.multipliers is None else [str(one) for one in found.multipliers]
+    places = [] if answer.rows is None else [int(i) for i in answer.rows]
+    alphas = [] if answer.multipliers is None else [str(one) for one in answer.multipliers]
     bound, text, radius, squeeze = None, _why_no_bound(run), None, None
-    if found.separable and not text:
+    if answer.separable and not text:
         step = run.trace.parameters.get("bias_step", "unit")
         known = mistake_bound(
-            rows.X, rows.codes, found, bias_step=step, fit_intercept=fit_intercept
+            rows.X, rows.codes, answer, bias_step=step, fit_intercept=fit_intercept
         )
         text, radius = known.verdict, float(known.radius)
         bound = int(known.bound) if np.isfinite(known.bound) else None
         squeeze = squeeze_of(run, known)
     elif not text:
         text = "Nothing bounds the mistakes: Novikoff's theorem needs a separator."
-    balanced = fit_intercept and len(found.classes) == 2
-    margin = float(found.margin) if found.separable and np.isfinite(found.margin) else None
-    weights = found.weights if found.separable else None
-    return Facts(found.verdict, found.separable, places, alphas, balanced, bound, text, margin,
+    balanced = fit_intercept and len(answer.classes) == 2
+    margin = float(answer.margin) if answer.separable and np.isfinite(answer.margin) else None
+    weights = answer.weights if answer.separable else None
+    return Facts(answer.verdict, answer.separable, places, alphas, balanced, bound, text, margin,
                  radius, weights, squeeze)  # fmt: skip
 
 
 def _why_no_bound(run: Run) -> str:
     """Why Novikoff's theorem does not speak of this run, or nothing."""
-    asked = run.trace.parameters
-    if run.trace.learner != "Perceptron" or asked.get("rule") != "online":
+    parameters = run.trace.parameters
+    if run.trace.learner != "Perceptron" or parameters.get("rule") != "online":
         return "Novikoff's bound is for the online perceptron."
     if run.W[0].any() or run.b[0].any():
         return "Novikoff's bound is for runs that start from zero."
-    if asked.get("margin") or asked.get("class_weight"):
+    if parameters.get("margin") or parameters.get("class_weight"):
         return "Novikoff's bound is for the plain rule: no margin, no class weights."
-    if asked.get("bias_step", "unit") not in ("unit", "radius"):
+    if parameters.get("bias_step", "unit") not in ("unit", "radius"):
         return "Novikoff's bound is told for a constant feature of 1, or of the radius."
-    if len(run.trace.classes) > 2 and asked.get("multiclass") != "kesler":
+    if len(run.trace.classes) > 2 and parameters.get("multiclass") != "kesler":
         return "Novikoff's bound is for one machine, not for one plane against the rest."
     steps = {abs(part) for event in run.trace.updates for part in event["step"] if part}
     if len(steps) > 1:

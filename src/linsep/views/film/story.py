@@ -148,14 +148,14 @@ def _drawn(run: Run, facts: Facts) -> Array:
 
 def _weights(run: Run, view: WeightView, drawn: Array, lift: str) -> dict[str, Any]:
     """The other picture: which rows have a line, and where it is if the page cannot tell."""
-    found: dict[str, Any] = {"names": list(view.names), "note": view.note, "exact": view.exact}
+    weights: dict[str, Any] = {"names": list(view.names), "note": view.note, "exact": view.exact}
     if not run.binary:
-        return {**found, "lines": np.zeros(0, np.uint32)}
+        return {**weights, "lines": np.zeros(0, np.uint32)}
     places = sample_by_class(run.rows.codes[drawn], LINES)
-    found["lines"] = np.asarray(places, np.uint32)
+    weights["lines"] = np.asarray(places, np.uint32)
     if run.rows.X.shape[1] > 2 and not lift:
-        found["offsets"] = view.C[:, drawn[places]].astype(np.float32)
-    return found
+        weights["offsets"] = view.C[:, drawn[places]].astype(np.float32)
+    return weights
 
 
 def _images(run: Run, drawn: Array) -> dict[str, Any] | None:
@@ -175,7 +175,7 @@ def _images(run: Run, drawn: Array) -> dict[str, Any] | None:
 
 def _facts(run: Run, facts: Facts, flat: Flat, drawn: Array) -> dict[str, Any]:
     position = {int(place): k for k, place in enumerate(drawn)}
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "verdict": facts.verdict,
         "separable": facts.separable,
         "rows": [position[place] for place in facts.rows],
@@ -189,14 +189,14 @@ def _facts(run: Run, facts: Facts, flat: Flat, drawn: Array) -> dict[str, Any]:
     }
     if facts.squeeze is not None:
         _, _, radius, margin, step = facts.squeeze
-        found["squeeze"] = {"radius": radius, "margin": margin, "step": step}
+        record["squeeze"] = {"radius": radius, "margin": margin, "step": step}
     if facts.rows and run.binary and facts.balanced:
         # Σ αᵢ yᵢ (xᵢ, 1) = 0: a mean of some rows of one class is a mean of some of the other
         alpha = np.array([_fraction(one) for one in facts.multipliers])
         some = run.rows.codes[facts.rows] == 1
         mean = alpha[some] @ flat.points[np.array(facts.rows)[some]] / alpha[some].sum()
-        found["meet"] = [float(one) for one in mean]
-    return found
+        record["meet"] = [float(one) for one in mean]
+    return record
 
 
 def _fraction(text: str) -> float:

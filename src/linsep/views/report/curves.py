@@ -80,14 +80,14 @@ class Tenth(NamedTuple):
 def calibration(chances: Array, positive: Array) -> list[Tenth]:
     """Rows sorted by what was said of them, in tenths."""
     order = np.argsort(chances, kind="stable")
-    found = []
+    tenths = []
     for part in np.array_split(order, BINS):
         if len(part):
             right = int(positive[part].sum())
             came = right / len(part)
             ends = exact_interval(right, len(part))
-            found.append(Tenth(float(chances[part].mean()), came, ends, len(part)))
-    return found
+            tenths.append(Tenth(float(chances[part].mean()), came, ends, len(part)))
+    return tenths
 
 
 def mean_interval(values: Array) -> Interval:

@@ -94,10 +94,10 @@ def _of_rows(model: Any, own: Part, steps: str) -> list[tuple[str, str]]:
     # what a learner fits to scaled rows through the origin is no plane through theirs
     fit_intercept = model.scaled is not None or bool(model.parameters.get("fit_intercept", True))
     heading = "Separable, as prepared" if steps else "Separable"
-    found = [(heading, _separable(own.X, own.y, fit_intercept))]
+    facts = [(heading, _separable(own.X, own.y, fit_intercept))]
     if isinstance(own.tally, Confusion) and own.tally.unknown:
-        found.append(("Classes unknown to the model", ", ".join(map(str, own.tally.unknown))))
-    return found
+        facts.append(("Classes unknown to the model", ", ".join(map(str, own.tally.unknown))))
+    return facts
 
 
 def _separable(X: Any, y: Any, fit_intercept: bool) -> str:

@@ -120,18 +120,18 @@ def _between(ends: Any) -> str:
 def _tiles(part: Part) -> str:
     """What to know first, large."""
     if isinstance(part.tally, Confusion):
-        found = part.tally.figures()
+        figures = part.tally.figures()
         label, baseline = part.tally.baseline
         tiles = [
-            ("accuracy", f"{found['accuracy']:.1%}",
-             "95 %: " + " to ".join(f"{one:.1%}" for one in found["accuracy_interval"])),
+            ("accuracy", f"{figures['accuracy']:.1%}",
+             "95 %: " + " to ".join(f"{one:.1%}" for one in figures["accuracy_interval"])),
             (f"always saying {plain(label)}", f"{1 - baseline:.1%}", "the commonest class"),
         ]  # fmt: skip
-        if found["roc_auc"] is not None:
-            tiles.append(("ROC AUC", _number(found["roc_auc"]),
-                          _between(found["roc_auc_interval"])))  # fmt: skip
-        if found["log_loss"] is not None:
-            tiles.append(("log loss", _number(found["log_loss"]), "0 is certain and right"))
+        if figures["roc_auc"] is not None:
+            tiles.append(("ROC AUC", _number(figures["roc_auc"]),
+                          _between(figures["roc_auc_interval"])))  # fmt: skip
+        if figures["log_loss"] is not None:
+            tiles.append(("log loss", _number(figures["log_loss"]), "0 is certain and right"))
     else:
         record = part.tally.record()
         tiles = [
@@ -164,8 +164,8 @@ def _figures(parts: list[Part]) -> str:
         records = [one.tally.record() for one in parts]
         names = {"rmse": "root mean square error", "baseline_rmse": "of always saying the mean",
                  "r2": "R²", "rows": "rows"}  # fmt: skip
-        told = [[name, *(_plain(one[key]) for one in records)] for key, name in names.items()]
-        return _table("figures", "", head, told)
+        rows = [[name, *(_plain(one[key]) for one in records)] for key, name in names.items()]
+        return _table("figures", "", head, rows)
     records = [one.tally.figures() for one in parts]
     spreads = [_loss_intervals(one) for one in parts]
     names = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy",

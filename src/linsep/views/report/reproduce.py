@@ -46,13 +46,13 @@ def versions() -> str:
     """Of linsep, Python and what linsep stands on."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = [f"linsep {linsep.__version__}", f"Python {platform.python_version()}"]
+    named = [f"linsep {linsep.__version__}", f"Python {platform.python_version()}"]
     for name in LIBRARIES:
         try:
-            found.append(f"{name} {version(name)}")
+            named.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    return ", ".join([*found, platform.machine()])
+    return ", ".join([*named, platform.machine()])
 
 
 def data_print(X: Any, y: Any) -> str:

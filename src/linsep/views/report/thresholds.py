@@ -34,7 +34,7 @@ def thresholds(scores: Array, positive: Array, at: Any) -> list[Threshold]:
     >>> thresholds(np.array([0.1, 0.4, 0.8]), np.array([False, True, True]), [0.5])[0][2:5]
     (1.0, 0.5, 0.6666666666666666)
     """
-    found = []
+    table = []
     for one in at:
         said = scores >= one
         hits, there, taken = int((said & positive).sum()), int(positive.sum()), int(said.sum())
@@ -44,8 +44,8 @@ def thresholds(scores: Array, positive: Array, at: Any) -> list[Threshold]:
         f1 = 2 * hits / both if both else float("nan")
         others = len(positive) - there
         spared = (others - (taken - hits)) / others if others else float("nan")
-        found.append(Threshold(float(one), taken / len(said), precision, recall, f1, spared))
-    return found
+        table.append(Threshold(float(one), taken / len(said), precision, recall, f1, spared))
+    return table
 
 
 def places_of(scores: Array, chances: Array | None) -> tuple[Array, Array, str]:

@@ -21,12 +21,12 @@ def when(run: Run, t: int) -> str:
 def mistakes(run: Run, wrong: Array) -> Array:
     """1 for each frame whose correction answered a mistake; `wrong` counts rows misplaced."""
     places = {int(number): place for place, number in enumerate(run.rows.numbers)}
-    found = np.zeros(len(run.W), np.uint8)
+    marks = np.zeros(len(run.W), np.uint8)
     for t, event in enumerate(run.events, 1):
         if not run.shows_model(t):
             place = None if event["row"] is None else places.get(event["row"])
-            found[t] = _mistake(run, event, place, int(wrong[t - 1]))
-    return found
+            marks[t] = _mistake(run, event, place, int(wrong[t - 1]))
+    return marks
 
 
 def _mistake(run: Run, event: dict[str, Any], place: int | None, wrong: int) -> bool:

@@ -1,0 +1,96 @@
+"""What `LinearSVC` asks of its solvers: one hyperplane for each class, or all of them at once."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.learners.fitting.certificates import noise, plane_certificate, question
+from linsep.parallel import Pool
+from linsep.proofs.gap.certificate import Certificate
+from linsep.proofs.gap.joint_certificate import crammer_singer
+from linsep.proofs.gap.penalty import Penalty
+from linsep.train.convex.choose import Machine
+from linsep.train.convex.drive import Goal, drive, telling
+from linsep.train.convex.dual.crammer_singer import CrammerSinger
+from linsep.train.convex.one_vs_rest import one_vs_rest
+from linsep.train.convex.solution import Solution
+from linsep.train.order import seed_of
+from linsep.train.problem import Problem
+from linsep.train.run.loop import Listener
+
+Array = npt.NDArray[Any]
+Before = tuple[Array, Array, Array | None] | None
+"""Weights, intercepts and multipliers of the fit before."""
+
+
+def fit_planes(
+    learner: Any, problem: Problem, listeners: list[Listener], before: Before
+) -> list[Solution]:
+    """The hyperplane between two classes, or that of each class against the rest.
+
+    Two classes by Crammer and Singer's loss are ¼‖w‖² + C Σ ℓ, half of ½‖w‖² + 2C Σ ℓ.
+    """
+    factor = 2.0 if learner._joint else 1.0
+    settings: dict[str, Any] = {
+        "weights": problem.weights if problem.weights.size else None,
+        "C": factor * float(learner.C),
+        "loss": learner.loss,
+        "fit_intercept": learner.fit_intercept,
+        "max_iter": learner.max_iter,
+        "seed": seed_of(learner.random_state),
+        "n_jobs": learner.n_jobs,
+        "keep": bool(learner._savepoints),
+        "tol": float(learner.tol),
+        "watched": bool(listeners),
+        "penalty": learner._penalty,
+    }
+    penalty = Penalty(*learner._penalty)
+    goal = Goal(float(learner.tol), learner.max_iter, telling(listeners), noise=noise(problem))
+
+    def fit(machine: Machine, k: int, goal: Goal) -> Solution:
+        alpha = None if before is None or before[2] is None else before[2][k]
+        start = None if before is None else (before[0][k], float(before[1][k]))
+        plane = 1 if problem.binary else k
+        certify = plane_certificate(learner, problem, learner.loss, penalty, plane, factor)
+        return drive(machine.solver(learner.solver, start, alpha), goal._replace(certify=certify))
+
+    if not problem.binary:
+        X, codes, K = problem.X, problem.codes, problem.n_classes
+        return one_vs_rest(X, codes, K, fit, goal, learner._savepoints, **settings)
+    goal = goal._replace(savepoint=next(iter(learner._savepoints), None))
+    one = fit(Machine(problem.X, problem.signs, **settings), 0, goal)
+    if learner._joint:
+        P, D, gap = 0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap
+        one = replace(one, primal=P, dual=D, gap=gap, certificate=one.certificate.times(0.5))
+    return [one]
+
+
+def fit_jointly(
+    learner: Any, problem: Problem, listeners: list[Listener], before: Before
+) -> Solution:
+    """All classes at once, by Crammer and Singer's loss."""
+    start = None
+    if before is not None and before[2] is not None:
+        A = np.zeros((problem.n_rows, problem.n_classes))
+        A[learner.support_] = learner.dual_coef_.T
+        start = A, np.asarray(before[1], np.float64)
+    solver = CrammerSinger(
+        problem.X, problem.codes, problem.weights if problem.weights.size else None,
+        float(learner.C), n_classes=problem.n_classes, fit_intercept=learner.fit_intercept,
+        max_iter=learner.max_iter, seed=seed_of(learner.random_state), start=start,
+    )  # fmt: skip
+
+    def certify(solution: Solution) -> Certificate:
+        with Pool(1):
+            return crammer_singer(
+                question(learner, problem, Penalty(*learner._penalty), solution=solution),
+                solution.alpha,
+            )
+
+    goal = Goal(
+        float(learner.tol), learner.max_iter, telling(listeners), certify, noise(problem),
+        savepoint=next(iter(learner._savepoints), None),
+    )  # fmt: skip
+    return drive(solver, goal)
