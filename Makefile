@@ -86,6 +86,7 @@ pictures: $(VENV)/.dev
 	@$(BIN)/python docs/pictures/make.py
 	@$(BIN)/python docs/pictures/lectures.py
 	@$(BIN)/python docs/pictures/experiments.py
+	@$(BIN)/python -m benchmarks.grid.picture docs/pictures/grid.json docs/pictures
 
 # The wheel is tried where the sources are not: what it lacks is found out here.
 release: $(BIN)/python

@@ -89,12 +89,11 @@ class Cell:
 
     def _try(self, system: str, efforts: list[peers.Effort], classes: int) -> None:
         self.tell(began=system)
-        start = time.monotonic()
         peers.warm(efforts[0], self.X, classes)
-        self.end += time.monotonic() - start
+        self.end = time.monotonic() + self.seconds  # each system has its own
         for effort in efforts:
             if self.left() < 1.0:
-                self.tell(system=system, error="no time left to try it")
+                self.tell(system=system, error="not near in its time")
                 return
             fit = self._guarded(effort)
             try:

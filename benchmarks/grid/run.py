@@ -20,8 +20,9 @@ from benchmarks.grid.table import HEADING, line
 
 PEERS = Path(sys.prefix) / "peers" / "bin" / "python"
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 30.0
-GRACE = 40.0  # seconds a cell has beyond its own: loading, compiling, the fit under way
+SECONDS = 15.0
+GRACE = 40.0  # seconds a cell has beyond its systems': loading, compiling, the fit under way
+SYSTEMS = 5  # times its seconds a cell has for search and turns
 OUT = Path("out")
 
 
@@ -41,7 +42,7 @@ def run_cell(name: str, learner: str, seconds: float, orders: int, alone: bool) 
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))},
     )  # fmt: skip
-    told, ending = _listen(process, seconds + GRACE)
+    told, ending = _listen(process, SYSTEMS * seconds + GRACE)
     if any("unsuited" in fact for fact in told):
         return None
     return judge(name, learner, told, ending)._replace(commit=commit())
@@ -154,7 +155,7 @@ def main(arguments: list[str]) -> list[Verdict]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks grid", description=__doc__)
     parser.add_argument("--sets", help="names with commas; a* is all that begin with a")
     parser.add_argument("--learners", help="names with commas")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each cell")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each system of a cell")
     parser.add_argument("--orders", type=int, default=1, help="row orders to time linsep in")
     parser.add_argument("--alone", action="store_true", help="time linsep without its peers")
     parser.add_argument("--out", type=Path, default=OUT, help="folder of grid.json and grid.png")
