@@ -134,7 +134,9 @@ def _raced(name: str, X: Array, y: Array, C: float, best: float, most: float) ->
     """A peer until it is near enough or out of time: how long it took, and where it came to."""
     import_module(PEERS[name][0])
     watch = Watch((1 + NEAR) * best, most)
-    answer = PEERS[name][1](X, y, C, watch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it was stopped
+        answer = PEERS[name][1](X, y, C, watch)
     seconds = time.perf_counter() - watch.start
     away = _objective(answer, X, y, C) / best - 1
     return {"seconds": seconds, "steps": watch.steps, "away": away, "answer": answer}

@@ -78,9 +78,10 @@ class Cell:
 
         What runs first compiles and loads; its time is told, but the turns are what counts.
         """
-        self.ours(first=True)
+        self.fastest = self.ours(first=True)
         self.end = time.monotonic() + self.seconds
-        self.fastest = self.ours()
+        if self.fastest < 3 * LONG:
+            self.fastest = self.ours()
         if self.problem.exact and self.learner != "regression" and self.left() > 4 * self.fastest:
             self.ours(TIGHT)
         if peers_too:
@@ -104,8 +105,9 @@ class Cell:
             if value <= self.problem.allowed(self.best):
                 self.near[system] = (seconds, fit)
                 return
-            if seconds > max(8.0, HOPELESS * self.fastest):
-                self.tell(system=system, error=f"not near after {seconds:.0f} s")
+            first = min((near[0] for near in self.near.values()), default=np.inf)
+            if seconds > min(max(8.0, HOPELESS * self.fastest), 0.2 + RIVAL * first):
+                self.tell(system=system, error=f"not near after {seconds:.1f} s")
                 return
 
     def turns(self, orders: int) -> None:
