@@ -31,7 +31,8 @@ const controls = bar(byId("bar"), menu, {
 });
 const stage = player(root, { onFrame: framed });
 const about = tag("span", { class: "about" }, stage.heads[0].querySelector("h2"));
-const leave = tag("button", { type: "button", class: "leave" }, stage.clock.bar.querySelector(".buttons"), "Leave presentation");
+const leave = tag("button", { type: "button", class: "leave" }, stage.clock.bar.querySelector(".buttons"), "Leave");
+leave.title = "Leave the presentation (Escape)";
 leave.addEventListener("click", present);
 const pen = board(stage, stage.heads[0], {
   points: () => state.points, say, undo: () => go(past.undo(snapshot())), redo: () => go(past.redo(snapshot())),
@@ -45,7 +46,12 @@ const pen = board(stage, stage.heads[0], {
   rest: () => { before = null; later(); },
 }, menu.most, menu.classes);
 const views = { sphere: sphereView(stage.places[1]), lift: liftView(stage.places[1]), loss: surfaceView(stage.places[1]), projection: projectionView(stage.places[1], stage.rows), kesler: keslerView(stage.places[1]) };
-const TITLES = { weights: "Weight space", sphere: "Sphere", loss: "Loss", projection: "Projection", kesler: "Kesler", lift: "Lifted" };
+const cue = tag("p", { class: "cue" }, stage.places[0], "Drag a point. Click to add one.");
+for (const name of ["pointerdown", "keydown"]) stage.places[0].addEventListener(name, () => { cue.hidden = true; });
+const TITLES = {
+  weights: ["Weight space", "a line for each row; shaded: right for all"], sphere: ["Sphere", "all directions of the weights and the intercept"], loss: ["Loss surface", "and the path over it"],
+  projection: ["Projection", "rows seen along one direction"], kesler: ["Kesler", "the long vectors of a correction"], lift: ["Three dimensions", "drag to turn"],
+};
 const lab = {
   state: () => state, runs: () => stage.runs(), story: () => stage.runs()[0].story, at: () => stage.at(), view: () => view, python: () => python, request,
   restart(start) { past.keep(snapshot()); begin({ ...start, points: [], parameters: {}, lift: "", scale: false, t: null }); },
@@ -73,13 +79,19 @@ function look(name) {
   view = name;
   picker.seen.value = name;
   for (const [key, one] of Object.entries(views)) one.root.hidden = key !== name;
-  stage.heads[1].querySelector("h2").textContent = TITLES[name];
   views.projection.hide();
   showViews();
   school.check();
 }
 
+function entitle() {
+  const head = stage.heads[1].querySelector("h2"), run = stage.runs()[0];
+  head.textContent = TITLES[view][0];
+  tag("span", { class: "about" }, head, ` · ${view === "weights" && run && !run.binary ? "the weights of each class, and their paths" : TITLES[view][1]}`);
+}
+
 function showViews() {
+  entitle();
   const run = stage.runs()[0];
   if (!run) return;
   if (view === "lift" && !run.story.lift) return;
@@ -156,7 +168,8 @@ function refresh(keep = true) {
   arrange();
   if (replay()) return;
   const mine = ++asked, classes = new Set(state.points.map((one) => one[2]));
-  if (canEdit() && classes.size < 2) { answered = mine; blank(); return; }
+  if (canEdit() && classes.size < 2) { answered = mine; server.cancel(); blank(); return; }
+  if (canEdit() && !keep) blank("Fitting …", "");
   server.quick(request(), (told) => { if (mine > answered) show(told, null, keep && canEdit()); }, failed); // not over the steps
 }
 
@@ -171,12 +184,14 @@ async function settle() {
   if (canEdit() && new Set(state.points.map((one) => one[2])).size < 2) return;
   const mine = asked;
   root.classList.add("busy");
+  const patience = setTimeout(() => { stage.narration.textContent = "Fitting … The first time a learner runs on this machine it is compiled, which takes a few seconds."; }, 1500);
   try {
     const told = await server.traced(request());
     if (mine === asked) { answered = mine; show(told, state.t, canEdit()); }
   } catch (problem) {
     if (mine === asked) failed(problem);
   }
+  clearTimeout(patience);
   root.classList.toggle("busy", server.running());
   remember();
 }
@@ -203,17 +218,16 @@ function after() {
 }
 
 // Points without a model: fewer than two classes.
-function blank() {
-  server.cancel();
+function blank(status = "Place points of two classes: click for one, choose the other above, click again.", verdict = "Two classes are needed.") {
   const n = state.points.length, most = Math.max(1, ...state.points.map((one) => one[2]));
   const classes = Array.from({ length: most + 1 }, (_, k) => "ABCDEF"[k]), K = classes.length === 2 ? 1 : classes.length, zero = () => new Float32Array(1);
   const story = {
-    title: "No model yet", learner: "", parameters: "", classes, status: "Place points of two classes: click for one, choose the other above, click again.", notes: [], rows: n, features: 2, lift: "", intercept: true,
+    title: "No model yet", learner: "", parameters: "", classes, status, notes: [], rows: n, features: 2, lift: "", intercept: true,
     points: Float64Array.from(state.points.flatMap(([x, y]) => [x, y])), codes: Uint16Array.from(state.points.map((one) => one[2])), numbers: Uint32Array.from(state.points.keys()),
     every: 1, corrections: 0, returned: "", axes: ["x₁", "x₂"], level: null, lossName: "perceptron loss", towards: "", passes: [], images: null, geometry: null, model: { wrong: n, rows: n },
     frames: { n: new Uint32Array(1), epoch: new Uint32Array(1), row: Int32Array.of(-1), at: Int32Array.of(-1), planes: new Float64Array(3 * K), mistake: new Uint8Array(1), plane: Int32Array.of(-1), score: new Float64Array(0), step: new Float64Array(0), count: Uint32Array.of(n), loss: zero(), norm: zero(), margin: zero(), angle: zero(), wrong: new Uint8Array(Math.ceil(n / 8)) },
     weights: { names: ["w₁", "w₂"], note: "nothing is known yet.", exact: true, lines: new Uint32Array(0) },
-    facts: { verdict: "Two classes are needed.", separable: null, rows: [], multipliers: [], bound: null, boundText: "", margin: null, radius: null, meet: null },
+    facts: { verdict, separable: null, rows: [], multipliers: [], bound: null, boundText: "", margin: null, radius: null, meet: null },
   };
   stage.open([openRun(story)], null, true);
   after();
@@ -224,6 +238,7 @@ function arrange() {
   controls.enable(!replay());
   pen.edit(canEdit());
   const toy = menu.toys[state.data];
+  if (!canEdit()) cue.hidden = true;
   about.textContent = ` · ${toy ? `${toy.label}: ${toy.hint}` : state.data === "opened" ? menu.opened.name : state.data === "table" ? state.table.name : "own points"}`;
   picker.lift.value = state.lift;
   picker.lift.disabled = !canEdit();

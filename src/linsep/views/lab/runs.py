@@ -23,6 +23,7 @@ from linsep.views.scene.run import Run, open_run
 Array = npt.NDArray[Any]
 
 FRAMES = 10_000
+FADING = (1, 10, 100, 1000, 10_000, 100_000)  # ever weaker penalties
 verdict = Verdicts()  # of this process: a worker answers the drags of one page after the other
 GRID = (120, 90)  # places at which a curved boundary is looked up
 
@@ -176,7 +177,18 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
         story["axes"] = job.axes
     story["geometry"] = _geometry(model, learner.kind, len(codes) - len(classes))
     story["cycle"] = _cycle(run)
+    unbounded = learner.kind == "LogisticRegression" and given.get("C") == np.inf
+    story["runaway"] = unbounded and story["facts"]["separable"] is True
+    if story["runaway"] and job.traced:
+        story["growth"] = _growth(job, given)
     return story
+
+
+def _growth(job: Job, given: dict[str, Any]) -> list[list[float]]:
+    """The length of logistic regression's weights as the penalty fades: [C, ‖w‖]."""
+    intercept = given["fit_intercept"]
+    fits = (linsep.LogisticRegression(C=C, fit_intercept=intercept).fit(job.X, job.y) for C in FADING)
+    return [[C, float(np.linalg.norm(fit.coef_))] for C, fit in zip(FADING, fits, strict=True)]
 
 
 def _cycle(run: Run) -> dict[str, int] | None:

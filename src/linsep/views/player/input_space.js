@@ -31,7 +31,7 @@ export function inputSpace(parent, onLight) {
     const { story, n } = runs[0];
     if (!keepBox || !box) box = roomy(n ? extent(story.points) : [-1.5, 1.5, -1, 1], 0.16, ...picture.size());
     picture.frame(box, story.axes);
-    size = n > 300 ? 4 : n > 120 ? 5 : n > 30 ? 6 : 7.5;
+    size = (n > 300 ? 4 : n > 120 ? 5 : n > 30 ? 6 : 7.5) * Math.min(2, Math.max(1, Math.min(...picture.size()) / 700));
     place();
   }
 

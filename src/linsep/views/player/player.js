@@ -30,6 +30,8 @@ export function player(root, options = {}) {
     now = -1; // before it pauses: the clock of what was is not shown again
     pause();
     runs = given;
+    const single = runs.every((run) => run.T === 1 && run.story.grid); // no plane of weights: one large picture
+    if (single !== stage.classList.contains("single")) { stage.classList.toggle("single", single); keep = false; }
     rows.open(runs, keep);
     weights.open(runs);
     panel.open(runs);

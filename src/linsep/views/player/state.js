@@ -34,7 +34,10 @@ function drawVerdict(place, { story }) {
     const radius = facts.radius === null ? "" : `, R\u00a0=\u00a0${brief(facts.radius)}`;
     tag("p", { class: "key" }, place, `margin γ*\u00a0=\u00a0${brief(facts.margin)}${radius}`);
   }
-  tag("p", {}, place, facts.verdict);
+  const what = story.classes.length > 2 ? "straight boundaries" : story.features > 2 ? "a plane" : "a line";
+  if (facts.separable) tag("p", {}, place, `${what[0].toUpperCase()}${what.slice(1)} can put every row on its own side.`);
+  if (facts.separable === false) tag("p", {}, place, `${what === "straight boundaries" ? "No straight boundaries" : `No${what.slice(1)}`} can put every row on its own side${facts.rows.length ? `: ${facts.rows.length} rows prove it` : ""}.`);
+  tag("p", { class: "small" }, place, facts.verdict);
 }
 
 function modelPart(place, run, several) {
@@ -44,7 +47,10 @@ function modelPart(place, run, several) {
   title.append(story.title);
   if (story.parameters) tag("p", { class: "parameters" }, place, story.parameters);
   if (story.cycle) tag("p", { class: "cycle" }, place, `The weights come back every ${story.cycle.passes === 1 ? "pass" : `${story.cycle.passes} passes`}: they go round and never stop.`);
+  if (story.runaway) tag("p", { class: "cycle" }, place, "There are no best weights: longer ones are always better. ‖w‖ grows without end; only its direction settles.");
   if (story.status) tag("p", { class: "small ending" }, place, story.status);
+  if (story.growth) growth(place, story.growth);
+  if (!story.learner) return () => {};
   const list = tag("dl", {}, place);
   const entry = (name) => { tag("dt", {}, list, name); return tag("dd", {}, list); };
   const wrong = entry("Rows wrong"), moment = entry("Moment");
@@ -52,7 +58,7 @@ function modelPart(place, run, several) {
   const count = mistakes && tag("span", {}, mistakes);
   const meter = bounded ? tag("meter", { min: 0, max: facts.bound, "aria-label": "mistakes against the bound" }, mistakes) : null;
   if (mistakes && !several) tag("p", { class: "small" }, mistakes, facts.boundText);
-  const sum = tag("pre", {}, entry(run.T > 1 ? "This step" : "Weights"));
+  const sum = run.T === 1 && story.grid ? null : tag("pre", {}, entry(run.T > 1 ? "This step" : "Weights"));
   const picture = images(place, run);
   const table = several ? null : confusion(place, run);
   if (story.model && story.model.support) tag("p", { class: "small" }, place, `${story.model.support.length} support vectors (double rings)${story.model.gap !== undefined ? `; duality gap ${brief(story.model.gap)}` : ""}.`);
@@ -65,10 +71,22 @@ function modelPart(place, run, several) {
     moment.textContent = run.isModel(now) ? `the model returned: ${story.returned}` : run.T === 1 ? "the model returned" : now === 0 ? "before the first correction" : `correction ${frames.n[now]}, pass ${frames.epoch[now]}`;
     if (count) count.textContent = bounded ? `${many(frames.n[now])} of at most ${many(facts.bound)}` : `${many(frames.n[now])} so far`;
     if (meter) meter.value = frames.n[now];
-    sum.textContent = caption(run, now).sum || weights(run, now) || "–";
+    if (sum) sum.textContent = caption(run, now).sum || weights(run, now) || "–";
     if (picture) picture(now);
     if (table) table(now);
   };
+}
+
+// How long the weights are, the less the penalty weighs.
+function growth(place, lengths) {
+  const table = tag("table", { class: "growth" }, place);
+  tag("caption", {}, table, "The weaker the penalty, the longer the weights");
+  for (const [C, length] of lengths) {
+    const line = tag("tr", {}, table);
+    tag("th", { scope: "row" }, line, `C = ${many(C)}`);
+    tag("td", {}, line, `‖w‖ = ${brief(length)}`);
+    tag("meter", { min: 0, max: lengths.at(-1)[1], value: length, "aria-label": `‖w‖ with C = ${C}` }, tag("td", {}, line));
+  }
 }
 
 // How many rows of each class are taken for which.

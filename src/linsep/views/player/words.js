@@ -13,6 +13,7 @@ function vector(values) {
 export function caption(run, t) {
   const { story } = run, { frames } = story;
   const left = rest(run.count(t), story.rows);
+  if (!story.learner) return { said: story.status, sum: "" };
   if (run.T === 1) {
     return { said: `The model: ${story.status || "fitted"} ${left}`, sum: weights(run, t) };
   }
