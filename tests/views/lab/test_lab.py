@@ -403,3 +403,18 @@ def test_drags_of_a_row_that_proves_nothing_are_answered_with_one_proof(monkeypa
         assert facts["separable"] is False
         assert sorted(facts["rows"]) == [0, 1, 2, 3]
     assert len(proofs) == 1
+
+
+def test_weights_that_run_away_are_said_to_and_their_length_is_told_as_the_penalty_fades():
+    wanted = {"toy": "separable", "learners": ["logistic"], "parameters": {"penalised": False}}
+    story = run(wanted)["stories"][0]
+    assert story["runaway"] is True
+    lengths = [length for _, length in story["growth"]]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] > 5 * lengths[0]
+    assert run({**wanted, "toy": "gaussians"})["stories"][0]["runaway"] is False
+
+
+def test_a_dropped_file_is_refused_without_advice_about_python():
+    with pytest.raises(DataError, match=r"in a column of numbers\. Mend it\."):
+        read_table("a,b,label\n1,2,x\n3,4,y\n5,oops,y\n", "mixed.csv", None)

@@ -8,7 +8,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
-from linsep.views.film.shrink import shrink
+from linsep.views.film.shrink import shrink, shrink_style
 from linsep.views.scene.colours import COLOURS
 from linsep.views.scene.packing import pack
 
@@ -30,7 +30,7 @@ def film_page(*stories: dict[str, Any]) -> str:
 
 def film_of(packed: bytes, title: str) -> str:
     """The page of stories that are packed already."""
-    script, style = f"\n{bundle(PARTS)}{START}", f"\n{part('player.css')}"
+    script, style = f"\n{bundle(PARTS)}{START}", f"\n{shrink_style(part('player.css'))}"
     return part("page.html").format(
         policy=policy(script, style),
         title=html.escape(title),

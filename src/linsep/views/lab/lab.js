@@ -36,14 +36,14 @@ leave.title = "Leave the presentation (Escape)";
 leave.addEventListener("click", present);
 const pen = board(stage, stage.heads[0], {
   points: () => state.points, say, undo: () => go(past.undo(snapshot())), redo: () => go(past.redo(snapshot())),
-  begin: () => { before = snapshot(); },
+  begin: () => { before = snapshot(); hold(true); },
   change(points, keep, focus = -1) { if (keep) past.keep(snapshot()); edited(points); if (focus >= 0) stage.rows.marks()[focus]?.focus(); },
   drag(points, k) {
     if (before) { past.keep(before); before = null; }
     stage.rows.move(k, points[k][0], points[k][1]);
     edited(points, true);
   },
-  rest: () => { before = null; later(); },
+  rest: () => { before = null; hold(false); later(); },
 }, menu.most, menu.classes);
 const views = { sphere: sphereView(stage.places[1]), lift: liftView(stage.places[1]), loss: surfaceView(stage.places[1]), projection: projectionView(stage.places[1], stage.rows), kesler: keslerView(stage.places[1]) };
 const cue = tag("p", { class: "cue" }, stage.places[0], "Drag a point. Click to add one.");
@@ -96,6 +96,11 @@ function showViews() {
   if (!run) return;
   if (view === "lift" && !run.story.lift) return;
   if (views[view]) { views[view].open(run); views[view].show(stage.at()); }
+}
+
+// While a point is dragged the pictures keep their size, however long the words below are.
+function hold(on) {
+  stage.dock.style.height = on ? `${stage.dock.offsetHeight}px` : "";
 }
 
 function snapshot() {
@@ -170,7 +175,7 @@ function refresh(keep = true) {
   const mine = ++asked, classes = new Set(state.points.map((one) => one[2]));
   if (canEdit() && classes.size < 2) { answered = mine; server.cancel(); blank(); return; }
   if (canEdit() && !keep) blank("Fitting …", "");
-  server.quick(request(), (told) => { if (mine > answered) show(told, null, keep && canEdit()); }, failed); // not over the steps
+  server.quick(request(), (told) => { if (mine > answered) show(told, null, keep && canEdit(), true); }, failed); // not over the steps
 }
 
 function later(wait = PAUSE) {
@@ -199,13 +204,14 @@ async function settle() {
 function failed(problem) {
   if (problem.name === "AbortError" || problem.superseded) return;
   say(problem.message);
+  if (canEdit() && problem.data) blank(problem.message, "There is no model of these points.");
 }
 
-function show(told, t, keep) {
+function show(told, t, keep, quick) {
   if (!refused) say("");
   python = told.python;
   const wanted = state.t; // a quick answer has one frame, and must not forget which one is wanted
-  stage.open(told.stories.map(openRun), t, keep);
+  stage.open(told.stories.map(openRun), t, keep, quick);
   state.t = wanted;
   after();
 }

@@ -4,6 +4,7 @@ import base64
 from typing import Any, NamedTuple
 
 from linsep.views.film.page import PARTS, bundle, harmless, part, policy
+from linsep.views.film.shrink import shrink_style
 from linsep.views.lab.choices import menu
 from linsep.views.lab.runs import Opened
 from linsep.views.scene.packing import pack
@@ -26,7 +27,7 @@ class Page(NamedTuple):
 def lab_page(opened: Opened | None, key: str = "") -> Page:
     """The page with all its parts inside."""
     script = f"\n{bundle(PARTS)}\n{bundle(OWN, HERE)}\n"
-    style = f"\n{part('player.css')}\n{part('lab.css', HERE)}\n"
+    style = f"\n{shrink_style(part('player.css') + part('lab.css', HERE))}\n"
     known: dict[str, Any] = {"opened": None, "key": key, **menu()}
     if opened is not None:
         story = None

@@ -21,6 +21,7 @@ export function requests(key) {
     const told = await answer.json().catch(() => ({}));
     const refusal = new Error(told.error || `The lab answered ${answer.status}.`);
     refusal.superseded = answer.status === 409;
+    refusal.data = answer.status === 400;
     throw refusal;
   }
 

@@ -186,8 +186,8 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def _growth(job: Job, given: dict[str, Any]) -> list[list[float]]:
     """The length of logistic regression's weights as the penalty fades: [C, ‖w‖]."""
-    intercept = given["fit_intercept"]
-    fits = (linsep.LogisticRegression(C=C, fit_intercept=intercept).fit(job.X, job.y) for C in FADING)
+    model = linsep.LogisticRegression(fit_intercept=given["fit_intercept"])
+    fits = (model.set_params(C=C).fit(job.X, job.y) for C in FADING)
     return [[C, float(np.linalg.norm(fit.coef_))] for C, fit in zip(FADING, fits, strict=True)]
 
 

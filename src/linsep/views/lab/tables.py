@@ -1,5 +1,6 @@
 """Files dropped on the page: read by the library's own reader, kept until others push them out."""
 
+import re
 import secrets
 import tempfile
 from collections import OrderedDict
@@ -17,6 +18,7 @@ from linsep.views.lab.runs import Opened
 MOST = 8  # files held at a time
 LETTERS = 10_000_000  # of a file
 CLASSES, FEATURES = 20, 1000
+ADVICE = r" \(pass [^)]*\)|, or pass [^.]*"  # to who writes Python
 
 
 def read_table(text: str, name: str, target: str | None) -> Opened:
@@ -31,7 +33,8 @@ def read_table(text: str, name: str, target: str | None) -> Opened:
         try:
             return _opened(str(path), name, target)
         except DataError as problem:
-            raise DataError(str(problem).replace(str(path), name)) from None
+            said = re.sub(ADVICE, "", str(problem).replace(str(path), name))
+            raise DataError(said) from None
 
 
 def _opened(path: str, name: str, target: str | None) -> Opened:

@@ -26,7 +26,7 @@ export function player(root, options = {}) {
   const clock = timeline(dock, act);
   let runs = [], now = -1, timer = 0, drawing = 0, lit = -1, visit = 0;
 
-  function open(given, at = null, keep = false) {
+  function open(given, at = null, keep = false, quick = false) {
     now = -1; // before it pauses: the clock of what was is not shown again
     pause();
     runs = given;
@@ -35,7 +35,7 @@ export function player(root, options = {}) {
     rows.open(runs, keep);
     weights.open(runs);
     panel.open(runs);
-    clock.open(runs);
+    clock.open(runs, quick);
     to(at === null ? clock.last() : at);
   }
 

@@ -35,10 +35,14 @@ export function timeline(parent, go) {
   const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let runs = [], last = 0, cursors = [];
 
-  function open(given) {
+  // A quick answer has no steps yet: the curves of the run before stay until those that follow, so that nothing moves.
+  function open(given, quick) {
     runs = given;
     last = Math.max(...runs.map((run) => run.T)) - 1;
     scrubber.max = String(last);
+    const stale = quick && cursors.length > 0;
+    bar.classList.toggle("stale", stale);
+    if (stale) return;
     bar.classList.toggle("still", last === 0);
     const fitting = SPEEDS.find((value) => last / value <= 20) || 240;
     speed.value = String(slow ? 1 : Math.max(4, fitting));
@@ -122,7 +126,7 @@ export function timeline(parent, go) {
     const { frames } = runs[0].story, now = Math.min(t, runs[0].T - 1);
     scrubber.setAttribute("aria-valuetext", `frame ${t} of ${last}, correction ${frames.n[now]}`);
     where.textContent = `${many(t)} / ${many(last)}`;
-    for (const { value, line, at } of cursors) {
+    if (!bar.classList.contains("stale")) for (const { value, line, at } of cursors) {
       put(line, { d: `M${x(t).toFixed(1)} 0V${HIGH}` });
       value.textContent = at(runs[0].story, now);
     }
