@@ -84,6 +84,7 @@ docs: $(VENV)/.dev
 
 pictures: $(VENV)/.dev
 	@$(BIN)/python docs/pictures/make.py
+	@$(BIN)/python -m docs.pictures.lab
 	@$(BIN)/python docs/pictures/lectures.py
 	@$(BIN)/python docs/pictures/experiments.py
 	@$(BIN)/python -m benchmarks.grid.picture docs/pictures/grid.json docs/pictures

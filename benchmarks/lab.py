@@ -95,16 +95,16 @@ def chromium() -> Iterator[Any]:
             browser.quit()
 
 
-def open_page(browser: Any, address: str) -> None:
+def open_page(browser: Any, address: str, seconds: float = 60) -> None:
     """Go there and wait until the run with all its steps is drawn."""
     browser.get("about:blank")
     browser.get(address)
     ready = ("return Boolean(window.lab) && lab.runs().length > 0 && lab.settled() "
              "&& !document.querySelector('.busy')")  # fmt: skip
-    end = time.monotonic() + 60
+    end = time.monotonic() + seconds
     while not browser.execute_script(ready):
         if time.monotonic() > end:
-            raise TimeoutError("the page did not come to rest within a minute")
+            raise TimeoutError(f"the page did not come to rest within {seconds:g} s")
         time.sleep(0.05)
 
 

@@ -1,11 +1,10 @@
-"""Draw the pictures of the README, of films and of the lab: `make pictures`, with all others.
+"""Draw the pictures of the README and of films: `make pictures`, with all others.
 
-Film and lab are photographed in Chromium, if it is installed.
+Films are photographed in Chromium, if it is installed.
 """
 
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -129,31 +128,10 @@ def films() -> None:
         photograph(browser, f"{page.as_uri()}#t=6", "film.png", "1340,720")
 
 
-VIEWS = {
-    "lab.png": ("v=2&data=two-groups&learner=online+svm&t=5", "1280,760", False),
-    "lab-curved.png": ("v=2&data=rings&learner=kernel-svm", "1280,760", True),
-}
-
-
-def lab() -> None:
-    browser = shutil.which("chromium")
-    if browser is None:
-        print("no chromium: the pictures of the lab stay as they are")
-        return
-    serve = [sys.executable, "-c", "from linsep.views.cli import main; main()", "lab",
-             "--no-browser"]  # fmt: skip
-    with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as server:
-        address = server.stderr.readline().split()[4] if server.stderr else ""
-        for name, (end, size, dark) in VIEWS.items():
-            photograph(browser, f"{address}&{end}", name, size, dark)
-        server.terminate()
-
-
-def photograph(browser: str, address: str, name: str, size: str, dark: bool = False) -> None:
+def photograph(browser: str, address: str, name: str, size: str) -> None:
     flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--window-size={size}",
              "--disable-background-networking", "--no-first-run",
-             "--virtual-time-budget=20000",
-             *(["--blink-settings=preferredColorScheme=0"] if dark else []))  # fmt: skip
+             "--virtual-time-budget=20000")  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([browser, *flags, f"--user-data-dir={folder}/profile",
                         f"--screenshot={HERE / name}", address], check=True,
@@ -164,4 +142,3 @@ if __name__ == "__main__":
     main()
     front()
     films()
-    lab()

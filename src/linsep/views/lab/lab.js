@@ -174,7 +174,7 @@ function refresh(keep = true) {
   if (replay()) return;
   const mine = ++asked, classes = new Set(state.points.map((one) => one[2]));
   if (canEdit() && classes.size < 2) { answered = mine; server.cancel(); blank(); return; }
-  if (canEdit() && !keep) blank("Fitting …", "");
+  if (canEdit() && !keep) blank("Fitting …", "Fitting …");
   server.quick(request(), (told) => { if (mine > answered) show(told, null, keep && canEdit(), true); }, failed); // not over the steps
 }
 
@@ -235,7 +235,9 @@ function blank(status = "Place points of two classes: click for one, choose the 
     weights: { names: ["w₁", "w₂"], note: "nothing is known yet.", exact: true, lines: new Uint32Array(0) },
     facts: { verdict, separable: null, rows: [], multipliers: [], bound: null, boundText: "", margin: null, radius: null, meet: null },
   };
+  const wanted = state.t; // as in show
   stage.open([openRun(story)], null, true);
+  state.t = wanted;
   after();
 }
 
