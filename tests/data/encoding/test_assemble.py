@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 from linsep.data.blocks import buffer_pool as lending
 from linsep.data.encoding import assemble as abreast
-from linsep.data.encoding.assemble import Beside, dense, side_by_side, sparse
+from linsep.data.encoding.assemble import Beside, dense, sparse
 
 PLACES = np.array([2, 0, -1, 1, -1], np.int32)  # of four texts; the last is for none
 NUMBERS = st.floats(width=64) | st.just(float("nan")) | st.just(-0.0)
@@ -107,16 +107,18 @@ def test_kernels_are_plain_python_too(make, monkeypatch):
 
 def test_columns_of_any_type_and_step_stand_side_by_side():
     columns = [np.arange(5, dtype=np.int8), np.arange(10.0)[::2], np.arange(5, dtype=np.float32)]
-    np.testing.assert_array_equal(side_by_side(columns), np.column_stack(columns).astype(float))
+    rows, _ = dense(columns, [Beside(j, 1) for j in range(3)])
+    np.testing.assert_array_equal(rows, np.column_stack(columns).astype(float))
 
 
 def test_a_process_that_sees_few_rows_loads_no_compiled_code():
     program = (
         "import sys, numpy as np\n"
-        "from linsep.data.encoding.assemble import side_by_side\n"
-        "side_by_side([np.arange(50.0)] * 20)\n"
+        "from linsep.data.encoding.assemble import Beside, dense\n"
+        "become = [Beside(j, 1) for j in range(20)]\n"
+        "dense([np.arange(50.0)] * 20, become)\n"
         "print(sorted({'numba', 'llvmlite'} & set(sys.modules)))\n"
-        "side_by_side([np.arange(5000.0)] * 20)\n"
+        "dense([np.arange(5000.0)] * 20, become)\n"
         "print(sorted({'numba'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,

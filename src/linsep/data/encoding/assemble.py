@@ -37,16 +37,6 @@ class Beside(NamedTuple):
     places: Array | None = None
 
 
-def side_by_side(columns: Sequence[Array], fills: Sequence[float] | None = None) -> Array:
-    """Columns of numbers as rows.
-
-    >>> side_by_side([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()
-    [[1.0, 3.0], [2.0, 4.0]]
-    """
-    given = [np.nan] * len(columns) if fills is None else fills
-    return dense(columns, [Beside(j, 1, fill) for j, fill in enumerate(given)])[0]
-
-
 def dense(columns: Sequence[Array], become: Sequence[Beside]) -> tuple[Array, Array]:
     """Rows of all features; and for each column whether it has a NaN or an infinity."""
     cells = [_cells(*pair) for pair in zip(columns, become, strict=True)]

@@ -370,8 +370,13 @@ class Chunks:
 
 
 def _length(piece: Any) -> int:
+    if hasattr(piece, "labels"):
+        return len(piece.labels)
     rows = getattr(piece, "rows", piece)  # of a table they are made already
-    return len(piece.labels) if hasattr(piece, "labels") else int(rows.shape[0])
+    if rows is not None:
+        return int(rows.shape[0])
+    cells = next(iter(piece.values()))  # but not of one that holds texts alone
+    return len(getattr(cells, "codes", cells))
 
 
 def _numbered(stored: Array, labels: Labels, store: Store) -> Array:
