@@ -34,6 +34,12 @@ def lent(n: int, width: int, dtype: Any = np.float64) -> Array:
     return np.frombuffer(loan, kind, n * width).reshape(n, width)
 
 
+def forget() -> None:
+    """Give what is held ready back to the system."""
+    with _lock:
+        _free.clear()
+
+
 def _taken(size: int) -> Array | None:
     with _lock:
         for place in reversed(range(len(_free))):  # the last one may still be in the cache
