@@ -41,9 +41,9 @@ def repeat(page):
         if lines and lines[-1].startswith("(exit code"):
             code = int(re.search(r"\d+", lines.pop())[0])
         assert done.exit_code == code, (command, done.output)
-        printed = [plain(line) for line in done.stdout.splitlines()]
+        printed = [plain(line) for line in done.output.splitlines()]
         for line in lines:
-            assert plain(line) in printed, (command, line, done.stdout)
+            assert plain(line) in printed, (command, line, done.output)
 
 
 def test_the_tutorial_shows_what_the_commands_print(tmp_path, monkeypatch):

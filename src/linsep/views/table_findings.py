@@ -84,7 +84,7 @@ def findings(table: Table, kinds: dict[str, str], target: str) -> list[Finding]:
         again = _repeated(table)
         if again:
             noted.append(
-                Finding(None, "repeated rows", f"are repeated: {again:,} are copies of others")
+                Finding(None, "repeated rows", f"are repeated; copies of others: {again:,}")
             )
     return noted
 

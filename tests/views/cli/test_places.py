@@ -113,7 +113,7 @@ def test_errors_name_standard_input_and_not_where_it_was_kept():
     code, _, error = process("fit", "-", data=lines)
     assert code == 3 and "Error: standard input, line 4, column 'x': 'z' is not a" in error
     code, out, error = process("check", "-", "--json", data=lines)
-    assert code == 3 and "1 rows (lines 4): column 'x': 'z' is not a finite number" in error
+    assert code == 3 and "1 row (line 4): column 'x': 'z' is not a finite number" in error
     assert json.loads(out)["bad_rows"][0].startswith("standard input, line 4")
     code, _, error = process("fit", "-", "--bad-rows", "skip", data=lines)
     assert code == 0 and "first: standard input, line 4" in error

@@ -143,7 +143,8 @@ class Chunks:
                 f"columns={{{name!r}: 'words'}}."
             )
         if self.skipped:
-            notes.append(f"{self.skipped} rows could not be read; first: {self.bad_rows.first[0]}")
+            unread = "1 row" if self.skipped == 1 else f"{self.skipped} rows"
+            notes.append(f"{unread} could not be read; first: {self.bad_rows.first[0]}")
         if self.left_out:
             notes.append(f"{self.left_out} rows of other classes were left out.")
         return notes

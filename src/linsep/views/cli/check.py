@@ -182,7 +182,8 @@ def _tell_bad_rows(source: Any, listed: str | None) -> None:
     """Rows that cannot be read, grouped by column and reason, with what would help."""
     import shlex
 
-    click.echo(f"{source.skipped:,} rows cannot be read:", err=True)
+    count = "1 row" if source.skipped == 1 else f"{source.skipped:,} rows"
+    click.echo(f"{count} cannot be read:", err=True)
     for (column, reason), group in source.bad_rows.groups.items():
         rows = sum(group.cells.values())
         lines = ", ".join(map(str, group.rows[:5])) + (", …" if rows > 5 else "")
@@ -190,7 +191,8 @@ def _tell_bad_rows(source: Any, listed: str | None) -> None:
         word, times = group.cells.most_common(1)[0]
         shown = f"{word!r} " if column else ""
         sentence = arguments.in_options(f"{where}{shown}{reason}")
-        click.echo(f"  {rows:,} rows (lines {lines}): {sentence}", err=True)
+        count = f"1 row (line {lines})" if rows == 1 else f"{rows:,} rows (lines {lines})"
+        click.echo(f"  {count}: {sentence}", err=True)
         if column and times >= 3 and word:
             option = shlex.quote(f"missing={word}")
             click.echo(f"      {times:,} of them are {word!r}; if that means missing: "
