@@ -1,6 +1,6 @@
 """Kills workers by SIGKILL while something goes on; run as a program, 60 of them over all solvers.
 
-python tests/data/cluster/killing.py [KILLS]
+python tests/data/cluster/killing.py [KILLS [SEED]]
 """
 
 import contextlib
@@ -54,6 +54,7 @@ def learners():
         "logistic": linsep.LogisticRegression(),
         "hinge": linsep.LinearSVC(),
         "squared hinge": linsep.LinearSVC(loss="squared_hinge"),
+        "softmax": linsep.LogisticRegression(tol=1e-3),
     }
 
 
@@ -63,7 +64,6 @@ def sparse_learners():
 
     return {
         "logistic, CG": linsep.LogisticRegression(),
-        "hinge, CG": linsep.LinearSVC(tol=1e-2),
         "sq. hinge, CG": linsep.LinearSVC(loss="squared_hinge"),
     }
 
@@ -86,30 +86,42 @@ def sparse_rows(n=70_000, columns=11, levels=100):
     return X, (X @ rng.standard_normal(X.shape[1]) + 2 * rng.standard_normal(n) > 0).astype(int)
 
 
-def main(wanted):
+def main(wanted, seed):
     import dask
     import dask.array as da
     from cluster_models import content
     from distributed import Client, LocalCluster
 
+    from linsep.data.cluster.connect import RETURN
+
+    began = time.perf_counter()
+
     X, y = rows()
+    three = y + (np.abs(X[:, 0]) > 1)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     S, s = sparse_rows()
-    expected = {name: content(one.fit(X, y)) for name, one in learners().items()}
+    expected = {
+        name: content(one.fit(X, three if name == "softmax" else y))
+        for name, one in learners().items()
+    }
     expected |= {name: content(one.fit(S, s)) for name, one in sparse_learners().items()}
     kills = fits = 0
     with (
+        dask.config.set(RETURN),
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
         Client(cluster),
     ):
         dX, dy = da.from_array(X, chunks=(9_000, 31)), da.from_array(y, chunks=9_000)
+        dt = da.from_array(three, chunks=9_000)
         dS = [dask.delayed(S[i : i + 16_384]) for i in range(0, S.shape[0], 16_384)]
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(seed)
         while kills < wanted:
             for name, learner in (learners() | sparse_learners()).items():
                 rows_and_labels = (dS, s) if name in sparse_learners() else (dX, dy)
+                if name == "softmax":
+                    rows_and_labels = (dX, dt)
                 with Killer(cluster, float(rng.uniform(0.05, 0.9)), 1) as killer:
                     start = time.perf_counter()
                     same = content(learner.fit(*rows_and_labels)) == expected[name]
@@ -122,8 +134,13 @@ def main(wanted):
                     sys.exit(1)
                 if kills >= wanted:
                     break
-    print(f"{kills} kills in {fits} fits: the bytes of every model are those of a fit in memory.")
+    minutes = (time.perf_counter() - began) / 60
+    print(
+        f"{kills} kills in {fits} fits, seed {seed}, {minutes:.1f} minutes: the bytes of every "
+        "model are those of a fit in memory."
+    )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60)
+    given = [int(one) for one in sys.argv[1:]]
+    main(*given, *(60, 0)[len(given) :])

@@ -11,6 +11,7 @@ from cluster_models import content
 from killing import Killer, learners, rows
 
 import linsep
+from linsep.data.cluster.connect import RETURN
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("LINSEP_CLUSTER"), reason="starts clusters of its own: make cluster-tests"
@@ -22,9 +23,12 @@ def doomed():
     """A cluster whose workers are there to be killed."""
     from distributed import LocalCluster
 
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-    ) as made:
+    with (
+        dask.config.set(RETURN),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as made,
+    ):
         yield made
 
 
@@ -60,15 +64,11 @@ def test_a_straggler_is_waited_for(client):
 def test_rows_that_exceed_the_memory_of_a_worker_are_spilled():
     from distributed import Client, LocalCluster
 
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200_000, 100))  # 160 MB, of which a worker may hold some
-    y = (X[:, 0] > 0).astype(int)
-
     def made(block_info=None):
         (start, stop), _ = block_info[None]["array-location"]
         return np.random.default_rng(start).standard_normal((stop - start, 100))
 
-    dX = da.map_blocks(made, chunks=((25_000,) * 8, (100,)), dtype=np.float64)
+    dX = da.map_blocks(made, chunks=((25_000,) * 8, (100,)), dtype=np.float64)  # 160 MB
     X = dX.compute(scheduler="sync")
     y = (X[:, 0] > 0).astype(int)
     options = {
@@ -86,6 +86,6 @@ def test_rows_that_exceed_the_memory_of_a_worker_are_spilled():
         Client(cluster) as client,
     ):  # fmt: skip
         learner = linsep.LinearDiscriminantAnalysis().fit(dX, y)
-        spilled = client.run(lambda dask_worker: dask_worker.data.slow is not None)
+        spilled = client.run(lambda dask_worker: dask_worker.data.spilled_total.memory)
         assert all(spilled.values())
     assert content(learner) == content(linsep.LinearDiscriminantAnalysis().fit(X, y))

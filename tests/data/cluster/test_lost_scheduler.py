@@ -13,6 +13,7 @@ import pytest
 from cluster_models import content
 
 import linsep
+from linsep.data.cluster.connect import client_of
 from linsep.errors import ClusterError
 from linsep.train.run.checkpoint import Checkpoint
 
@@ -21,21 +22,34 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def doomed(tmp_path):
+def started(tmp_path, **environment):
     """A scheduler and a worker in processes of their own: address and process of the first."""
     about = tmp_path / "scheduler.json"
     command = [sys.executable, "-m", "dask"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     where = ["--scheduler-file", str(about), "--no-dashboard"]
     scheduler = subprocess.Popen([*command, "scheduler", "--port", "0", *where], **quiet)
-    worker = subprocess.Popen([*command, "worker", "--nthreads", "1", *where], **quiet)
+    there = os.environ | environment
+    worker = subprocess.Popen([*command, "worker", "--nthreads", "1", *where], env=there, **quiet)
     while not about.exists() or not about.read_text().strip().endswith("}"):
         time.sleep(0.1)
     yield json.loads(about.read_text())["address"], scheduler
     for process in (worker, scheduler):
         process.kill()
         process.wait()
+
+
+doomed = pytest.fixture(started)
+
+
+def test_a_worker_without_linsep_is_named(tmp_path):
+    (tmp_path / "linsep.py").write_text("raise ImportError('not here')")
+    with (
+        contextlib.contextmanager(started)(tmp_path, PYTHONPATH=str(tmp_path)) as (address, _),
+        pytest.raises(ClusterError, match=r"the worker at .* has no linsep; install linsep"),
+        client_of(address),
+    ):
+        pass
 
 
 def test_a_fit_whose_scheduler_died_goes_on_from_its_checkpoint(table, tmp_path, cluster, doomed):

@@ -20,20 +20,20 @@ from linsep.data.blocks.store import Growing
 from linsep.data.check import labels as label_check
 from linsep.data.check.arrays import check_shape, require_finite
 from linsep.data.cluster.connect import client_of
-from linsep.data.cluster.rounds import Rounds, Span, settled
+from linsep.data.cluster.rounds import Rounds, Span, mapped, settled
 from linsep.data.cluster.rows import ClusterRows, SparseClusterRows, joined
 from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
 
-BYTES = 1 << 26
+BYTES = 1 << 27
 """Most bytes in a partition, where it has more blocks than the fewest."""
 FEWEST = 8
 """Blocks in a partition, at least: solvers look at so many together."""
 SPARSE_SHARE = 16
 """Entries for each feature that sums over sparse rows take together, at most."""
-SHARE = 4
+SHARE = 2
 """Partitions for each thread of the cluster, at least, so that none waits for a long last one."""
 IN_MEMORY = 1 << 26
 """Bytes of labels or weights up to which the client holds them in memory."""
@@ -68,21 +68,16 @@ class Shape(NamedTuple):
 def rows_of(client: Any, X: Any, finite: bool = True) -> ClusterRows:
     """X as rows on the cluster of `client`; entries must be finite unless told otherwise."""
     chunks = _chunks(client, X)
-    made = [
-        client.submit(_checked, one, k, finite, key=f"check-{finite}-{one.key}")
-        for k, one in enumerate(chunks)
-    ]
-    shapes = [
-        settled(client, one)
-        for one in [client.submit(_shape, one, key=f"shape-{one.key}") for one in made]
-    ]
+    keys = [f"check-{finite}-{one.key}" for one in chunks]
+    made = client.map(_checked, chunks, range(len(chunks)), [finite] * len(chunks), key=keys)
+    shapes: list[Shape] = mapped(client, _shape, made, name="shape")
     _require_alike(shapes)
     first = next((one for one in shapes if one.rows), shapes[0])
     n, d = sum(one.rows for one in shapes), first.columns
     if n == 0 or d == 0:
         raise DataError(f"X has shape ({n}, {d}); rows with features are wanted.")
     spans = _cut(client, shapes, first, n, d)
-    partitions = list(_partitions(client, made, [one.rows for one in shapes], spans))
+    partitions = _partitions(client, made, [one.rows for one in shapes], spans)
     del made
     rounds = Rounds(client, partitions, spans, (n, d))
     names = None if first.names is None else list(first.names)
@@ -182,31 +177,31 @@ def _require_alike(shapes: list[Shape]) -> None:
             )
 
 
-def _partitions(
-    client: Any, chunks: list[Any], lengths: list[int], spans: list[Span]
-) -> Iterator[Any]:
+def _partitions(client: Any, chunks: list[Any], lengths: list[int], spans: list[Span]) -> list[Any]:
     """A future for each partition, of parts of chunks."""
     begins = np.concatenate([[0], np.cumsum(lengths)])
-    for k, (start, stop) in enumerate(spans):
+    cuts, parts = [], []
+    for start, stop in spans:
         first = int(np.searchsorted(begins, start, "right")) - 1
         last = int(np.searchsorted(begins, stop, "left"))
         some = [j for j in range(first, last) if lengths[j]]
-        cuts = [
+        cuts.append([
             (max(0, start - int(begins[j])), min(lengths[j], stop - int(begins[j]))) for j in some
-        ]
-        own = [chunks[j] for j in some]
-        yield client.submit(_joined, cuts, *own, key=f"partition-{k}-{_mark(own)}")
+        ])  # fmt: skip
+        parts.append([chunks[j] for j in some])
+    keys = [f"partition-{k}-{_mark(own)}" for k, own in enumerate(parts)]
+    return list(client.map(_joined, cuts, parts, key=keys))
 
 
 def _mark(futures: list[Any]) -> str:
     return hashlib.blake2b("".join(str(f.key) for f in futures).encode(), digest_size=8).hexdigest()
 
 
-def _joined(cuts: list[tuple[int, int]], *chunks: tuple[Any, Any]) -> Any:
-    """The rows of a partition, in memory of their own."""
+def _joined(cuts: list[tuple[int, int]], chunks: list[tuple[Any, Any]]) -> Any:
+    """The rows of a partition; those of one chunk without a copy."""
     parts = [rows[low:high] for (rows, _), (low, high) in zip(chunks, cuts, strict=True)]
     whole = joined(parts)
-    return whole if sp.issparse(whole) else np.array(whole, order="C")
+    return whole if sp.issparse(whole) else np.ascontiguousarray(whole)
 
 
 def numbers_of(client: Any, values: Any, n: int, name: str) -> Any:

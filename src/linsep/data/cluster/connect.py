@@ -17,6 +17,9 @@ WAIT = 10.0
 
 PATIENCE = 60.0
 """Seconds to wait for the first worker: one that is being started imports much."""
+RETURN = {"distributed.deploy.lost-worker-timeout": "1 hour"}
+"""Dask's local clusters give up a worker that died and is not back after 15 seconds; on a busy
+machine its imports alone take longer, and a cluster would lose its workers one by one."""
 
 
 @contextlib.contextmanager
@@ -63,13 +66,19 @@ def _active(distributed: Any) -> Any:
 
 @contextlib.contextmanager
 def _local(distributed: Any) -> Iterator[Any]:
+    import dask
+
     made: Any = distributed.LocalCluster
     if sys.platform != "win32":  # processes of their own: a script needs no guard about its calls
         from distributed.deploy.subprocess import SubprocessCluster as made  # noqa: N813
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         cluster = made(n_workers=threads(None), threads_per_worker=1, dashboard_address=":0")
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+    with (
+        dask.config.set(RETURN),
+        cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
         yield client
 
 

@@ -28,7 +28,7 @@ AGAIN = 20
 INLINE = 1 << 16
 """Bytes of a function up to which every task carries it."""
 FANIN = 16
-"""Partitions whose sums are added by one task, where they are many."""
+"""Partitions whose sums, or results, are put together by one task."""
 AHEAD = 64
 """Tasks that wait for their turn, at most, where results are taken one after the other."""
 
@@ -41,6 +41,7 @@ ALONE = 120.0
 """Seconds without any worker after which a fit does not wait for one any more."""
 
 _numbers = itertools.count()
+_known: set[tuple[str, bytes]] = set()  # functions that workers of a client have run before
 
 
 class Span(NamedTuple):
@@ -87,6 +88,16 @@ def add_up(add: bytes, *parts: Any) -> Any:
         return tree_sum(parts, unpacked(add, None, []))
 
 
+def together(*parts: Any) -> list[Any]:
+    """Results of several tasks, to be fetched in one go."""
+    return list(parts)
+
+
+def taken(partition: Any, rows: Any) -> Any:
+    """Some rows of a partition."""
+    return partition[rows]
+
+
 def held(content: Any) -> Any:
     """A large function or numbers of rows, sent to one worker; others fetch them there."""
     return content
@@ -108,55 +119,61 @@ class Rounds:
     ) -> None:
         self.client, self.partitions, self.spans, self.shape = client, partitions, spans, shape
         self.made = 0
-        self._known: set[bytes] = set()
         self._beside: OrderedDict[tuple[int, bytes], Any] = OrderedDict()
 
     def map(self, function: Any, rows: Any, items: list[list[Any]]) -> Iterator[list[Any]]:
         """The results of each partition's items, in order; few are waited for at a time."""
         parcel, name = Parcel(function, rows), _name(function)
-        content = self._sent(parcel, name)
+        content, last = self._sent(parcel, name), len(self.partitions)
+        cuts = [*range(0, last, FANIN), last]
         waiting: list[Any] = []
-        for k in range(len(self.partitions)):
-            waiting.append(self._submit(name, content, parcel, k, items[k], None))
-            if k == 0 and self._new(parcel):
-                waiting[0] = _Ready(self._result(waiting[0]))
-            if len(waiting) >= AHEAD:
-                yield self._result(waiting.pop(0))
+        for span in itertools.pairwise(cuts):
+            parts = self._submit(name, content, parcel, range(*span), items, None)
+            waiting.append(self._gathering(f"{name}-results", together, parts))
+            if len(waiting) * FANIN >= AHEAD:
+                yield from self._result(waiting.pop(0))
         for future in waiting:
-            yield self._result(future)
+            yield from self._result(future)
         self.made += 1
 
     def sum(self, function: Any, rows: Any, items: list[list[Any]], add: Any) -> Any:
-        """The sum over all items along the fixed tree."""
+        """The sum over all items along the fixed tree; added up by the workers."""
         parcel, name = Parcel(function, rows), _name(function)
         content, packed = self._sent(parcel, name), Parcel(add, rows).content
-        futures = []
-        for k in range(len(self.partitions)):
-            futures.append(self._submit(name, content, parcel, k, items[k], packed))
-            if k == 0 and self._new(parcel):
-                self._result(futures[0])  # kernels are compiled by one worker; others find them
-        while len(futures) > 2 * FANIN:
-            groups = [futures[k : k + FANIN] for k in range(0, len(futures), FANIN)]
-            futures = [
-                self.client.submit(add_up, packed, *group, key=_key(f"{name}-add"), pure=False)
-                for group in groups
-            ]
-        total = tree_sum((self._result(one) for one in futures), add)
+        parts = self._submit(name, content, parcel, range(len(self.partitions)), items, packed)
+        while len(parts) > 1:
+            groups = [parts[k : k + FANIN] for k in range(0, len(parts), FANIN)]
+            parts = [self._gathering(f"{name}-add", add_up, one, packed) for one in groups]
         self.made += 1
-        return total
+        return self._result(parts[0])
 
     def fetched(self, k: int) -> Any:
         """A partition, brought here."""
         return self._result(self.partitions[k])
 
-    def each(self, function: Callable[..., Any], *arguments: Any, name: str) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], *arguments: Any, name: str) -> list[Any]:
         """function(partition, *arguments) of every partition, in order."""
-        futures = [
-            self.client.submit(function, one, *arguments, key=_key(name), pure=False)
-            for one in self.partitions
-        ]
-        for future in futures:
-            yield self._result(future)
+        return mapped(self.client, function, self.partitions, *arguments, name=name)
+
+    def some(self, rows: Any) -> list[tuple[Any, Any]]:
+        """Rows of these numbers by partition: their places in `rows`, and themselves."""
+        starts = np.array([span.start for span in self.spans])
+        owner = np.searchsorted(starts, rows, "right") - 1
+        which = np.unique(owner)
+        places = [np.flatnonzero(owner == k) for k in which]
+        futures = self.client.map(
+            taken, [self.partitions[k] for k in which],
+            [rows[mine] - starts[k] for k, mine in zip(which, places, strict=True)],
+            key=[_key("rows") for _ in which], pure=False,
+        )  # fmt: skip
+        whole = self._result(self._gathering("rows-together", together, futures))
+        return list(zip(places, whole, strict=True))
+
+    def _gathering(
+        self, name: str, function: Callable[..., Any], parts: list[Any], *arguments: Any
+    ) -> Any:
+        """function(*arguments, *parts): one result to wait for, instead of many."""
+        return self.client.submit(function, *arguments, *parts, key=_key(name), pure=False)
 
     def _sent(self, parcel: Parcel, name: str) -> Any:
         if len(parcel.content) <= INLINE:
@@ -165,45 +182,72 @@ class Rounds:
 
     def _new(self, parcel: Parcel) -> bool:
         """Whether kernels may have to be compiled: a function as long as none before it."""
-        mark = hashlib.blake2b(parcel.content[:200], digest_size=8).digest()
-        new = mark not in self._known
-        self._known.add(mark)
+        mark = self.client.id, hashlib.blake2b(parcel.content[:200], digest_size=8).digest()
+        new = mark not in _known
+        _known.add(mark)
         return new
 
     def _submit(
-        self, name: str, content: Any, parcel: Parcel, k: int, items: list[Any], add: Any
-    ) -> Any:
-        span = self.spans[k]
-        slices = [self._there(k, one) for one in parcel.slices(*span)]
-        return self.client.submit(
-            task, content, self.partitions[k], span, self.shape, slices, items, add,
-            key=_key(name), pure=False,
+        self, name: str, content: Any, parcel: Parcel, which: range, items: list[list[Any]],
+        add: Any,
+    ) -> list[Any]:  # fmt: skip
+        """A task for each of these partitions, in one message to the scheduler."""
+        if 0 in which and self._new(parcel) and len(which) > 1:
+            first = self._submit(name, content, parcel, range(1), items, add)
+            self._result(first[0])  # kernels are compiled by one worker; others find them
+            return first + self._submit(name, content, parcel, which[1:], items, add)
+        slices = self._there(parcel, which)
+        return list(
+            self.client.map(
+                task, [content] * len(which), [self.partitions[k] for k in which],
+                [self.spans[k] for k in which], [self.shape] * len(which), slices,
+                [items[k] for k in which], [add] * len(which),
+                key=[_key(name) for _ in which], pure=False,
+            )
         )  # fmt: skip
 
-    def _there(self, k: int, numbers: Any) -> Any:
-        """Numbers of the rows of a partition: sent once, then asked for where they are."""
-        mark = k, hashlib.blake2b(numbers.view(np.uint8).data, digest_size=16).digest()
-        if mark not in self._beside:
-            self._beside[mark] = self.client.submit(
-                held, numbers, key=_key("numbers-of-rows"), pure=False
-            )
-            while len(self._beside) > BESIDE * len(self.partitions):
-                self._beside.popitem(last=False)
-        self._beside.move_to_end(mark)
-        return self._beside[mark]
+    def _there(self, parcel: Parcel, which: range) -> list[list[Any]]:
+        """Numbers of the rows of partitions: sent once, then asked for where they are."""
+        marks: list[list[tuple[int, bytes]]] = []
+        new: dict[tuple[int, bytes], Any] = {}
+        for k in which:
+            marks.append([])
+            for numbers in parcel.slices(*self.spans[k]):
+                mark = k, hashlib.blake2b(numbers.view(np.uint8).data, digest_size=16).digest()
+                marks[-1].append(mark)
+                if mark in self._beside:
+                    self._beside.move_to_end(mark)
+                else:
+                    new[mark] = numbers
+        if new:
+            keys = [_key("numbers-of-rows") for _ in new]
+            sent = self.client.map(held, list(new.values()), key=keys, pure=False)
+            self._beside.update(zip(new, sent, strict=True))
+        there = [[self._beside[mark] for mark in one] for one in marks]
+        while len(self._beside) > BESIDE * len(self.partitions):
+            self._beside.popitem(last=False)
+        return there
 
     def _result(self, future: Any) -> Any:
         return settled(self.client, future)
 
 
-class _Ready(NamedTuple):
-    value: Any
+def mapped(
+    client: Any, function: Callable[..., Any], futures: list[Any], *arguments: Any, name: str
+) -> list[Any]:
+    """function(future, *arguments) of each of some futures; their results, in order."""
+    several = [[one] * len(futures) for one in arguments]
+    keys = [_key(name) for _ in futures]
+    made = client.map(function, futures, *several, key=keys, pure=False)
+    results: list[Any] = []
+    for k in range(0, len(made), AHEAD):
+        group = client.submit(together, *made[k : k + AHEAD], key=_key(f"{name}-results"))
+        results += settled(client, group)
+    return results
 
 
 def settled(client: Any, future: Any) -> Any:
     """The result of a future, handed in again where workers died too often under it."""
-    if isinstance(future, _Ready):
-        return future.value
     from distributed import KilledWorker
     from distributed.comm.core import CommClosedError
 
@@ -236,8 +280,8 @@ def _awaited(client: Any, future: Any) -> Any:
         try:
             return future.result(timeout=LOOK)
         except TimeoutError:
-            if future.status != "pending":  # the task's own
-                raise
+            if future.status == "error":  # the task's own, or one that came while time ran out
+                raise future.exception() from None
         if client.nthreads():
             alone_since = None
             continue
@@ -247,7 +291,8 @@ def _awaited(client: Any, future: Any) -> Any:
             raise ClusterError(
                 f"the cluster has had no worker for {ALONE:.0f} seconds. Start workers and repeat "
                 "the fit; with checkpoint= (on the command line --resume) it goes on from the last "
-                "round and ends with the same bytes."
+                "round and ends with the same bytes. A LocalCluster gives up workers that died and "
+                "are not back in time: raise distributed.deploy.lost-worker-timeout (15 s)."
             )
 
 

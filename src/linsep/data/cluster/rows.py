@@ -18,8 +18,8 @@ from linsep import parallel
 from linsep._scipy import sp
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.check.arrays import frozen_rows
-from linsep.data.cluster.rounds import Rounds, settled
-from linsep.data.cluster.shipping import rows_in
+from linsep.data.cluster.rounds import Rounds
+from linsep.data.cluster.shipping import NotOnClusterError, rows_in
 from linsep.errors import OverflowedError
 
 Array = npt.NDArray[Any]
@@ -28,10 +28,6 @@ _alive: weakref.WeakSet[Any] = weakref.WeakSet()
 
 KEPT = 2
 """Partitions held on the client while rows are walked in order."""
-
-
-class NotOnClusterError(AttributeError, TypeError):
-    """Something that needs all rows in one place was asked of rows on a cluster."""
 
 
 class LocalRows:
@@ -106,6 +102,10 @@ class ClusterRows:
     def __array__(self, *arguments: Any, **options: Any) -> Array:
         raise NotOnClusterError("rows on a cluster are no array")
 
+    def workers(self) -> int:
+        """How many workers the cluster has now."""
+        return len(self.rounds.client.nthreads())
+
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """`function` of every item, in the order of the items."""
         return list(self.in_order(function, items))
@@ -171,17 +171,12 @@ class ClusterRows:
 
     def _some(self, rows: Array) -> Any:
         """Rows of these numbers, in that order."""
-        starts = np.array([span.start for span in self.rounds.spans])
-        owner = np.searchsorted(starts, rows, "right") - 1
-        client, parts, places = self.rounds.client, [], []
-        for k in np.unique(owner):
-            mine = np.flatnonzero(owner == k)
-            parts.append(client.submit(taken, self.rounds.partitions[k], rows[mine] - starts[k],
-                                       key=f"rows-{k}-{_mark(rows)}"))  # fmt: skip
-            places.append(mine)
-        together = joined([settled(client, one) for one in parts])
+        if not len(rows):
+            return self._none()
+        parts = self.rounds.some(rows)
+        together = joined([part for _, part in parts])
         back = np.empty(len(rows), np.int64)
-        back[np.concatenate(places)] = np.arange(len(rows))
+        back[np.concatenate([places for places, _ in parts])] = np.arange(len(rows))
         return together[back]
 
     def digest(self) -> str:
@@ -252,15 +247,6 @@ def joined(parts: list[Any]) -> Any:
         whole.has_canonical_format = True
         return whole
     return np.concatenate(parts)
-
-
-def taken(partition: Any, rows: Array) -> Any:
-    """Some rows of a partition."""
-    return partition[rows]
-
-
-def _mark(rows: Array) -> str:
-    return hashlib.blake2b(np.ascontiguousarray(rows).tobytes(), digest_size=8).hexdigest()
 
 
 def _largest(partition: Any) -> float:

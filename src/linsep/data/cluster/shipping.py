@@ -30,6 +30,10 @@ SLICED = 1 << 16
 _here = threading.local()
 
 
+class NotOnClusterError(AttributeError, TypeError):
+    """Something that needs all rows in one place was asked of rows on a cluster."""
+
+
 class Slice:
     """Numbers of some rows, to be asked for by the numbers that rows have in the whole."""
 
@@ -46,6 +50,9 @@ class Slice:
         if start < self.first or stop > self.first + len(self.part):
             raise IndexError(f"rows {start} to {stop} were not sent with this task")
         return self.part[start - self.first : stop - self.first]
+
+    def __setitem__(self, rows: Any, values: Any) -> None:
+        raise NotOnClusterError("numbers of rows are written where rows are not")
 
 
 class Parcel:

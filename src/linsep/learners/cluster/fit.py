@@ -9,7 +9,8 @@ from linsep.data.cluster.collections import labels_of, numbers_of, rows_of
 from linsep.data.cluster.connect import client_of
 from linsep.data.cluster.files import rows_of_files
 from linsep.data.cluster.gather import gathered
-from linsep.data.cluster.rows import ClusterRows, NotOnClusterError
+from linsep.data.cluster.rows import ClusterRows
+from linsep.data.cluster.shipping import NotOnClusterError
 from linsep.data.sources.dataset import Chunks
 from linsep.errors import ClusterError, ClusterNote, ParameterError
 from linsep.learners.cluster import mixing

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from linsep.data.blocks.blocks import on_cluster
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.parallel import Pool
 from linsep.status import Status
@@ -67,6 +68,8 @@ def descend_scores(
     max_iter: int,
 ) -> Solution:
     """Fit by the steps that the learner's parameters ask for, showing weights as they come."""
+    if on_cluster(problem.X):
+        problem.X.in_one_place  # refuses: scores of all rows are kept  # noqa: B018
     size = {"minibatch": learner.batch_size, "sgd": 1}.get(learner.solver)
     steps = Steps(
         size,

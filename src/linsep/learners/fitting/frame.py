@@ -213,7 +213,8 @@ class Fitting:
             if verbose or getattr(self, "verbose", False):
                 passes, name = getattr(self, "max_iter", 1), type(self).__name__
                 log = "log" in (verbose, getattr(self, "verbose", False))
-                with Progress(passes, name, problem.n_rows, log) as bar:
+                far = problem.X.workers if on_cluster(problem.X) else None
+                with Progress(passes, name, problem.n_rows, log, far) as bar:
                     yield [*listeners, bar]
             else:
                 yield listeners

@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -12,13 +13,18 @@ from linsep.train.run.loop import UNCOUNTED, Pass
 class Progress:
     """Show passes, mistakes, loss and (with `rows` in a pass) rows per second while a fit runs.
 
+    `workers` tells how many workers of a cluster there are at the moment.
+
     On a terminal this is one line that moves. Elsewhere a row is written at passes 1, 2, 4, 8, ...
     (or the first told of after each, for some solvers tell of every tenth only); with `log`, as
     records of the logger `linsep` with level INFO, which have the pass as `passed`.
     """
 
-    def __init__(self, total: int, name: str, rows: int = 0, log: bool = False) -> None:
-        self.total, self.rows, self.log = total, rows, log
+    def __init__(
+        self, total: int, name: str, rows: int = 0, log: bool = False,
+        workers: Callable[[], int] | None = None,
+    ) -> None:  # fmt: skip
+        self.total, self.rows, self.log, self.workers = total, rows, log, workers
         self._start = time.perf_counter()
         self.name = name
         self._bar = None
@@ -56,6 +62,8 @@ class Progress:
                 / max(time.perf_counter() - self._start, 1e-9)
             )
             note += f", {speed:,.0f} rows/s"
+        if self.workers is not None:
+            note += f", {self.workers()} workers"
         if self._bar:
             self._bar.update(self._task, completed=done.epoch, note=note)
         elif done.epoch >= self._next:
