@@ -366,7 +366,7 @@ class Pool:
 
         An interrupt is passed on only after every call under way has ended.
         """
-        if self._pool is None or len(calls) == 1:
+        if self._pool is None or len(calls) < 2:
             return [function(*call) for call in calls]
         later = [self._pool.submit(function, *call) for call in calls[1:]]
         try:

@@ -1,6 +1,7 @@
 """The cluster, its workers, its partitions and their deaths do not change a byte."""
 
 import os
+import warnings
 
 import dask.array as da
 import numpy as np
@@ -78,11 +79,50 @@ def test_more_classes_and_numbers_to_predict_give_the_same_bytes(client, table):
     assert content(there) == content(linsep.LinearRegression().fit(X, target))
 
 
-def test_a_solver_that_needs_all_rows_says_so_and_gives_the_same_bytes(client, table):
+def classes_of(X, K):
+    """K classes by the largest of K noisy scores."""
+    rng = np.random.default_rng(K)
+    return (X[:, :K] + 2 * rng.gumbel(size=(len(X), K))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("K", [3, 30], ids=["newton", "l-bfgs"])
+def test_several_classes_are_fitted_on_sums_with_the_same_bytes(client, table, K):
     X, _ = table
-    codes = np.digitize(X[:, 0], [-1.0, 1.0])
-    here = linsep.LogisticRegression(tol=1e-2).fit(X, codes)
-    dX = da.from_array(X, chunks=(20_000, 31))
+    codes = classes_of(X, K)
+    learner = linsep.LogisticRegression(tol=1e-2)
+    here = content(learner.fit(X, codes)), learner.gap_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ClusterNote)
+        learner.fit(da.from_array(X, chunks=(20_000, 31)), codes)
+    assert (content(learner), learner.gap_) == here
+
+
+def test_a_path_has_the_bytes_of_the_one_in_memory(client, table):
+    X, y = table
+    here, there = (
+        linsep.path(linsep.LogisticRegression(), rows, y, Cs=[1e-3, 1.0], cv=2)
+        for rows in (X, da.from_array(X, chunks=(20_000, 31)))
+    )
+    assert np.array_equal(here.scores, there.scores) and np.array_equal(here.gaps, there.gaps)
+    assert content(here.model) == content(there.model)
+
+
+def test_folds_that_share_no_work_leave_rows_out_by_weights_of_zero(client, table):
+    X, y = table
+    here, there = (
+        linsep.path(linsep.LinearSVC(loss="squared_hinge"), rows, y, Cs=[1e-3, 1.0], cv=2)
+        for rows in (X, da.from_array(X, chunks=(20_000, 31)))
+    )
+    assert there.scores == pytest.approx(here.scores, abs=1e-3)
+    assert there.gaps.max() <= 1e-3
+    if here.C == there.C:
+        assert content(here.model) == content(there.model)
+
+
+def test_a_solver_that_needs_all_rows_says_so_and_gives_the_same_bytes(client, table):
+    X, y = table
+    learner = linsep.LogisticRegression(l1_ratio=0.5, tol=1e-2)
+    here = content(learner.fit(X, y))
     with pytest.warns(ClusterNote, match="needs all rows in one place"):
-        there = linsep.LogisticRegression(tol=1e-2).fit(dX, codes)
-    assert content(there) == content(here)
+        learner.fit(da.from_array(X, chunks=(20_000, 31)), y)
+    assert content(learner) == here

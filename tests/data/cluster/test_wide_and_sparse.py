@@ -1,6 +1,7 @@
 """Rows of many features, dense and sparse, stay on the workers, and no byte changes."""
 
 import warnings
+from functools import partial
 
 import dask
 import numpy as np
@@ -10,6 +11,7 @@ from cluster_models import content
 
 import linsep
 from linsep.errors import ClusterNote
+from linsep.learners.cluster import fit
 
 
 def wide():
@@ -19,9 +21,8 @@ def wide():
     return X, (X @ rng.standard_normal(260) + 2 * rng.standard_normal(len(X)) > 0).astype(int)
 
 
-def one_hot(columns=11, levels=100):
+def one_hot(columns=11, levels=100, n=70_000):
     rng = np.random.default_rng(2)
-    n = 70_000
     places = rng.integers(0, levels, (n, columns)) + levels * np.arange(columns)
     ends = np.arange(0, n * columns + 1, columns)
     entries = np.ones(n * columns), places.ravel().astype(np.int32), ends
@@ -33,7 +34,6 @@ CASES = {
     "wide": (wide, linsep.LogisticRegression(), "newton-cg"),
     "sparse": (one_hot, linsep.LogisticRegression(), "newton-cg"),
     "squared hinge": (one_hot, linsep.LinearSVC(loss="squared_hinge"), "newton-cg"),
-    "hinge": (one_hot, linsep.LinearSVC(tol=1e-2), "newton-cg"),
     "short rows": (lambda: one_hot(9, 10), linsep.LogisticRegression(), "newton"),
     "short rows, hinge": (lambda: one_hot(9, 10), linsep.LinearSVC(), "newton"),
 }
@@ -50,3 +50,20 @@ def test_rows_stay_on_the_workers_and_no_byte_changes(client, name):
         learner.fit(parts, y)
     assert learner.solver_ == solver
     assert (content(learner), learner.gap_, learner.objective_) == here
+
+
+@pytest.mark.parametrize(
+    "make",
+    [linsep.LogisticRegression, partial(linsep.LinearSVC, loss="squared_hinge")],
+    ids=["logistic", "squared hinge"],
+)
+def test_rows_that_descent_would_visit_one_by_one_are_left_to_products(client, monkeypatch, make):
+    monkeypatch.setattr(fit, "SMALL", 0)
+    X, y = one_hot(3, 4_000, n=9_000)
+    here, learner = make().fit(X, y), make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ClusterNote)
+        learner.fit([dask.delayed(X[i : i + 5_000]) for i in range(0, X.shape[0], 5_000)], y)
+    assert here.solver_ != learner.solver_ == "newton-cg"
+    assert learner.gap_ <= learner.tol
+    assert learner.objective_ == pytest.approx(here.objective_, rel=2 * here.tol)

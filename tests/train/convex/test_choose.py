@@ -52,6 +52,8 @@ def test_every_line_is_reached():
     reached.add(line_for(shape_of(sparse(3000, 6000)[0], "logistic", 5)).when)
     reached.add(line_for(shape_of(dense(60, 4)[0], "logistic", 3)).when)
     reached.add(line_for(shape_of(dense(60, 4)[0], "squared_hinge", l1=True)).when)
+    far = shape_of(sparse(3000, 6000)[0], "logistic")._replace(far=True)
+    reached.add(line_for(far).when)
     assert reached == {line.when for line in TABLE}
 
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from linsep.data.check.arrays import check_shape
 from linsep.data.check.labels import encode
+from linsep.data.cluster.recognise import from_dask
 from linsep.errors import ParameterError
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.model_selection.fold_fits import begin_at, model_of, shared_fits
@@ -78,7 +79,8 @@ def path(
     ----------
     learner : LogisticRegression or LinearSVC
         Its own `C` is not looked at; all other parameters are kept.
-    X, y : rows and labels
+    X, y : rows and labels, in memory or as Dask collections; on a cluster folds are cut by row
+        number, and held-out rows are scored by the share of right answers alone
     Cs : int or sequence of floats
         How many values between 1e-4 and 1e4, evenly on a logarithmic scale; or the values.
     cv : int, splitter or iterable of (train, test) rows
@@ -113,32 +115,61 @@ def path(
     if fold_tol is not None:
         positive("fold_tol", fold_tol)
     tol = max(float(learner.tol), FOLD_TOL) if fold_tol is None else float(fold_tol)
-    X = check_shape(X, None)
-    classes, codes = encode(y, X.shape[0])
+    learner._check_parameters()
+    if from_dask(X):
+        from linsep.learners.model_selection.cluster_path import opened
+
+        if scoring is not None:
+            raise ParameterError(
+                f"scoring is {scoring!r}; held-out rows of a cluster are scored by the share of "
+                "right answers. Leave scoring out, or bring the rows into memory."
+            )
+        return opened(X, y, lambda X, y: _path(learner, X, y, values, cv, choose, None, tol))  # type: ignore[no-any-return]
+    return _path(learner, check_shape(X, None), y, values, cv, choose, scoring, tol)
+
+
+def _path(
+    learner: Any, X: Any, y: Any, values: Array, cv: Any, choose: str, scoring: Any, tol: float
+) -> Path:
+    """`path` on rows that have been opened: in memory, or `FarRows`."""
+    far = hasattr(X, "codes")
+    classes, codes = (X.classes, X.codes) if far else encode(y, X.shape[0])
     y = np.asarray(y)
     score = None if scoring is None else check_scoring(learner, scoring)
-    try:
-        folds: list[tuple[Array, Array]] = list(
-            check_cv(cv, codes, classifier=True).split(X, codes)
-        )
-    except ValueError as problem:
-        raise ParameterError(f"cv is {cv!r}, which does not fit X and y: {problem}") from None
-    if len(folds) < 2:
-        raise ParameterError(f"cv gives {len(folds)} fold; two are the least to compare by.")
-    learner._check_parameters()
-    shared = shared_fits(learner, X, codes, folds, values, tol, score is not None)
+    folds = _folds(cv, codes)
+    if far:
+        shared = X.shared(learner, folds, values, tol)
+    else:
+        shared = shared_fits(learner, X, codes, folds, values, tol, score is not None)
     if shared is not None:
         scores, gaps = _held_out(learner, X, y, codes, classes, folds, shared, score), shared.gap
     else:
         loose = clone(learner).set_params(tol=tol)
-        each = [[*_along(loose, X, y, a, b, values, score)] for a, b in folds]
+        each = [
+            [*(X.along(loose, a, b, values) if far else _along(loose, X, y, a, b, values, score))]
+            for a, b in folds
+        ]
         scores, gaps = np.moveaxis(np.array(each), 2, 0)
     best = _chosen(scores, choose)
     model = clone(learner).set_params(C=float(values[best]))
-    if shared is not None:
-        begin_at(model, classes, shared, best)
-    model.fit(X, y).set_params(warm_start=False)
+    if far:
+        X.fit(model, shared, best)
+    else:
+        if shared is not None:
+            begin_at(model, classes, shared, best)
+        model.fit(X, y)
+    model.set_params(warm_start=False)
     return Path(values, scores, float(values[best]), model, gaps)
+
+
+def _folds(cv: Any, codes: Array) -> list[tuple[Array, Array]]:
+    try:
+        folds = list(check_cv(cv, codes, classifier=True).split(codes, codes))
+    except ValueError as problem:
+        raise ParameterError(f"cv is {cv!r}, which does not fit X and y: {problem}") from None
+    if len(folds) < 2:
+        raise ParameterError(f"cv gives {len(folds)} fold; two are the least to compare by.")
+    return folds
 
 
 def _held_out(

@@ -81,6 +81,9 @@ class Blocks:
         """First and last-plus-one row of block k."""
         return k * BLOCK, min(self.n_rows, (k + 1) * BLOCK)
 
+    def __getitem__(self, which: Any) -> Array:
+        return self.rows(which)
+
     def rows(self, which: Any) -> Array:
         """Some rows of x′: a block's slice, or an array of row numbers."""
         if isinstance(which, slice):

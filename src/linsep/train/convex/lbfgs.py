@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._scipy import linalg as sl
+from linsep.data.blocks.blocks import on_cluster
 from linsep.parallel import Pool
 from linsep.train.convex.sampling import draw
 
@@ -70,7 +71,7 @@ class Preconditioner:
 
     Parameters
     ----------
-    X : rows, (n, d)
+    X : rows, (n, d), or what gives rows by their numbers
     P : probabilities, (n, K)
     c : weight of each row, (n,)
     ridge : penalty of each feature, (d,), positive
@@ -82,7 +83,7 @@ class Preconditioner:
 
     def __init__(
         self,
-        X: Array,
+        X: Any,
         P: Array,
         c: Floats,
         ridge: Floats,
@@ -105,7 +106,9 @@ class Preconditioner:
             known = None if diagonal is None else diagonal[min(k, len(diagonal) - 1)]
             return _Block(X, weights[:, k], ridge, wanted, k, centre, known)
 
-        self._blocks = pool.map(one, range(weights.shape[1]))
+        each = range(weights.shape[1])
+        far = on_cluster(getattr(X, "X", X))  # drawn rows are brought here
+        self._blocks = [one(k) for k in each] if far else pool.map(one, each)
 
     def __call__(self, G: Floats) -> Floats:
         """H⁻¹G, class by class."""
@@ -133,7 +136,7 @@ class _Block:
 
     def __init__(
         self,
-        X: Array,
+        X: Any,
         weights: Floats,
         ridge: Floats,
         wanted: int,

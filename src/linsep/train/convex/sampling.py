@@ -51,15 +51,15 @@ def distances(blocks: Blocks, about: Spread, pool: Pool) -> Floats:
     A column that seemed constant makes every row in which it differs infinitely far.
     """
     n, inverse = blocks.n_rows, _inverse(about)
-    q = np.empty(n)
 
-    def some(start: int) -> None:
+    def some(start: int) -> Floats:
         stop = min(n, start + TOGETHER)
-        _distances(blocks.X[start:stop], about.mean, inverse, q[start:stop])
+        q = np.empty(stop - start)
+        _distances(blocks.X[start:stop], about.mean, inverse, q)
         blocks.pages.advance(stop - start)
+        return q
 
-    pool.map(some, range(0, n, TOGETHER))
-    return q
+    return np.concatenate(pool.map(some, range(0, n, TOGETHER)))
 
 
 def _inverse(about: Spread) -> Floats:

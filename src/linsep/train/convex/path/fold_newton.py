@@ -145,7 +145,7 @@ class _Run:
             return met
 
         halves = np.array_split(np.arange(len(self.Cs)), min(2, len(self.Cs)))
-        H = np.array([one for met in self.pool.map(along, halves) for one in met])
+        H = np.array([one for met in self.pool.run(along, [(h,) for h in halves]) for one in met])
         every = np.column_stack([np.full(len(self.Cs), self.count), np.arange(len(self.Cs))])
         self._finite()
         self.seen[-1] = self.sums.by_home(self.U[-1]).sum(axis=0)
@@ -153,11 +153,14 @@ class _Run:
         self._finite()
         by_home = self.sums.by_home(self.U[-1])
         self.seen[-1] = by_home.sum(axis=0)
-        found = self.pool.map(lambda u: self.sample.others.at(u, self.count)[2], self.U[-1])
+        found = self.pool.run(self._other_hessians, [(u,) for u in self.U[-1]])
         self.others = _without_each(np.array(found).transpose(1, 0, 2, 3))
         self.seen[:-1] = self.seen[-1] - by_home
         self.at = self.U[-1].copy()
         self.U[:-1] = self.at
+
+    def _other_hessians(self, u: Floats) -> Floats:
+        return self.sample.others.at(u, self.count)[2]
 
     def _gradients(self, which: Array) -> Floats:
         """Of P / C of these models, as last seen."""
@@ -210,7 +213,7 @@ class _Run:
             u = self.U[f, c] + steps[k]
             self.U[f, c] = self.sample.solve(u, f, self.Cs[c], G[k], stop)[0]
 
-        self.pool.map(one, np.flatnonzero(own[f, c]).tolist())
+        self.pool.run(one, [(k,) for k in np.flatnonzero(own[f, c]).tolist()])
         self._finite()
 
     def _finite(self) -> None:

@@ -172,14 +172,12 @@ def _chances(X: Array, wanted: int, pool: Pool) -> Floats:
     some = np.column_stack([X[rows], np.ones(len(rows))]) / np.sqrt(chance)[:, None]
     whiten = Curvature(np.dot(some.T, some)).whiten()
     Q = whiten @ np.random.default_rng(0).normal(size=(whiten.shape[1], SKETCH))
-    chance = np.empty(n)
 
-    def one(k: int) -> None:
-        part = slice(*blocks.span(k))
-        P = X[part] @ Q[:-1] + Q[-1]
-        chance[part] = np.einsum("ij,ij->i", P, P)
+    def one(k: int) -> Floats:
+        P = X[slice(*blocks.span(k))] @ Q[:-1] + Q[-1]
+        return np.einsum("ij,ij->i", P, P)
 
-    pool.map(one, range(len(blocks)))
+    chance = np.concatenate(pool.map(one, range(len(blocks))))
     chance *= 0.5 / (SKETCH * (d + 1))
     return np.minimum(1.0, wanted * (chance + 0.5 / n))
 

@@ -6,6 +6,7 @@ all lanes: scores Z = RW, and after the sigmoids the gradients AᵀR.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from linsep._compile import inline, kernel
 from linsep.data.blocks.blocks import BLOCK
-from linsep.parallel import Pool, add_up
+from linsep.parallel import Pool, tree_sum
 from linsep.train.convex.sigmoid import exp_of_negative
 
 Array = npt.NDArray[Any]
@@ -34,7 +35,7 @@ class FoldSums:
     """
 
     def __init__(self, X: Array, signs: Array, home: Array, pool: Pool) -> None:
-        self.X, self.home, self.pool = X, home, pool
+        self.X, self.pool = X, pool
         self.codes = 2 * home + (signs < 0)  # +1 first
         self.count = int(home.max()) + 1
 
@@ -56,21 +57,28 @@ class FoldSums:
         return total
 
     def _look(self, U: Floats, folds: Array, homes: int, places: Array, scores: Floats) -> Floats:
-        spans, d = self._spans(), self.X.shape[1]
-        out = np.empty((len(spans), homes, len(U), 2, d + 2))
+        spans, d, width = self._spans(), self.X.shape[1], scores.shape[1]
         cuts = [slice(k, k + MOST) for k in range(0, len(U), MOST)]
         lanes = [(np.ascontiguousarray(U[cut, :-1].T), U[cut, -1].copy()) for cut in cuts]
 
-        def one(k: int) -> None:
+        def one(k: int) -> tuple[Floats, Floats]:
             start, stop = spans[k]
             rows = self.X[start:stop], self.codes[start:stop], self.count
+            out, held = np.empty((homes, len(U), 2, d + 2)), np.full((stop - start, width), np.nan)
             for cut, (W, b) in zip(cuts, lanes, strict=True):
                 part = np.empty((homes, len(b), 2, d + 2))
-                _sum(*rows, W, b, folds[cut], places[cut], scores[start:stop], part)
-                out[k, :, cut] = part
+                _sum(*rows, W, b, folds[cut], places[cut], held, part)
+                out[:, cut] = part
+            return out, held
 
-        self.pool.map(one, range(len(spans)))
-        return np.asarray(add_up(out))
+        def parts() -> Iterator[Floats]:
+            each = self.pool.in_order(one, range(len(spans)))
+            for (start, stop), (out, held) in zip(spans, each, strict=True):
+                known = ~np.isnan(held)
+                scores[start:stop][known] = held[known]
+                yield out
+
+        return np.asarray(tree_sum(parts(), np.add))
 
 
 @inline(shared=True)

@@ -70,15 +70,16 @@ class Curvature:
         n, kind = passes.blocks.n_rows, _kind(passes, stage)
         few = kind.rows if kind.shared else LOOKED_AT * kind.rows
         seen = n if n * passes.n_classes <= ALL else min(n, few)
-        rows: Any = slice(0, n) if seen == n else np.arange(seen) * n // seen
-        P = passes.probabilities(rows, W, b)
-        c = np.broadcast_to(passes.c, n)[rows].astype(np.float64) * (n / seen)
+        rows = None if seen == n else np.arange(seen) * n // seen
+        P, c = passes.probabilities(rows, W, b), np.broadcast_to(passes.c, n)
+        c = (c if rows is None else c[rows]).astype(np.float64) * (n / seen)
         if not ridge.all():  # without a penalty some is needed here: a little of the curvature
             sizes = float(np.mean(np.square(passes.blocks.rows(slice(0, min(n, 4096))))))
             ridge = np.full(len(ridge), 1e-4 * sizes / passes.n_classes + 1e-300)
         inverse = Preconditioner(
-            passes.blocks.rows(rows), P, c, ridge, kind.rows, passes.pool, centre=free,
-            shared=kind.shared, diagonal=passes.diagonal(W, b, kind.shared),
+            passes.blocks if rows is None else passes.blocks.rows(rows), P, c, ridge, kind.rows,
+            passes.pool, centre=free, shared=kind.shared,
+            diagonal=passes.diagonal(W, b, kind.shared),
         )  # fmt: skip
         return cls(inverse, stage, free)
 

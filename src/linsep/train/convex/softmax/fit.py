@@ -256,11 +256,11 @@ class _Run:
         if sampled and cold:
             W, b = self._from_even_sample(W, b)
         value, b = self.full.value(W, b)
-        P = sums.probabilities()
+        doubt = sums.undecided() if sampled else np.empty(0)
         p = Point(W, b, value, self.full.slope(W))
         self.told(p)
         if sampled and self.status is None:
-            p = self._by_sample(p, P, Memory(30))
+            p = self._by_sample(p, doubt, Memory(30))
         if self.status is not None:
             return
         found = by_newton(self.full, p, self.tol, self.max_iter, self.passes, self.listener)
@@ -288,12 +288,11 @@ class _Run:
     def _inverse(self, objective: Objective, p: Point) -> Inverse:
         """The inverse Hessian of a problem with few parameters."""
         objective.value(p.W, p.b)
-        return Inverse(objective, objective.sums.probabilities())
+        return Inverse(objective)
 
-    def _by_sample(self, p: Point, P: Array, memory: Memory) -> Point:
+    def _by_sample(self, p: Point, doubt: Floats, memory: Memory) -> Point:
         """Passes that correct the solution of a sample of undecided and distant rows."""
         sums, (n, d) = self.full.sums, self.full.sums.blocks.X.shape
-        doubt = 1 - np.einsum("ik,ik->i", P, P, dtype=np.float64)
         far = np.minimum(distances(sums.blocks, self.about, self.pool), 1e6)
         c = np.broadcast_to(sums.c, n).astype(np.float64)
         chance = c * (0.6 * doubt / float(c @ doubt) + 0.2 + 0.2 * far)

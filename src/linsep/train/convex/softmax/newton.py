@@ -30,11 +30,11 @@ def few_parameters(d: int, n_classes: int, unpenalised: bool = False) -> bool:
 class Inverse:
     """H⁻¹ at the biases' best, for the rows and probabilities an objective saw last."""
 
-    def __init__(self, objective: Objective, P: Array) -> None:
-        H = hessian(objective, P)
+    def __init__(self, objective: Objective) -> None:
+        H = hessian(objective)
         self.curvature = Curvature(H)
         self._intercept = objective.fit_intercept
-        shape = P.shape[1], objective.sums.blocks.n_features + 1
+        shape = objective.sums.n_classes, objective.sums.blocks.n_features + 1
         mixed = H.reshape(shape * 2)[:, -1]  # ∂²F/∂b ∂(W, b)
         self._follow = np.tensordot(np.linalg.pinv(mixed[:, :, -1]), mixed[:, :, :-1], 1)
 
@@ -61,9 +61,8 @@ def by_newton(
     p = full.point(p.W - p.W.mean(axis=0), p.b)
     while True:
         full.value(p.W, p.b)
-        P = full.sums.probabilities()
         g = _flat(p.gradient, np.zeros(len(b)))
-        curvature = Curvature(hessian(full, P))
+        curvature = Curvature(hessian(full))
         step = curvature.solve(g)
         decrement2 = float(g @ step)
         gap, far = full.gap(p), True
@@ -140,8 +139,8 @@ def _with_ones(X: Array, one: float) -> Array:
     return np.concatenate([X, np.full((len(X), 1), one, X.dtype)], axis=1)
 
 
-def hessian(objective: Objective, P: Array) -> Floats:
-    """H over the rows of an objective, class by class, in each the features and then the bias."""
+def hessian(objective: Objective) -> Floats:
+    """H where an objective was asked last, class by class, in each the features and the bias."""
     sums, blocks = objective.sums, objective.sums.blocks
     K, size = sums.n_classes, blocks.n_features + 1
     one = 1.0 if objective.fit_intercept else 0.0
@@ -149,21 +148,18 @@ def hessian(objective: Objective, P: Array) -> Floats:
     def part(k: int) -> Floats:
         start, stop = blocks.span(k)
         X = _with_ones(blocks.rows(slice(start, stop)), one).astype(np.float64, copy=False)
-        c = np.broadcast_to(sums.c, blocks.n_rows)[start:stop].astype(np.float64)
-        p = P[start:stop] * np.sqrt(c)[:, None]
+        c = sums.weights(k).astype(np.float64)
+        P = sums.probabilities(k)
+        p = P * np.sqrt(c)[:, None]
         T = (p[:, :, None] * X[:, None, :]).reshape(len(X), -1)  # √cᵢ (pᵢ ⊗ x̃ᵢ)
         H = -np.dot(T.T, T).reshape(K, size, K, size)
-        rest = _rest(P[start:stop])
+        rest = _rest(P)
         for i in range(K):  # p(1 − p), not p − p²: a row that is nearly decided counts a little
-            A = X * np.sqrt(c * P[start:stop, i] * rest[:, i])[:, None]
+            A = X * np.sqrt(c * P[:, i] * rest[:, i])[:, None]
             H[i, :, i] = np.dot(A.T, A)
         return H
 
-    H = np.zeros((K, size, K, size))
-    batch = 4 * sums.pool.size  # a few at a time: each part is as large as H
-    for first in range(0, len(blocks), batch):
-        for found in sums.pool.map(part, range(first, min(first + batch, len(blocks)))):
-            H += found
+    H = sums.pool.sum(part, range(len(blocks)))
     each = np.arange(size)
     for i in range(K):
         H[i, each[:-1], i, each[:-1]] += objective.ridge
@@ -190,13 +186,13 @@ def _rest(P: Array) -> Floats:
 def _widest(full: Objective, whiten: Floats) -> float:
     """A bound on the square of the largest change of a difference of scores per unit length."""
     sums, blocks = full.sums, full.sums.blocks
-    one, most = 1.0 if full.fit_intercept else 0.0, 0.0
+    one = 1.0 if full.fit_intercept else 0.0
     Q = whiten.reshape(sums.n_classes, blocks.n_features + 1, -1)
     Q = Q - Q.mean(axis=0)  # differences of scores do not see what all classes share
-    for k in range(len(blocks)):
-        start, stop = blocks.span(k)
-        X = _with_ones(blocks.rows(slice(start, stop)), one)
-        used = np.broadcast_to(sums.c > 0, blocks.n_rows)[start:stop]
-        for part in Q:
-            most = max(most, float(np.square(X[used] @ part).sum(axis=1).max(initial=0.0)))
+
+    def widest(k: int) -> float:
+        X = _with_ones(blocks.rows(slice(*blocks.span(k))), one)[sums.weights(k) > 0]
+        return max(float(np.square(X @ part).sum(axis=1).max(initial=0.0)) for part in Q)
+
+    most = max(sums.pool.map(widest, range(len(blocks))))
     return 4 * most  # |sₖ − sₗ| ≤ 2 maxₖ |sₖ|

@@ -142,11 +142,18 @@ class SoftmaxPasses:
         squares = np.einsum("ki,ki->k", weighted, S).astype(np.float64)
         return np.concatenate([sums, squares * (float(c[0]) if len(c) == 1 else 1.0)])
 
-    def probabilities(self, rows: Array, W: Floats, b: Floats) -> Array:
-        """pᵢₖ of some rows, (m, K)."""
-        S = self.blocks.rows(rows) @ W.T.astype(self.real)
-        S += b.astype(self.real)
-        S -= S.max(axis=1, keepdims=True)
-        np.exp(S, out=S)
-        S /= S.sum(axis=1, keepdims=True)
-        return S
+    def probabilities(self, rows: Array | None, W: Floats, b: Floats) -> Array:
+        """pᵢₖ of some rows, or of all, (m, K)."""
+
+        def of(some: Any) -> Array:
+            S = self.blocks.rows(some) @ W.T.astype(self.real)
+            S += b.astype(self.real)
+            S -= S.max(axis=1, keepdims=True)
+            np.exp(S, out=S)
+            S /= S.sum(axis=1, keepdims=True)
+            return np.asarray(S)
+
+        if rows is not None:
+            return of(rows)
+        each = self.pool.map(lambda k: of(slice(*self.blocks.span(k))), range(len(self.blocks)))
+        return np.concatenate(each)

@@ -42,8 +42,6 @@ class SoftmaxSums:
     def __init__(
         self, blocks: Blocks, codes: Array, c: Floats, n_classes: int, pool: Pool, real: Any
     ) -> None:
-        if on_cluster(blocks.X):  # scores of all rows are kept from one half of a pass to the other
-            blocks.X.in_one_place  # type: ignore[attr-defined]  # noqa: B018
         self.blocks = blocks
         self.codes = np.ascontiguousarray(codes, np.int32)
         self.real = np.dtype(real)
@@ -51,9 +49,11 @@ class SoftmaxSums:
         self.n_classes = n_classes
         self.pool = pool
         self._padded = n_classes + n_classes % 2  # kernels take classes two at a time
-        shape = len(blocks), self._padded, min(BLOCK, blocks.n_rows)
+        shape = 0 if on_cluster(blocks.X) else len(blocks), self._padded, min(BLOCK, blocks.n_rows)
         self._scores = np.zeros(shape, self.real)
         self._shares = np.zeros(shape, self.real)
+        self._W = np.zeros((self._padded, blocks.n_features), self.real)
+        self._bias = np.zeros(n_classes, self.real)
         each = np.broadcast_to(c, len(codes)).astype(np.float64)
         self.share = np.bincount(codes, each, minlength=n_classes)
         self._integer = np.int32 if self.real == np.float32 else np.int64
@@ -63,26 +63,58 @@ class SoftmaxSums:
         start, stop = self.blocks.span(k)
         return slice(start, stop), stop - start, self.c if len(self.c) == 1 else self.c[start:stop]
 
+    def weights(self, k: int) -> Array:
+        """cᵢ of the rows of a block."""
+        _, n, c = self._part(k)
+        return np.broadcast_to(c, n)
+
     def score(self, W: Floats) -> None:
-        """The first half of a pass: ⟨wₖ, xᵢ⟩ of all rows, kept here."""
-        padded = np.zeros((self._padded, self.blocks.n_features), self.real)
-        padded[: self.n_classes] = W
+        """The first half of a pass: ⟨wₖ, xᵢ⟩ of all rows, kept here.
+
+        Rows on a cluster have no scores kept: whoever wants those of a block makes them again.
+        """
+        self._W[: self.n_classes] = W
+        if not len(self._scores):
+            return
 
         def one(k: int) -> None:
             where, n, _ = self._part(k)
-            _forward(self.blocks.rows(where), padded, self._scores[k], n)
+            _forward(self.blocks.rows(where), self._W, self._scores[k], n)
 
         self.pool.map(one, range(len(self.blocks)))
 
+    def _scored(self, k: int) -> Array:
+        """sₖᵢ of a block, without the biases."""
+        if len(self._scores):
+            return np.asarray(self._scores[k])
+        where, n, _ = self._part(k)
+        S = np.zeros(self._scores.shape[1:], self.real)
+        _forward(self.blocks.rows(where), self._W, S, n)
+        return S
+
+    def _shared(self, k: int, out: Floats, curved: bool = False) -> Array:
+        """pₖᵢ of a block at the last biases; its sums go into `out`."""
+        where, n, c = self._part(k)
+        whole = np.empty(256, self._integer)
+        P = self._shares[k] if len(self._shares) else np.zeros(self._scores.shape[1:], self.real)
+        y, power = self.codes[where], whole.view(self.real)
+        softmax(self._scored(k), self._bias, self.n_classes, y, c, n, whole, power, curved, P, out)
+        return P
+
+    def probabilities(self, k: int) -> Array:
+        """pᵢₖ of the rows of a block, (n, K), at the scores and biases seen last."""
+        K = self.n_classes
+        P = self._shares[k] if len(self._shares) else self._shared(k, np.empty(1 + K + K * K))
+        return np.ascontiguousarray(P[:K, : self._part(k)[1]].T)
+
     def losses(self, b: Floats, curved: bool) -> tuple[float, Floats, Floats]:
         """Σ cᵢ × loss at the scores kept, with its gradient and Hessian in b."""
-        K, bias = self.n_classes, b.astype(self.real)
+        K = self.n_classes
+        self._bias = b.astype(self.real)
 
         def one(k: int) -> Floats:
-            where, n, c = self._part(k)
-            out, whole = np.empty(1 + K + K * K), np.empty(256, self._integer)
-            y, power = self.codes[where], whole.view(self.real)
-            softmax(self._scores[k], bias, K, y, c, n, whole, power, curved, self._shares[k], out)
+            out = np.empty(1 + K + K * K)
+            self._shared(k, out, curved)
             return out
 
         t = add_up(np.array(self.pool.map(one, range(len(self.blocks)))))
@@ -122,31 +154,37 @@ class SoftmaxSums:
 
         def one(k: int) -> Array:
             where, n, c = self._part(k)
-            residuals(self._shares[k], K, self.codes[where], c, n)
+            P = self._shares[k] if len(self._shares) else self._shared(k, np.empty(1 + K + K * K))
+            residuals(P, K, self.codes[where], c, n)
             G = np.zeros((self._padded, self.blocks.n_features), self.real)
-            _backward(self.blocks.rows(where), self._shares[k], G, n)
-            return G
+            _backward(self.blocks.rows(where), P, G, n)
+            return G.astype(np.float64)
 
-        parts = self.pool.map(one, range(len(self.blocks)))
-        return add_up(np.array(parts, np.float64))[:K]
+        return self.pool.sum(one, range(len(self.blocks)))[:K]
 
-    def probabilities(self) -> Array:
-        """pᵢₖ as (n, K), as `best_bias` or `losses` left them."""
-        P = self._shares[:, : self.n_classes].transpose(0, 2, 1).reshape(-1, self.n_classes)
-        return np.ascontiguousarray(P[: self.blocks.n_rows])
+    def undecided(self) -> Floats:
+        """1 − Σₖ pᵢₖ² of every row, at the scores and biases seen last."""
+
+        def one(k: int) -> Floats:
+            P = self.probabilities(k)
+            return np.asarray(1 - np.einsum("ik,ik->i", P, P, dtype=np.float64))
+
+        return np.concatenate(self.pool.map(one, range(len(self.blocks))))
 
     def margins(self, b: Floats) -> tuple[float, float]:
         """Smallest and largest sᵢ,yᵢ − sᵢₖ over other classes k, among rows that count."""
-        K, found = self.n_classes, []
-        for k in range(len(self.blocks)):
+        K = self.n_classes
+
+        def one(k: int) -> tuple[float, float]:
             where, n, c = self._part(k)
-            S = self._scores[k][:K, :n].T.astype(np.float64) + b
+            S = self._scored(k)[:K, :n].T.astype(np.float64) + b
             own = S[np.arange(n), self.codes[where]]
             S = (own[:, None] - S)[np.broadcast_to(c > 0, n)]
             others = np.arange(K) != self.codes[where][np.broadcast_to(c > 0, n)][:, None]
-            if len(S):
-                found.append((S[others].min(), S[others].max()))
-        return float(min(m[0] for m in found)), float(max(m[1] for m in found))
+            return S[others].min(initial=np.inf), S[others].max(initial=-np.inf)
+
+        low, high = zip(*self.pool.map(one, range(len(self.blocks))), strict=True)
+        return float(min(low)), float(max(high))
 
 
 @kernel
