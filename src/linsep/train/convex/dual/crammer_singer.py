@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK
 from linsep.parallel import Pool
-from linsep.rows.rows import add_to, as_rows, scores
+from linsep.rows.rows import CSR, add_all, as_rows, scores
 from linsep.train.convex.drive import FINEST, Candidate, Goal, drive
 from linsep.train.convex.dual.design import middle
 from linsep.train.convex.dual.state import EPS
@@ -36,19 +36,24 @@ Floats = npt.NDArray[np.float64]
 
 PULL = 0.1  # ρ as a part of the typical ‖x‖²
 INNER = 10  # visits to the rows that move, in one pass
+LOOKS = 5  # passes between two looks at all rows, at most
+NEGLIGIBLE = 0.1  # of its share in the gap that is asked for: what a row may lack and rest
 SMALL = 100_000  # products of a pass up to which the last digits are worth their passes
 
 
 @kernel
-def sweep(rows, codes, caps, squares, order, rho, A, W, b, rest, s):  # type: ignore[no-untyped-def]
+def sweep(rows, codes, caps, squares, order, rho, least, A, W, b, rest, s, step, gap):  # type: ignore[no-untyped-def]
     """One pass: move the multipliers of each row that does not rest to their best place.
 
     With the others fixed, row i minimises ½q‖Aᵢ − old‖² + ⟨sᵢ + 1 − e_y, Aᵢ⟩, q = ‖xᵢ‖² + ρ, so
     Aᵢₖ = min(capₖ, (β − Bₖ)/q) with the β at which Σₖ Aᵢₖ = 0. Changes A, W, b and `rest`, in
-    whose columns are the passes to sit out and the last such number; returns how many moved.
+    whose columns are the passes to sit out and the last such number; returns how many moved. `gap`
+    is what the rows lack as they are met, Uᵢξᵢ + ⟨sᵢ, Aᵢ⟩ − Aᵢ,yᵢ each; one that lacks `least` at
+    most is left as it is.
     """
     moved = 0
     K = len(b)
+    gap[0] = 0.0
     for i in order:
         if caps[i] <= 0.0:
             continue
@@ -57,44 +62,76 @@ def sweep(rows, codes, caps, squares, order, rho, A, W, b, rest, s):  # type: ig
             continue
         y, q = codes[i], squares[i] + rho
         scores(rows, i, W, s)
-        total, left = 0.0, K
+        s[y] += b[y]
+        top, own, lack, total = s[y], s[y], A[i, y] * (s[y] - 1.0), 0.0
         for k in range(K):
-            s[k] += b[k] + (0.0 if k == y else 1.0) - q * A[i, k]  # Bₖ
+            if k != y:
+                s[k] += b[k]
+                lack += A[i, k] * s[k]
+                s[k] += 1.0
+                top = max(top, s[k])
+            s[k] -= q * A[i, k]  # Bₖ
             total += s[k]
-        edge = q * caps[i]  # q·capₖ of the own class; for all others it is zero
-        beta, again = total / K, True
-        while again:  # Michelot's rounds: leave out the classes that β finds at their cap
-            again, total, left = False, 0.0, 0
-            for k in range(K):
-                d = s[k] + (edge if k == y else 0.0)
-                if d > beta:
-                    total += d
-                    left += 1
-            best = (total - edge) / left if left else beta
-            again = best > beta
-            beta = max(beta, best)
+        lack += caps[i] * (top - own)
+        gap[0] += max(lack, 0.0)
         change = 0.0
-        for k in range(K):
-            a = min(caps[i] if k == y else 0.0, (beta - s[k]) / q)
-            step = a - A[i, k]
-            A[i, k] = a
-            change = max(change, abs(step))
-            if step != 0.0:
-                add_to(rows, i, step, W, k)  # wₖ ← wₖ + (new − old) xᵢ
-                b[k] += rho * step
+        if lack > least:
+            edge = q * caps[i]  # q·capₖ of the own class; for all others it is zero
+            beta, again = total / K, True
+            while again:  # Michelot's rounds: leave out the classes that β finds at their cap
+                total, left = 0.0, 0
+                for k in range(K):
+                    d = s[k] + (edge if k == y else 0.0)
+                    if d > beta:
+                        total += d
+                        left += 1
+                best = (total - edge) / left if left else beta
+                again = best > beta
+                beta = max(beta, best)
+            for k in range(K):
+                a = min(caps[i] if k == y else 0.0, (beta - s[k]) / q)
+                step[k] = a - A[i, k]
+                A[i, k] = a
+                change = max(change, abs(step[k]))
+                b[k] += rho * step[k]
         if change <= 1e-15 * caps[i]:
             rest[i, 1] = min(8, 2 * rest[i, 1] + 1)
             rest[i, 0] = rest[i, 1]
         else:
             rest[i, 0] = rest[i, 1] = 0
             moved += 1
+        if change > 0.0:
+            add_all(rows, i, step, W)  # wₖ ← wₖ + (new − old) xᵢ
     return moved
+
+
+@kernel
+def combine(rows, A, W):  # type: ignore[no-untyped-def]
+    """W ← Σ Aᵢxᵢᵀ; the rows of A are as wide as the weights."""
+    for i in range(A.shape[0]):
+        add_all(rows, i, A[i], W)
+
+
+@kernel
+def charges(rows, codes, caps, W, b, s):  # type: ignore[no-untyped-def]
+    """Σ Uᵢ max(0, maxₖ(1 + sᵢₖ − sᵢ,yᵢ))"""
+    total = 0.0
+    for i in range(len(codes)):
+        if caps[i] > 0.0:
+            y = codes[i]
+            scores(rows, i, W, s)
+            worst, own = 0.0, s[y] + b[y]
+            for k in range(len(b)):
+                if k != y:
+                    worst = max(worst, 1.0 + s[k] + b[k] - own)
+            total += caps[i] * worst
+    return total
 
 
 class Joint(Stateful):
     """The problem in rows z = (x − μ)/scale, and where the descent is."""
 
-    state_names = ("A", "W", "b", "rest")
+    state_names = ("A", "W", "b", "rest", "lacking")
 
     def __init__(self, X: Any, codes: Array, caps: Floats, K: int, free: bool) -> None:
         n, d = X.shape
@@ -107,7 +144,7 @@ class Joint(Stateful):
         self.scale = 2.0 ** float(np.clip(np.ceil(np.log2(largest)), -400, 400)) if largest else 1.0
         exact = np.full(d, 1.0 / self.scale)
         self.lens = Lens(exact, self.centre * exact, np.ones(d))
-        self.rows = seen_through(self.lens, as_rows(X))
+        self.rows = as_rows(self.lens.of(X)) if sparse else seen_through(self.lens, as_rows(X))
         self.caps = caps * self.scale**2  # ½‖w‖² = ½‖v‖²/scale²: for v the caps are larger
         self.squares = np.concatenate([_squares(Z) for _, Z in self._blocks()])
         typical = float(np.median(self.squares))
@@ -115,8 +152,9 @@ class Joint(Stateful):
         self.squares = np.maximum(self.squares, 1e-12 * typical)
         self.rho = PULL * typical if free else 0.0
         self.A = np.zeros((n, K))
-        self.W, self.b = np.zeros((K, d)), np.zeros(K)
-        self.rest = np.zeros((n, 2), np.int64)
+        self.W = self.rows.weights(K, d) if isinstance(self.rows, CSR) else np.zeros((K, d))
+        self.b, self.rest = np.zeros(K), np.zeros((n, 2), np.int64)
+        self.lacking = float(self.caps.sum())
 
     def _raw(self) -> Any:
         for start in range(0, self.X.shape[0], BLOCK):
@@ -127,17 +165,27 @@ class Joint(Stateful):
             yield rows, self.lens.of(part)
 
     def combination(self, A: Floats) -> Floats:
-        """Σᵢ Aᵢ zᵢᵀ, (K, d)."""
+        """Σᵢ Aᵢ zᵢᵀ, as the rows want their weights."""
         total = np.zeros_like(self.W)
+        if isinstance(self.rows, CSR):
+            wide = np.zeros((len(A), self.W.shape[1]))
+            wide[:, : len(self.b)] = A
+            combine(self.rows, wide, total)
+            return total
         for rows, Z in self._blocks():
             total += np.asarray(Z.T @ A[rows]).T
         return total
+
+    def by_class(self, W: Floats) -> Floats:
+        """Weights as (K, d)."""
+        return self.rows.by_class(W, len(self.b)) if isinstance(self.rows, CSR) else W
 
     def begin(self, A: Floats, b: Floats) -> None:
         """Start from multipliers and intercepts in the units of the data."""
         self.A = self._feasible(A * self.scale**2)
         self.W = self.combination(self.A)
-        self.b = b + self.W @ (self.centre / self.scale) if self.free else self.b
+        shift = self.by_class(self.W) @ (self.centre / self.scale)
+        self.b = b + shift if self.free else self.b
 
     def _feasible(self, A: Floats) -> Floats:
         own = np.arange(len(A)), self.codes
@@ -149,37 +197,57 @@ class Joint(Stateful):
         A[own] = leave.sum(axis=1)
         return A
 
-    def go(self, order: Array) -> int:
-        """One pass, and a few more over the rows that moved; b is pulled on after each."""
-        s, moved = np.zeros(len(self.b)), 0
+    def go(self, seed: int, number: int, aim: float) -> tuple[int, bool]:
+        """One pass, and a few more over the rows that moved, each in an order of its own.
+
+        b is pulled on after each. Returns how many rows moved at most, and whether what rows lack
+        will soon be `aim`, if it goes on to fall as it does.
+        """
+        width = self.W.shape[1] if isinstance(self.rows, CSR) else len(self.b)
+        s, step, gap, moved, soon = np.zeros(width), np.zeros(width), np.zeros(1), 0, False
         known = (self.rows, self.codes, self.caps, self.squares)
-        for _ in range(INNER):
-            state = (self.A, self.W, self.b, self.rest, s)
-            moved = max(moved, int(sweep(*known, order, self.rho, *state)))
+        least = NEGLIGIBLE * aim / len(self.codes)
+        order = np.arange(len(self.codes))
+        for turn in range(INNER):
+            order = order[row_order(len(order), seed, number, turn, True)]
+            state = (self.A, self.W, self.b, self.rest, s, step, gap)
+            moved = max(moved, int(sweep(*known, order, self.rho, least, *state)))
             if self.free:
                 self.b += self.rho * self.A.sum(axis=0)
             order = order[self.rest[order, 0] == 0]
-        return moved
+            before, self.lacking = self.lacking, float(gap[0])
+            soon = self.lacking * min(1.0, self.lacking / max(before, 1e-300)) <= aim
+            if soon or not len(order):
+                break
+        return moved, soon
 
     def look(self) -> tuple[float, float, Floats]:
         """P at (W, b), D at the multipliers that break even, and these."""
         own = np.arange(len(self.codes)), self.codes
         A = even(self.A, self.codes) if self.free else self.A
         self.W = self.combination(self.A)  # without the rounding of many small changes
-        charge, shaken = 0.0, EPS * float(np.linalg.norm(self.centre)) / self.scale
-        for rows, Z in self._blocks():
-            S = np.asarray(Z @ self.W.T) + self.b + 1.0
-            S[np.arange(len(S)), self.codes[rows]] -= 1.0
-            lack = S.max(axis=1) - S[np.arange(len(S)), self.codes[rows]]
-            charge += float(self.caps[rows] @ lack)
+        shaken = EPS * float(np.linalg.norm(self.centre)) / self.scale
+        charge = self._charge()
         size = float(np.sum(self.W**2))
         primal = 0.5 * size + charge + shaken * float(self.caps.sum()) * size**0.5
         V = self.combination(A) if self.free else self.W
         return primal, float(A[own].sum()) - 0.5 * float(np.sum(V**2)), A
 
+    def _charge(self) -> float:
+        if isinstance(self.rows, CSR):
+            known = (self.rows, self.codes, self.caps, self.W, self.b)
+            return float(charges(*known, np.zeros(self.W.shape[1])))
+        total = 0.0
+        for rows, Z in self._blocks():
+            S = np.asarray(Z @ self.W.T) + self.b + 1.0
+            S[np.arange(len(S)), self.codes[rows]] -= 1.0
+            lack = S.max(axis=1) - S[np.arange(len(S)), self.codes[rows]]
+            total += float(self.caps[rows] @ lack)
+        return total
+
     def outside(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
         """Weights and intercepts in the units of the data."""
-        W = W / self.scale
+        W = np.ascontiguousarray(self.by_class(W)) / self.scale
         return W, b - W @ self.centre
 
 
@@ -273,6 +341,7 @@ class CrammerSinger:
 
     name = "dual"
     _moved: int | None = None  # rows that the last pass moved
+    _part = 1.0  # of the gap that is asked for, what rows may lack before all are looked at
 
     def __init__(
         self,
@@ -310,7 +379,7 @@ class CrammerSinger:
         self.best = Best(self.joint)
 
     def candidates(self) -> Iterator[Candidate]:
-        """Passes in a new order each; a look at all rows after the first few and every fifth."""
+        """Passes; a look at all rows where the gap may be reached, and every few passes."""
         if self._moved is None:
             self._begin()
         else:
@@ -318,13 +387,16 @@ class CrammerSinger:
         joint, best = self.joint, self.best
         while True:
             self.n_iter += 1
-            order = row_order(len(joint.codes), self._seed, self.n_iter, 0, True)
-            moved = joint.go(order)
-            if self.n_iter > 3 and self.n_iter % 5 and self.n_iter < self.max_iter and moved:
+            aim = self._part * self.tol * best.primal
+            moved, soon = joint.go(self._seed, self.n_iter, aim)
+            over = soon or not moved or self.n_iter >= self.max_iter
+            if not over and self.n_iter % LOOKS != 1:
                 continue
             if not moved:
                 joint.rest[:] = 0
             best.look(joint)
+            if best.gap > self.tol * best.primal:  # the estimate was too low: ask for as much less
+                self._part = min(1.0, max(0.1, joint.lacking / best.gap))
             self._moved = moved
             yield self._seen(moved)
 
@@ -334,10 +406,11 @@ class CrammerSinger:
 
     def state(self) -> dict[str, Any]:
         parts = {"joint": self.joint.state(), "best": self.best.state()}
-        return {**parts, "n_iter": self.n_iter, "moved": self._moved}
+        return {**parts, "n_iter": self.n_iter, "moved": self._moved, "part": self._part}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._start, self._moved, self.n_iter = None, state["moved"], state["n_iter"]
+        self._part = state["part"]
         self._begin()
         self.joint.restore(state["joint"])
         self.best.restore(state["best"])

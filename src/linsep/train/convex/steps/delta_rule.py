@@ -32,6 +32,13 @@ class DenseView(NamedTuple):
         for j in range(W.shape[1]):
             W[k, j] += a * ((self.X[i, j] * self.exact[j] - self.shift[j]) * self.rate[j])
 
+    def add_all(self, i, a, W):  # type: ignore[no-untyped-def]
+        for k in range(W.shape[0]):
+            if a[k] != 0.0:
+                for j in range(W.shape[1]):
+                    z = (self.X[i, j] * self.exact[j] - self.shift[j]) * self.rate[j]
+                    W[k, j] += a[k] * z
+
 
 class SparseView(NamedTuple):
     """Sparse rows seen through a lens that shifts nothing: z = x · factor."""
