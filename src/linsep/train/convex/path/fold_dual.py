@@ -114,7 +114,7 @@ def _slow(mets: list[float], aim: float) -> bool:
     done = len(mets)
     if done < NOTICED or not mets[-1] > aim:
         return done >= 2 * STEPS
-    pace = (mets[-1] / mets[done // 2]) ** (1.0 / (done - 1 - done // 2))
+    pace = (mets[-1] / max(mets[done // 2], 1e-300)) ** (1.0 / (done - 1 - done // 2))
     left = np.log(aim / mets[-1]) / np.log(pace) if 0.0 < pace < 1.0 else np.inf
     return bool(left > STEPS or done >= 2 * STEPS)
 
