@@ -71,7 +71,8 @@ def server(*more: str) -> Iterator[str]:
     process = subprocess.Popen([*LINSEP, *more], stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
-        yield process.stderr.readline().split()[4]
+        words = (word for line in process.stderr for word in line.split())
+        yield next(word for word in words if word.startswith("http://"))
     finally:
         process.terminate()
         process.communicate(timeout=60)
