@@ -30,6 +30,16 @@ class Status(Enum):
         "after each pass) with mistakes left. Raise max_iter, or fit(..., in_order=True) for the "
         "serial rule."
     )
+    penalised = (
+        "Made its passes with weights drawn to zero by a penalty at every row: no theorem says "
+        "that such steps converge, or separate what can be separated. Judge them by rows that were "
+        "not in the fit; LinearSVC and LogisticRegression minimise a penalised objective, with a "
+        "proof."
+    )
+    held_out = (
+        "Stopped early: for n_iter_no_change passes no more of the rows held out were placed "
+        "rightly."
+    )
     budget = (
         "Stopped after max_iter passes with mistakes left. Raise max_iter, or run certify "
         "(linsep.separability) to see whether a separator exists."
@@ -102,6 +112,8 @@ class Status(Enum):
             Status.converged,
             Status.averaged,
             Status.voted,
+            Status.penalised,
+            Status.held_out,
             Status.solved,
             Status.deficient,
             Status.streaming,

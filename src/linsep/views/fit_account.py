@@ -15,8 +15,8 @@ from linsep.views.scoring import proof_of, score_rows
 from linsep.views.sources import open_source
 from linsep.views.validation import Validation
 
-Refit = Callable[[Any, Any], Any]
-"""Fits the learner that was asked for to other rows."""
+Refit = Callable[..., Any]
+"""Fits the learner that was asked for to other features and labels, and rows before encoding."""
 
 
 def account_of(

@@ -86,6 +86,9 @@ def findings(table: Table, kinds: dict[str, str], target: str) -> list[Finding]:
             noted.append(
                 Finding(None, "repeated rows", f"are repeated; copies of others: {again:,}")
             )
+    dropped = {one.column for one in noted if one.option == _drop(one.column or "")}
+    if dropped >= set(table.columns):  # nothing would be left to learn from
+        noted = [one._replace(option=None) if one.what == "leak" else one for one in noted]
     return noted
 
 

@@ -19,10 +19,11 @@ Array = npt.NDArray[Any]
 LEAST = 40  # rows from which on some can be spared
 LARGE = 1 << 24  # entries beyond which a second fit is made on request alone
 
-Made = Callable[[Any, Any], Any]
-"""Fits a learner to rows and labels, and gives it back."""
-
 Split = RawTable | Slices
+
+Made = Callable[[Any, Any, Split], Any]
+"""Fits a learner to features and labels, and gives it back; it is also given the rows before
+anything was learnt from them."""
 
 
 def spares(y: Array, n_features: int, classes: bool) -> bool:
@@ -73,7 +74,7 @@ def _figures(fit: Made, rows: Split, y: Array, parts: Any, each: list[float] | N
         train = np.ones(len(y), bool)
         train[test] = False
         seen_rows, new_rows = rows.split(np.flatnonzero(train), test)
-        model = as_model(fit(seen_rows, y[train]))
+        model = as_model(fit(seen_rows, y[train], rows.part(np.flatnonzero(train))))
         seen = tally_for(model.classes_) if seen is None else seen
         add_rows(seen, model, new_rows, y[test])
         if each is not None:
@@ -90,15 +91,30 @@ def rows_in_memory(source: Any) -> tuple[Any, Any] | None:
     return None if gathered.on_disk else (gathered.X, np.asarray(gathered.labels()))
 
 
-def tuned(learner: Any, X: Any, y: Any) -> tuple[float, list[str]]:
-    """The C that scores best on held-out rows by `linsep.path`, and its table."""
-    from linsep.learners.model_selection.path import path
+def tuned(learner: Any, rows: Split, y: Any) -> tuple[float, list[str]]:
+    """The C that scores best on held-out rows as by `linsep.path`, and its table.
+
+    What fills gaps, which texts have features, and scales come from the rows that a fold fits.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    from linsep.learners.model_selection.path import path, path_of_folds
     from linsep.rows.scaling import measure
 
     inner = getattr(learner, "learner", learner)
-    if inner is not learner:
-        X = measure(X, None, learner.how, None).apply(X)
-    best = path(inner, X, y)
+
+    def fold(train: Array, test: Array) -> tuple[Any, Array, Any, Array]:
+        seen, new = rows.split(train, test)
+        if inner is not learner:
+            scaling = measure(seen, None, learner.how, None)
+            seen, new = scaling.apply(seen), scaling.apply(new)
+        return seen, y[train], new, y[test]
+
+    if inner is learner and isinstance(rows, Slices):  # nothing is learnt but the fits
+        best = path(inner, rows.X, y)
+    else:
+        folds = StratifiedKFold(5).split(y, y)
+        best = path_of_folds(inner, (fold(*parts) for parts in folds))
     return best.C, str(best).splitlines()
 
 

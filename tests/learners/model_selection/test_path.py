@@ -127,3 +127,29 @@ def test_more_folds_than_rows_of_a_class_are_refused_by_name():
     X = np.arange(30.0)[:, None]
     with pytest.raises(ParameterError, match=r"cv is 40.*n_splits=40"):
         path(LogisticRegression(), X, np.arange(30) % 2, cv=40)
+
+
+def test_wide_rows_are_scored_as_in_all_their_features(monkeypatch):
+    """More features than rows: the path is made in the space of the rows, with the same scores."""
+    from linsep.learners.model_selection import path as module
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 90))
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=40) > 0).astype(int)
+    widths = []
+    in_row_space = module._in_row_space
+
+    def noted(learner, X):
+        rows = in_row_space(learner, X)
+        widths.append(rows.shape[1])
+        return rows
+
+    monkeypatch.setattr(module, "_in_row_space", noted)
+    Cs = [1e-3, 1e-1, 10.0]
+    near = path(LogisticRegression(), X, y, Cs=Cs, fold_tol=1e-8)
+    monkeypatch.setattr(module, "_in_row_space", lambda learner, X: X)
+    far = path(LogisticRegression(), X, y, Cs=Cs, fold_tol=1e-8)
+    assert widths == [40]
+    np.testing.assert_allclose(near.scores, far.scores, atol=1e-12)
+    assert near.C == far.C
+    np.testing.assert_allclose(near.model.coef_, far.model.coef_, atol=1e-3)

@@ -7,14 +7,15 @@ import pytest
 from commands import run
 from sklearn import metrics
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import StratifiedKFold
 
 import linsep
-from linsep.data.sources.raw_table import Slices
+from linsep.data.sources.raw_table import Slices, splittable
 from linsep.model.files.store import as_model
 from linsep.views.figures import exact_interval, roc_auc
 from linsep.views.metrics import tally_for
 from linsep.views.scoring import add_rows
-from linsep.views.validation import crossed
+from linsep.views.validation import crossed, tuned
 
 
 def figures_of(learner, X, y):
@@ -78,7 +79,9 @@ def test_fit_tells_of_rows_it_has_not_seen(tmp_path):
     assert record["holdout"]["rows"] == 45 and record["cv"]["rows"] == 150
     assert len(record["cv"]["folds"]) == 3
     X, y = load_iris(return_X_y=True)
-    pooled, _ = crossed(lambda a, b: linsep.LogisticRegression().fit(a, b), Slices(X), y, 3, True)
+    pooled, _ = crossed(
+        lambda a, b, _: linsep.LogisticRegression().fit(a, b), Slices(X), y, 3, True
+    )
     assert record["cv"]["confusion"] == pooled.matrix
     assert record["train"]["rows"] == 150  # and the model is that of all rows
     assert linsep.load(model).coef_.tolist() == linsep.LogisticRegression().fit(X, y).coef_.tolist()
@@ -92,9 +95,36 @@ def test_a_fit_holds_rows_out_unless_asked_not_to():
 
 
 def test_tune_takes_the_C_of_path():
-    done = run("fit", "cancer", "--scale", "mean", "--tune", "--holdout", "0", "--json")
-    record = json.loads(done.stdout)
-    X, y = load_breast_cancer(return_X_y=True)
-    found = linsep.path(linsep.LogisticRegression(), (X - X.mean(0)) / X.std(0), y)
+    record = json.loads(run("fit", "cancer", "--tune", "--holdout", "0", "--json").stdout)
+    found = linsep.path(linsep.LogisticRegression(), *load_breast_cancer(return_X_y=True))
     assert record["C"] == pytest.approx(found.C)
     assert run("fit", "iris", "--learner", "Perceptron", "--tune").exit_code == 2
+
+
+def test_tune_learns_nothing_from_rows_that_its_folds_leave_out(tmp_path, monkeypatch):
+    """What fills gaps, and which texts have features, is told by the rows of each fold alone."""
+    rng = np.random.default_rng(0)
+    x, town = rng.normal(size=60), rng.integers(0, 30, 60)
+    y = np.where(x + rng.normal(size=60) > 0, "a", "b")
+    cells = [f"{'' if k % 7 == 0 else x[k]},t{town[k]},{y[k]}" for k in range(60)]
+    path = tmp_path / "t.csv"
+    path.write_text("x,town,y\n" + "\n".join(cells) + "\n")
+    seen = []
+    fit = linsep.LogisticRegression.fit
+
+    def noted(self, X, labels, *more, **named):
+        seen.append((X, labels))
+        return fit(self, X, labels, *more, **named)
+
+    source = linsep.read(path, target="y")
+    X, labels = source.load()
+    monkeypatch.setattr(linsep.LogisticRegression, "fit", noted)
+    tuned(linsep.LogisticRegression(), splittable(source, X), np.asarray(labels))
+    folds = [train for train, _ in StratifiedKFold(5).split(y, y)]
+    assert len(seen) == 10 * len(folds)
+    for k, train in enumerate(folds):
+        gap = train % 7 == 0
+        for rows, own in seen[10 * k : 10 * k + 10]:
+            rows = rows.toarray() if hasattr(rows, "toarray") else rows
+            assert (own == y[train]).all() and rows.shape[1] == 1 + len(set(town[train]))
+            np.testing.assert_allclose(rows[gap, 0], x[train][~gap].mean())

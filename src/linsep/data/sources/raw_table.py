@@ -45,6 +45,11 @@ class RawTable(NamedTuple):
         ]
         return encoding.assembled(parts)[0]
 
+    def part(self, rows: Array) -> "RawTable":
+        """Some of the rows."""
+        texts = {name: rows_of(cells, rows) for name, cells in self.texts.items()}
+        return RawTable(self.source, self.numbers[rows], texts, [], len(rows))
+
     def split(self, train: Array, test: Array) -> tuple[Any, Any]:
         """Features of rows to learn from and of others, by what the first alone hold."""
         encoding = self.settled(train)
@@ -55,6 +60,10 @@ class Slices(NamedTuple):
     """Rows of numbers from which no encoding is learnt."""
 
     X: Any
+
+    def part(self, rows: Array) -> "Slices":
+        """Some of the rows."""
+        return Slices(self.X[rows])
 
     def split(self, train: Array, test: Array) -> tuple[Any, Any]:
         """Rows to learn from, and others."""
@@ -73,8 +82,7 @@ def splittable(chunks: Any, X: Any) -> RawTable | Slices:
     kept = chunks.kept_rows(raw.labels)
     if kept is None:
         return raw
-    texts = {name: rows_of(cells, kept) for name, cells in raw.texts.items()}
-    return RawTable(source, raw.numbers[kept], texts, [], int(kept.sum()))
+    return raw.part(np.flatnonzero(kept))
 
 
 class Collector:

@@ -55,6 +55,16 @@ def _check(learner: Any, in_order: bool, checkpoint: Any) -> None:
             "a cluster; use LogisticRegression, LinearSVC or Perceptron there, or bring a sample "
             "of the rows into memory."
         )
+    drawn = name == "Perceptron" and learner.penalty is not None
+    if drawn or (name == "LinearSVC" and learner.penalty == "l1"):
+        raise ClusterError(
+            f"penalty is {learner.penalty!r}, which {name} has for rows in memory. Leave it out "
+            "there, or bring a sample of the rows into memory."
+        )
+    if getattr(learner, "early_stopping", False):
+        raise ClusterError(
+            "early_stopping=True holds rows out, which is done in memory. Leave it out there."
+        )
     if hasattr(learner, "_method") and not in_order:
         mixing.check(learner, checkpoint)
 

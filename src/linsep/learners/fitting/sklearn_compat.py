@@ -3,8 +3,7 @@
 What means the same is accepted. What would mean something else is refused, with the words for it.
 """
 
-import math
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 from linsep.errors import ParameterError
@@ -73,30 +72,21 @@ def check_multi_class(learner: Any, binary: bool) -> None:
 
 
 def check_perceptron(learner: Any) -> None:
-    """Refuse what `Perceptron` of scikit-learn means otherwise."""
-    if learner.penalty is not None:
-        raise ParameterError(
-            f"penalty is {learner.penalty!r}; the perceptron has none. For weights held back by a "
-            "penalty use LinearSVC, or LogisticRegression(l1_ratio=...)."
-        )
-    if learner.early_stopping:
-        raise ParameterError(
-            "early_stopping is True; no rows are held out here. Use keep='pocket' for the weights "
-            "that misplaced the fewest rows, or fewer passes (max_iter)."
-        )
-    for name in ("alpha", "l1_ratio", "validation_fraction"):
+    """Refuse values that `Perceptron` of scikit-learn does not take either."""
+    one_of("penalty", learner.penalty, (None, "l2", "l1", "elasticnet"))
+    one_of("early_stopping", learner.early_stopping, (False, True))
+    positive("alpha", learner.alpha, zero=True)
+    positive("n_iter_no_change", learner.n_iter_no_change, whole=True)
+    for name, ends in (("l1_ratio", True), ("validation_fraction", False)):
         value = getattr(learner, name)
-        if not (isinstance(value, Real) and 0 <= float(value) < math.inf):
-            raise ParameterError(
-                f"{name} is {value!r}; scikit-learn's is a number >= 0. It changes nothing here, "
-                "where there is no penalty and no row is held out: leave it out."
-            )
-    patience = learner.n_iter_no_change
-    if not isinstance(patience, Integral) or isinstance(patience, bool) or patience < 1:
-        raise ParameterError(
-            f"n_iter_no_change is {patience!r}; scikit-learn's is a whole number > 0. It changes "
-            "nothing here, where passes go on until tol or max_iter ends them. Leave it out."
+        inside = isinstance(value, Real) and (
+            0 <= float(value) <= 1 if ends else 0 < float(value) < 1
         )
+        if not inside:
+            raise ParameterError(
+                f"{name} is {value!r}; give a number between 0 and 1"
+                f"{', or one of these' if ends else ''}."
+            )
 
 
 def check_regression(learner: Any) -> None:

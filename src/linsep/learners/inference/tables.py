@@ -14,6 +14,7 @@ from linsep.learners.inference.likelihood import LogisticLikelihood, Peak
 Array = npt.NDArray[Any]
 
 ALIKE = 1e-4  # least eigenvalue of correlations from which on a matrix of products is exact enough
+NEAR = 1e-7  # of the weights: a step as short as this is the last
 FAR = 100.0  # means in units of the spread beyond which it is not
 
 
@@ -283,18 +284,20 @@ def _by_products(model: Any, X: Array, y: Array, root: Array | None) -> Any:
     theta, b = np.array(model.coef_, np.float64), float(model.intercept_) if free else 0.0
     for _ in range(3):  # from the weights of the fit to the end of the digits
         left = y - X @ theta - b
-        slope = left @ X - mean * left.sum()
+        over = float(left.sum()) if free else 0.0
+        slope = left @ X - mean * over
         step = vectors @ ((vectors.T @ (slope / size)) / values) / size
         theta += step
         b = float(y.mean() - mean @ theta) if free else 0.0
-        if (np.abs(step) <= 1e-13 * np.abs(theta)).all():
-            break
+        squares = float(left @ left) - over * over / n - float(slope @ step)  # after the step
+        if np.abs(step * size).max() <= NEAR * np.abs(theta * size).max():
+            break  # a step leaves a share of about 1e-16 / ALIKE of what it takes
     inverse = (vectors / np.sqrt(values)) / size[:, None]
     if free:
         first = np.append(-(mean @ inverse), 1 / np.sqrt(n))
         inverse = np.vstack([first, np.column_stack([inverse, np.zeros(d)])])
         theta = np.append(b, theta)
-    return theta, inverse, float(left @ left)
+    return theta, inverse, squares
 
 
 def _by_factors(model: Any, X: Array, y: Array, root: Array | None, labels: list[str]) -> Any:

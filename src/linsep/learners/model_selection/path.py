@@ -1,21 +1,24 @@
 """How a learner fares from strong to weak penalties, and which C to take."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from linsep.data.check.arrays import check_shape
+from linsep.data.check.arrays import check_shape, require_finite
 from linsep.data.check.labels import encode
 from linsep.data.cluster.recognise import from_dask
 from linsep.errors import ParameterError
 from linsep.learners.fitting.parameters import one_of, positive
+from linsep.learners.fitting.sklearn_compat import l1_share
 from linsep.learners.model_selection.fold_fits import begin_at, model_of, shared_fits
+from linsep.train.convex.basis import better_basis
 from linsep.train.convex.path.folds import Folded
 
 Array = npt.NDArray[Any]
@@ -137,16 +140,23 @@ def _path(
     y = np.asarray(y)
     score = None if scoring is None else check_scoring(learner, scoring)
     folds = _folds(cv, codes)
+    rows = X if far else _in_row_space(learner, X)
     if far:
         shared = X.shared(learner, folds, values, tol)
     else:
-        shared = shared_fits(learner, X, codes, folds, values, tol, score is not None)
+        shared = shared_fits(learner, rows, codes, folds, values, tol, score is not None)
     if shared is not None:
-        scores, gaps = _held_out(learner, X, y, codes, classes, folds, shared, score), shared.gap
+        scores, gaps = _held_out(learner, rows, y, codes, classes, folds, shared, score), shared.gap
     else:
         loose = clone(learner).set_params(tol=tol)
         each = [
-            [*(X.along(loose, a, b, values) if far else _along(loose, X, y, a, b, values, score))]
+            [
+                *(
+                    X.along(loose, a, b, values)
+                    if far
+                    else _along(loose, rows[a], y[a], rows[b], y[b], values, score)
+                )
+            ]
             for a, b in folds
         ]
         scores, gaps = np.moveaxis(np.array(each), 2, 0)
@@ -155,7 +165,7 @@ def _path(
     if far:
         X.fit(model, shared, best)
     else:
-        if shared is not None:
+        if shared is not None and rows is X:
             begin_at(model, classes, shared, best)
         model.fit(X, y)
     model.set_params(warm_start=False)
@@ -195,13 +205,42 @@ def _held_out(
     return scores
 
 
+def _in_row_space(learner: Any, X: Any) -> Any:
+    """Rows in coordinates of the space they span, where there are fewer of them than features.
+
+    Weights with a penalty ½‖w‖² lie in the span of the rows that are fitted, and have the same
+    length and the same scores there. Logistic regression would look for such coordinates in every
+    fit: 80 x 600, ten C and five folds 2.4 -> 0.12 s.
+    """
+    logistic = type(learner).__name__ == "LogisticRegression" and l1_share(learner) == 0
+    if sp.issparse(X) or not logistic or X.shape[0] >= X.shape[1]:
+        return X
+    require_finite(X)
+    basis = better_basis(X, 1.0, centre=False)
+    return X if basis is None else basis.Z.astype(X.dtype, copy=False)
+
+
+def path_of_folds(learner: Any, folds: Iterable[tuple[Any, Array, Any, Array]]) -> Path:
+    """The scores of `path` for folds given as rows, labels, held-out rows and their labels, each
+    perhaps in features of its own; there is no model of all rows."""
+    values, learner = _values(10), _warm(learner)
+    loose = learner.set_params(tol=max(float(learner.tol), FOLD_TOL))
+    each = []
+    for rows, labels, held, wanted in folds:
+        both = sp.issparse(rows) or sp.issparse(held)
+        near = rows if both else _in_row_space(loose, np.concatenate([rows, held]))
+        if near is not rows:
+            rows, held = near[: len(rows)], near[len(rows) :]
+        each.append([*_along(loose, rows, labels, held, wanted, values, None)])
+    scores, gaps = np.moveaxis(np.array(each), 2, 0)
+    return Path(values, scores, float(values[_chosen(scores, "best")]), None, gaps)
+
+
 def _along(
-    learner: Any, X: Any, y: Any, train: Array, test: Array, values: Array, score: Any
+    learner: Any, rows: Any, labels: Any, held: Any, wanted: Any, values: Array, score: Any
 ) -> Any:
     """Score of one fold's held-out rows and gap of its fit, from the smallest C to the largest."""
     model = clone(learner)
-    rows, labels = X[train], y[train]
-    held, wanted = X[test], y[test]
     for C in values:
         model.set_params(C=float(C)).fit(rows, labels)
         own = model.score(held, wanted) if score is None else score(model, held, wanted)

@@ -15,10 +15,12 @@ from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.diagnosis import out_of_passes
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_perceptron
+from linsep.learners.perceptrons.held_out import divided, right
 from linsep.learners.perceptrons.one_pass import fit_stream
 from linsep.rows.radius import largest_square
 from linsep.status import Status
 from linsep.train.online.method import SCHEDULES, Method
+from linsep.train.online.penalised import PenalisedSolver, Shrink
 from linsep.train.online.rules import BOUNDARIES, rosenblatt
 from linsep.train.online.solver import OnlineSolver
 from linsep.train.order import seed_of
@@ -81,8 +83,20 @@ class Perceptron(LinearClassifier):
         in a row; of weight 2.5, twice and once with half a step.
     trace, callback, verbose
         Record the run in `trace_`; be told of every pass; show progress.
-    penalty, alpha, l1_ratio, early_stopping, validation_fraction, n_iter_no_change
-        Of scikit-learn, accepted where they say what holds here: no penalty, and no rows held out.
+    penalty : {None, 'l2', 'l1', 'elasticnet'}
+        Draw the weights towards zero at every row, by `alpha` times the step and the slope of
+        ½‖w‖², of ‖w‖₁, or of both with a share `l1_ratio` of ‖w‖₁, as in scikit-learn; for
+        rule='online' and keep='last'. Such steps have no theorem: see `Status.penalised`. They end
+        when the mean loss of a pass has not fallen below the least so far, less `tol`, for
+        `n_iter_no_change` passes (never with tol=None).
+    alpha, l1_ratio
+        Of the penalty.
+    early_stopping : bool
+        Hold out `validation_fraction` of the rows of each class, drawn by `random_state`, and end
+        when the share of them that is placed rightly has not risen by more than `tol` for
+        `n_iter_no_change` passes.
+    validation_fraction, n_iter_no_change
+        Of early stopping.
 
     Attributes
     ----------
@@ -113,6 +127,7 @@ class Perceptron(LinearClassifier):
 
     _order_matters = True
     _resumable = ("_solver", "mistakes_", "mistakes_per_epoch_")
+    _best, _waited = -np.inf, 0
 
     def __init__(
         self,
@@ -193,15 +208,30 @@ class Perceptron(LinearClassifier):
             positive("tol", self.tol, zero=True)
         positive("max_iter", self.max_iter, whole=True)
         positive("batch_size", self.batch_size, whole=True)
+        self._check_penalty()
         if self.schedule == "line-search" and self.rule != "batch":
             raise ParameterError(
                 f"schedule='line-search' looks at all rows at once, but rule is {self.rule!r}; "
                 "set rule='batch' or another schedule."
             )
 
+    def _check_penalty(self) -> None:
+        unlike = {"rule": "online", "keep": "last", "trace": False}
+        if self.bias_step == "radius":
+            unlike["bias_step"] = "unit"
+        wrong = [name for name, value in unlike.items() if getattr(self, name) != value]
+        if self.penalty is not None and wrong:
+            fixes = ", ".join(f"{name}={unlike[name]!r}" for name in wrong)
+            given = ", ".join(f"{name}={getattr(self, name)!r}" for name in wrong)
+            raise ParameterError(
+                f"penalty={self.penalty!r} is taken at every row of the online rule; here is "
+                f"{given}. Give {fixes}, or leave penalty out."
+            )
+
     def _fit_stream(self, chunks: Chunks, callback: Any, verbose: bool | str) -> bool:
         plain = self.rule == "online" and self.bias_step == "unit" and self.keep != "pocket"
         plain = plain and self.boundary == "wrong"
+        plain = plain and self.penalty is None and not self.early_stopping
         bare = self.class_weight is None and self.init is None and self.margin == 0
         once = self.max_iter == 1 and not (self.warm_start or self.trace)
         return plain and bare and once and fit_stream(self, chunks, callback, verbose)
@@ -215,7 +245,11 @@ class Perceptron(LinearClassifier):
         online = self.rule == "online"
         passes = self.max_iter if online else 0
         kesler = self.multiclass == "kesler"
-        self._solver = OnlineSolver(problem, self.keep, bias, kesler, online, passes)
+        self._solver: Any = (
+            OnlineSolver(problem, self.keep, bias, kesler, online, passes)
+            if self.penalty is None
+            else PenalisedSolver(problem, self._shrink, bias, kesler)
+        )
         self._folds: WholeFolds[OnlineSolver] = WholeFolds()
         d = problem.n_features
         if earlier is not None and earlier[0].shape == (self._solver.n_planes, d):
@@ -224,6 +258,11 @@ class Perceptron(LinearClassifier):
             self._solver.start_at(*self._initial(self._solver.n_planes, d))
         self.mistakes_ = 0
         self.mistakes_per_epoch_ = []
+
+    @property
+    def _shrink(self) -> Shrink:
+        share = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
+        return Shrink(float(self.alpha) * (1.0 - share), float(self.alpha) * share)
 
     def _bias_square(self, problem: Problem) -> float:
         """The square of the constant feature that stands for the bias."""
@@ -266,11 +305,17 @@ class Perceptron(LinearClassifier):
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         solver, method = self._solver, self._method(seed_of(self.random_state), self.shuffle)
+        self._best, self._waited = -np.inf, 0
+        held_out = None
+        if self.early_stopping:
+            problem, held_out = divided(
+                problem, float(self.validation_fraction), seed_of(self.random_state)
+            )
         if self._recorder is not None:
             self._recorder.begin(*solver.now())
         status = run(
             partial(solver.one_pass, problem, method, self._recorder),
-            lambda done: self._ending(problem, done),
+            lambda done: self._ending(problem, done, held_out),
             self.max_iter,
             listeners,
             self._publish,
@@ -278,6 +323,8 @@ class Perceptron(LinearClassifier):
         )
         self.proof_ = None
         given = not self.fit_intercept and np.any(solver.now()[1])  # by init, for good
+        if status is Status.budget and self.penalty is not None:
+            status = Status.penalised
         if status is Status.budget and not given:
             status, self.proof_ = out_of_passes(
                 problem, self.classes_, bool(self.fit_intercept), len(self.mistakes_per_epoch_)
@@ -291,7 +338,16 @@ class Perceptron(LinearClassifier):
         self._publish()
         return status
 
-    def _ending(self, problem: Problem, done: Pass) -> Status | None:
+    def _ending(self, problem: Problem, done: Pass, held_out: Problem | None) -> Status | None:
+        if held_out is not None:
+            self._publish()
+            if self._no_better(right(held_out, self.coef_, self.intercept_)):
+                return Status.held_out
+        elif self.penalty is not None and self._no_better(-done.loss):
+            return Status.penalised
+        if self.penalty is not None:
+            apart = done.updates == 0 and self._solver.misplaced_now(problem) == 0
+            return Status.separated if apart else None
         if done.updates == 0:
             strictly = self.boundary == "wrong" or self._solver.misplaced_now(problem) == 0
             return Status.separated if strictly else Status.touching
@@ -303,6 +359,14 @@ class Perceptron(LinearClassifier):
         tol = self.tol or 0.0
         few = tol > 0 and done.mistakes <= tol * problem.n_rows
         return Status.converged if few else None
+
+    def _no_better(self, score: float) -> bool:
+        """Whether passes have brought nothing for long enough."""
+        if self.tol is None:
+            return False
+        self._waited = 0 if score > self._best + self.tol else self._waited + 1
+        self._best = max(self._best, score)
+        return self._waited >= self.n_iter_no_change
 
     def _publish(self) -> None:
         self.coef_, self.intercept_ = self._solver.kept()

@@ -118,7 +118,7 @@ def command(data: str, as_json: bool, strict: bool, **options: Any) -> None:
         click.echo(json.dumps(record))
     else:
         click.echo("\n".join(texts), err="-" in (out, options["trace"]))
-        _next_steps(learner, out, options)
+        _next_steps(learner, data, out, options)
     if record["status"] == "interrupted":
         kept = out if out not in (None, "-") else "nowhere: no --out was given"
         click.echo(f"Interrupted. The best model so far is in {kept}.", err=True)
@@ -213,6 +213,7 @@ def _log_to(path: str) -> None:
 
 def _tune(source: Any, options: dict[str, Any]) -> tuple[float, list[str]]:
     """Choose C, and ask for it in the fits to come."""
+    from linsep.data.sources.raw_table import splittable
     from linsep.views.validation import rows_in_memory, tuned
 
     if options["learner"] not in ("LogisticRegression", "LinearSVC"):
@@ -220,7 +221,8 @@ def _tune(source: Any, options: dict[str, Any]) -> tuple[float, list[str]]:
     known = rows_in_memory(source)
     if known is None:
         raise click.UsageError("--tune wants all rows in memory; give fewer, or -p C=...")
-    chosen = tuned(_learner(options | {"trace": None}), *known)
+    X, y = known
+    chosen = tuned(_learner(options | {"trace": None}), splittable(source, X), y)
     options["parameters"] = (*options["parameters"], f"C={chosen[0]!r}")
     return chosen
 
@@ -231,13 +233,14 @@ def _again(options: dict[str, Any]) -> Any:
 
     from linsep.errors import NotConverged
 
-    def fit(X: Any, y: Any) -> Any:
+    def fit(X: Any, y: Any, rows: Any = None) -> Any:
         own = options | {"trace": None}
         with warnings.catch_warnings(action="ignore", category=NotConverged):
             if options["tune"]:
+                from linsep.data.sources.raw_table import Slices
                 from linsep.views.validation import tuned
 
-                C = tuned(_learner(own), X, y)[0]
+                C = tuned(_learner(own), Slices(X) if rows is None else rows, y)[0]
                 own["parameters"] = (*own["parameters"], f"C={C!r}")
             return _learner(own).fit(X, y)
 
@@ -287,14 +290,20 @@ def _keep(learner: Any, out: str) -> str:
     return out
 
 
-def _next_steps(learner: Any, out: str | None, options: dict[str, Any]) -> None:
+def _next_steps(learner: Any, data: str, out: str | None, options: dict[str, Any]) -> None:
     """Commands that can be typed next; the model is exported as what can hold it."""
     import shlex
 
     if options["quiet"] or out == "-":
         return
     if out is None:
-        click.echo("\nKeep it with --out MODEL. Next: linsep compare, linsep certify.", err=True)
+        how = {one: options[one] for one in ("target", "classes", "bad_rows", "base")}
+        how |= {"column": options["columns"], "read": options["reading"]}
+        wanted = {name: given for name, given in how.items() if given != "fail"}
+        others = () if options["learner"] == "LinearRegression" else ("compare", "certify")
+        told = " · ".join(arguments.spelled(one, data, **wanted) for one in others)
+        told = f" Next: {told}" if told and data != "-" else ""
+        click.echo(f"\nKeep it with --out MODEL.{told}", err=True)
         return
     name, kept = shlex.quote(out), _exported(learner)
     more = "" if kept is None else f" · linsep export {name} {kept}"

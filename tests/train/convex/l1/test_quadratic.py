@@ -20,7 +20,7 @@ def test_both_ways_end_where_every_slope_is_within_the_corner(l2):
     ends.append(change)
     change, moved = np.zeros(6), np.zeros(40)
     columns = as_rows(np.ascontiguousarray(B.T))
-    by_columns(columns, 6, h, h0, g, w, l1, l2, change, moved, 1e-12, 200)
+    by_columns(columns, 6, h, h0, g, w, l1, l2, change, moved, np.zeros(6), 1e-12, 200)
     ends.append(change)
     assert np.allclose(*ends, atol=1e-9) and np.allclose(moved, B @ change)
     at, slope = w + ends[0], g + H @ ends[0] + l2 * (w + ends[0])

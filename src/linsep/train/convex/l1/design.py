@@ -75,6 +75,9 @@ class _DensePart:
             _combine(self.X[start:stop], v[start:stop], parts[k])
             self._pages.advance(stop - start)
 
+        if len(parts) == 1:
+            one(0)
+            return parts[0]
         self.pool.map(one, range(len(parts)))
         return np.asarray(add_up(parts))
 
@@ -86,7 +89,10 @@ class _DensePart:
             _scores(self.X[start:stop], a, S[start:stop])
             self._pages.advance(stop - start)
 
-        self.pool.map(one, range(len(self._spans)))
+        if len(self._spans) == 1:
+            one(0)
+        else:
+            self.pool.map(one, range(len(self._spans)))
         return S
 
     def matrix(self, curved: Floats) -> Floats | None:

@@ -57,8 +57,11 @@ def terms_of(loss: Smooth, S: Floats, b: float, signs: Array, c: Floats, pool: P
         last = min(count, first + TOGETHER)
         _terms(loss, S, b, signs, c, first, last, pull, curved, parts)
 
-    pool.map(some, range(0, count, TOGETHER))
-    total, plus, minus = add_up(parts)
+    if count == 1:
+        some(0)
+    else:
+        pool.map(some, range(0, count, TOGETHER))
+    total, plus, minus = parts[0] if count == 1 else add_up(parts)
     return Terms(float(total), float(plus), float(minus), pull, curved)
 
 
@@ -70,6 +73,9 @@ def dual_terms(loss: Smooth, pull: Floats, c: Floats, share: float, pool: Pool) 
     def some(first: int) -> None:
         _dual_terms(loss, pull, c, share, first, min(count, first + TOGETHER), parts)
 
+    if count == 1:
+        some(0)
+        return float(parts[0])
     pool.map(some, range(0, count, TOGETHER))
     return float(add_up(parts))
 

@@ -25,13 +25,12 @@ from linsep.data.blocks.page_release import rows_of
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
-from linsep.train.convex.l1.design import Part, design_of
+from linsep.train.convex.l1.design import design_of
 from linsep.train.convex.l1.loss_terms import Smooth, Terms, dual_terms, feasible, terms_of
-from linsep.train.convex.l1.quadratic import by_columns, by_matrix
-from linsep.train.convex.losses import Logistic
+from linsep.train.convex.l1.model import Model
+from linsep.train.convex.losses import Logistic, SquaredHinge
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.solution import Solution
-from linsep.train.convex.steps.proximal_newton import on_faces
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -39,12 +38,9 @@ Floats = npt.NDArray[np.float64]
 ALL = 128  # columns up to which there is no choice of them
 FIRST = 200  # columns chosen first, at least
 INNER = 4  # steps on one working set
-SWEEPS = 30
-FACES = 1000  # columns up to which linear systems help where sweeps are slow
+BALANCED = 20  # steps that bring the intercept to its best place, at most
 SAMPLE = 8  # a start is made on one row in so many
 MANY = 4 * BLOCK  # rows from which on a start is made on some of them
-AGED = 0.03  # share by which curvatures may have changed since their matrix was made
-DEAR = 100  # columns from which on a matrix may serve twice
 FINE = 1e-5  # gaps below are followed by one more step: weights lag behind the bound
 STALLED = 4  # steps in a row without progress that end a run
 LOOKED_AT = 256  # rows by which the scale of columns is judged
@@ -52,8 +48,11 @@ FAR = 1e4  # a mean of so many spreads costs sums too many digits
 HUGE = 1e60
 LOGISTIC = Logistic()
 
+DAMPED = 1e-8  # share of the most curvature that is added to the model's matrix, at least
+MOST_DAMPED = 10.0
+
 CARRIED = ("w", "b", "S", "terms", "proposed", "alpha", "gap", "primal", "dual", "n_iter",
-           "_stalled", "_polished", "_columns")  # fmt: skip
+           "damping", "_stalled", "_polished", "_columns")  # fmt: skip
 
 
 def suits(X: Any) -> bool:
@@ -107,9 +106,11 @@ class ProxNewton:
         self.w, self.b = np.zeros(X.shape[1]), 0.0
         self._start, self.n_iter = start, 0
         self.gap = self.primal = np.inf
+        self.damping = DAMPED
+        self._squares: Floats | None = None
         self.dual = 0.0
         self._stalled, self._polished, self._restored = 0, False, False
-        self._model: _Model | None = None
+        self._model: Model | None = None
         self._columns = np.empty(0, np.int64)  # those of the model
 
     def _begin(self) -> None:
@@ -153,18 +154,19 @@ class ProxNewton:
         """Move b to its best place for these scores."""
         if not self.free:
             return
-        for _ in range(8):
+        shorter = 1.0
+        for _ in range(BALANCED):
             terms = self.terms
             bend = float(terms.curved.sum())
             allowed = 1e-3 * min(1e-3, self.tol) * (terms.plus + terms.minus)
             if abs(terms.slope) <= allowed or not bend > 0:
                 return
-            step = -terms.slope / bend
-            step = float(np.clip(step, -4.0, 4.0))
+            step = shorter * float(np.clip(-terms.slope / bend, -4.0, 4.0))
             after = self._at(self.S, self.b + step)
             if after.loss > terms.loss * (1 + 1e-12):
-                return
-            self.terms, self.b = after, self.b + step
+                shorter /= 2  # rows that a step brings inside the margin bend the loss more
+                continue
+            self.terms, self.b, shorter = after, self.b + step, 1.0
 
     def candidates(self) -> Iterator[Candidate]:
         again = self._restored
@@ -186,7 +188,7 @@ class ProxNewton:
             before, self._columns = self._columns, self._chosen(v)
             if self._model is None or not np.array_equal(before, self._columns):
                 part = self.design.part(self._columns)
-                self._model = _Model(part, self.free, self.penalty)
+                self._model = Model(part, self.free, self.penalty)
             for _ in range(1 if 4 * len(self._columns) > len(self.w) else INNER):
                 if self._step(self._model, self._columns) <= 0.1 * self.gap:
                     break
@@ -200,7 +202,7 @@ class ProxNewton:
         for name in CARRIED:
             setattr(self, name, state[name])
         if state["curved"] is not None:
-            self._model = _Model(self.design.part(self._columns), self.free, self.penalty)
+            self._model = Model(self.design.part(self._columns), self.free, self.penalty)
             self._model.remake(state["curved"])
 
     def _bound(self) -> tuple[Floats, bool]:
@@ -259,7 +261,21 @@ class ProxNewton:
             wanted = wanted[np.argpartition(-over[wanted], room)[:room]]
         return np.sort(np.concatenate([np.flatnonzero(held), wanted]))
 
-    def _step(self, model: "_Model", chosen: Array) -> float:
+    def _damping(self, chosen: Array) -> Floats:
+        """What is added to the diagonal of H: a share of the most that all rows can bend the loss.
+
+        The squared hinge bends where rows are inside the margin alone, so that a column may have no
+        curvature at all; the logistic loss has no need of it.
+        """
+        if not isinstance(self.loss, SquaredHinge):
+            return np.zeros(len(chosen))
+        if self._squares is None:
+            X = self.X
+            squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
+            self._squares = 2.0 * float(self.c.max()) * np.asarray(squares.sum(axis=0)).ravel()
+        return np.asarray(self.damping * self._squares[chosen])
+
+    def _step(self, model: "Model", chosen: Array) -> float:
         """One step on the working set; how much of P the model promised.
 
         At its minimum the model's own multipliers, αy − D(Ad + δ), meet the conditions that those
@@ -272,7 +288,7 @@ class ProxNewton:
         # needs slopes within about ε of l1
         share = min(1.0, max(self.tol, self.gap / self.primal))
         accuracy = 0.1 * share * (penalty.l1 + penalty.l2 * float(np.abs(w).max(initial=0.0)))
-        change, bias = model.minimum(self.terms, g, w, accuracy)
+        change, bias = model.minimum(self.terms, g, w, accuracy, self._damping(chosen))
         along = model.part.scores(change) + bias
         self.proposed = self.terms.pull - model.curved * along
         before = self.terms.loss + penalty.value(w)
@@ -291,6 +307,15 @@ class ProxNewton:
                 self._balance()
                 break
             size /= 2
+        # a model that was believed too far is believed less: the squared hinge knows nothing of the
+        # rows that a step brings inside the margin
+        foretold = promised + 0.5 * float(model.curved @ np.square(along))
+        good = size == 1.0 and value - before <= 0.5 * foretold
+        self.damping = (
+            max(DAMPED, 0.1 * self.damping)
+            if good
+            else min(MOST_DAMPED, max(10 * self.damping, 1e-4))
+        )
         return -promised
 
     def solution(self) -> Solution:
@@ -314,51 +339,6 @@ class ProxNewton:
 
     def rescaled(self) -> None:
         """Columns of any scale are left to another solver."""
-
-
-class _Model:
-    """The quadratic model on one working set."""
-
-    def __init__(self, part: Part, free: bool, penalty: Elastic) -> None:
-        self.part, self.free, self.penalty = part, free, penalty
-        self.curved: Floats = np.empty(0)
-        self._H: Floats | None = None
-
-    def minimum(self, terms: Terms, g: Floats, w: Floats, accuracy: float) -> tuple[Floats, float]:
-        """The change of the weights and of the intercept that minimises the model."""
-        H, (l1, l2) = self._matrix(terms.curved), self.penalty
-        D = self.curved
-        h0 = float(D.sum()) if self.free else 0.0
-        h = self.part.total(D) if h0 > 0 else np.zeros(len(g))
-        pull = terms.slope / h0 if h0 > 0 else 0.0
-        change = np.zeros(len(g))
-        if H is None:
-            rows = self.part.columns(np.sqrt(D))
-            moved = np.zeros(len(D))
-            by_columns(
-                rows, len(g), h, h0, g - pull * h, w, l1, l2, change, moved, accuracy, SWEEPS
-            )
-        else:
-            if h0 > 0:
-                H = H - np.outer(h, h / h0)
-            left = by_matrix(H, g - pull * h, w, l1, l2, change, accuracy, SWEEPS)
-            if left > accuracy and len(g) <= FACES:
-                corner, ridge = np.full(len(g), l1), np.full(len(g), l2)
-                change = on_faces(H, g - pull * h, w, corner, ridge, change, 1e-9)
-        bias = -(terms.slope + float(h @ change)) / h0 if h0 > 0 else 0.0
-        return change, bias
-
-    def _matrix(self, D: Floats) -> Floats | None:
-        """AᵀDA, or one made before while D has hardly changed."""
-        if self._H is not None and len(self._H) >= DEAR:
-            aged = float(np.abs(D - self.curved).sum())
-            if aged <= AGED * float(D.sum()):
-                return self._H
-        self.remake(D)
-        return self._H
-
-    def remake(self, D: Floats) -> None:
-        self._H, self.curved = self.part.matrix(D), D
 
 
 def fit_l1(

@@ -57,8 +57,11 @@ def by_matrix(H, g, w, l1, l2, change, accuracy, sweeps):  # type: ignore[no-unt
 
 
 @kernel
-def by_columns(rows, m, h, h0, g, w, l1, l2, change, moved, accuracy, sweeps):  # type: ignore[no-untyped-def]
-    """The same with H = BᵀB − hhᵀ/h₀; `rows` are the columns of B, `moved` becomes Bd."""
+def by_columns(rows, m, h, h0, g, w, l1, l2, change, moved, damping, accuracy, sweeps):  # type: ignore[no-untyped-def]
+    """The same with H = BᵀB − hhᵀ/h₀ and `damping` more on its diagonal.
+
+    `rows` are the columns of B, `moved` becomes Bd.
+    """
     squares = np.empty(m)
     for j in range(m):
         squares[j] = square(rows, j) - (h[j] * h[j] / h0 if h0 > 0.0 else 0.0)
@@ -72,10 +75,10 @@ def by_columns(rows, m, h, h0, g, w, l1, l2, change, moved, accuracy, sweeps):  
             at = w[j] + change[j]
             if not everywhere and at == 0.0:
                 continue
-            curvature = squares[j] + l2
+            curvature = squares[j] + damping[j] + l2
             if curvature <= 0.0:
                 continue
-            slope = g[j] + dot(rows, j, moved)
+            slope = g[j] + dot(rows, j, moved) + damping[j] * change[j]
             if h0 > 0.0:
                 slope -= h[j] * along / h0
             step = _to(at, slope, curvature, l1, l2) - at

@@ -1,0 +1,148 @@
+"""The perceptron's rule with weights that a penalty draws towards zero at every row.
+
+    w ← (1 − ηα(1 − ρ)) w                 the l2 part, at every row
+    w ← w + ηyx                           where the row is a mistake
+    wⱼ ← wⱼ moved to zero by at most what the l1 part, ηαρ at every row, has not taken yet
+
+The l1 part is the cumulative one (Tsuruoka, Tsujii and Ananiadou, 2009), taken where a row has an
+entry: these are the steps of scikit-learn's `SGDClassifier(loss="perceptron")`. The factor of the
+l2 part is kept beside the weights, so that a sparse row costs its own entries.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import kernel
+from linsep.rows.rows import CSR, add, dot
+from linsep.train.online.kernels import correct
+from linsep.train.online.method import Method
+from linsep.train.problem import Problem, presentations
+from linsep.train.run.loop import Pass
+from linsep.train.run.state import Stateful
+
+Array = npt.NDArray[Any]
+
+SMALLEST = 1e-9  # a factor below it is worked into the weights
+
+
+class Shrink(NamedTuple):
+    """What a row takes of the weights with a step of one: α(1 − ρ) of each, and αρ."""
+
+    ridge: float
+    lasso: float
+
+
+class PenalisedSolver(Stateful):
+    """Hyperplanes for Kesler's construct, or each of one class against the rest."""
+
+    state_names = ("W", "b", "taken", "due")
+    moved = np.inf
+
+    def __init__(self, problem: Problem, shrink: Shrink, bias: float, kesler: bool) -> None:
+        planes = 1 if problem.binary else problem.n_classes
+        self.shrink, self.bias, self.apart = shrink, bias, not (problem.binary or kesler)
+        self.W, self.b = np.zeros((planes, problem.n_features)), np.zeros(planes)
+        self.taken, self.due = np.zeros_like(self.W), np.zeros(planes)
+        self.dtype = problem.X.dtype
+
+    @property
+    def n_planes(self) -> int:
+        return len(self.b)
+
+    def start_at(self, coef: Array, intercept: Array) -> None:
+        self.W[...], self.b[...] = coef, intercept
+
+    def one_pass(self, problem: Problem, method: Method, trace: Any, epoch: int) -> Pass:
+        """One pass of every hyperplane."""
+        rule, counts, total = method.rule_of(epoch), np.zeros(2, np.int64), 0.0
+        eta = float(getattr(rule, "eta", 1.0))
+        parts = problem.one_vs_rest() if self.apart else [problem]
+        for k, part in enumerate(parts):
+            planes = slice(k, k + 1) if self.apart else slice(None)
+            for block, order in part.in_order(method.seed, epoch, method.shuffle):
+                order, scale = presentations(block, order)
+                rows = block.rows
+                held = (rows.indices, rows.indptr) if isinstance(rows, CSR) else NOWHERE
+                total += walk(
+                    rule, rows, held[0], held[1], block.codes, order, scale,
+                    self.W[planes], self.b[planes], self.bias, self.taken[planes],
+                    self.due[planes], eta * self.shrink.ridge, eta * self.shrink.lasso, counts,
+                )  # fmt: skip
+        problem.require_in_range(self.W, self.b)
+        return Pass(epoch, int(counts[1]), int(counts[0]), total / (problem.total or 1.0), eta)
+
+    def part_pass(self, problem: Problem, method: Method, trace: Any) -> Pass:
+        return self.one_pass(problem, method, trace, 0)
+
+    def misplaced_now(self, problem: Problem) -> float:
+        """How many rows are not strictly on their own side of each hyperplane."""
+        S = problem.X @ self.W.T + self.b
+        if len(self.b) == 1:
+            return float((np.where(problem.codes == 1, S[:, 0], -S[:, 0]) <= 0).sum())
+        own = np.arange(len(self.b)) == np.asarray(problem.codes)[:, None]
+        if self.apart:
+            return float((np.where(own, S, -S) <= 0).any(axis=1).sum())
+        return float((S[own] <= np.where(own, -np.inf, S).max(axis=1)).sum())
+
+    def set_bias(self, square: float) -> None:
+        self.bias = square
+
+    def rest(self) -> None:
+        """Nothing is kept to save time."""
+
+    def now(self) -> tuple[Array, Array]:
+        return self.W, self.b
+
+    def kept(self) -> tuple[Array, Array]:
+        return self.W.astype(self.dtype), self.b.astype(self.dtype)
+
+
+NOWHERE = np.empty(0, np.int32), np.empty(0, np.int64)
+
+
+@kernel
+def walk(  # type: ignore[no-untyped-def]
+    rule, rows, indices, indptr, codes, order, scale, W, b, bias, taken, due, ridge, lasso, counts
+):
+    """One pass; the sum of losses, each row as it was met. W = factor · V while it lasts."""
+    K, d = W.shape
+    s, a = np.empty(K), np.empty(K)
+    factor, total = 1.0, 0.0
+    for p in range(order.shape[0]):
+        i = order[p]
+        part = scale[p] if scale.shape[0] > 0 else 1.0
+        for k in range(K):
+            s[k] = factor * dot(rows, i, W[k]) + b[k]
+        corrections, mistakes, cost = correct(rule, rows, i, codes[i], bias, part, s, a)
+        total += part * cost
+        counts[0] += corrections
+        counts[1] += mistakes
+        factor *= max(0.0, 1.0 - part * ridge)
+        if factor < SMALLEST:
+            for k in range(K):
+                for j in range(d):
+                    W[k, j] *= factor
+            factor = 1.0
+        for k in range(K):
+            if corrections > 0 and a[k] != 0.0:
+                add(rows, i, part * a[k] / factor, W[k])
+                b[k] += part * a[k] * bias
+            if lasso > 0.0:
+                due[k] += part * lasso
+                first = indptr[i] if indptr.shape[0] > 0 else 0
+                last = indptr[i + 1] if indptr.shape[0] > 0 else d
+                for e in range(first, last):
+                    j = indices[e] if indptr.shape[0] > 0 else e
+                    w = factor * W[k, j]
+                    if w > 0.0:
+                        to = max(0.0, w - (due[k] + taken[k, j]))
+                    else:
+                        to = min(0.0, w + (due[k] - taken[k, j]))
+                    taken[k, j] += to - w
+                    W[k, j] = to / factor
+    for k in range(K):
+        for j in range(d):
+            W[k, j] *= factor
+    return total
