@@ -165,7 +165,8 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
     values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
     step = LARGE >> 4
     if len(values) <= SMALL:  # BLAS wakes no thread for so few
-        total = float(values @ values)
+        with np.errstate(all="ignore"):
+            total = float(values @ values)
     else:
         pages, total = PageRelease(values), 0.0
         for first in range(0, len(values), step):
