@@ -119,6 +119,8 @@ def test_what_an_error_or_an_ending_says_to_do_can_be_typed(name, place):
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             assert isinstance(done.exception, LinsepError)
             said += in_options(str(done.exception))
+        for other in next_commands(said):
+            works(*other)
         known = {one for part in group.get_command(None, command[0]).params for one in part.opts}
         for option, value in OPTION.findall(said):
             assert option in known, (command, option, said)
@@ -128,5 +130,3 @@ def test_what_an_error_or_an_ending_says_to_do_can_be_typed(name, place):
                 assert again.exit_code != USAGE, (command, option, value, again.stderr)
                 if done.exception is not None:  # it settles what was wrong, or meets the next
                     assert str(again.exception) != str(done.exception), (command, option, value)
-        for other in next_commands(said):
-            works(*other)
