@@ -4,18 +4,17 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, ParameterError
 from linsep.rows.features.hog import image_shape, two
-from linsep.rows.features.naming import Names, names_in
+from linsep.rows.features.naming import Names, NewColumns, names_in
 
 Array = npt.NDArray[Any]
 
 
-class Channels(TransformerMixin, BaseEstimator):
+class Channels(NewColumns):
     """Describe an image by sums of several channels over its cells.
 
     The channels are the colours themselves, the magnitude of the gradient (of the colour in which
@@ -142,9 +141,3 @@ class Channels(TransformerMixin, BaseEstimator):
             for j in range(self.cells_[1])
         ]
         return np.array(names, dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -5,17 +5,16 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, LinsepError, ParameterError
-from linsep.rows.features.naming import Names, names_in
+from linsep.rows.features.naming import Names, NewColumns, names_in
 
 Array = npt.NDArray[Any]
 
 
-class HOG(TransformerMixin, BaseEstimator):
+class HOG(NewColumns):
     """Describe an image by how much edge of each orientation there is in each of its cells.
 
     The image is cut into cells of `cell` pixels; in each, the gradients vote for one of
@@ -119,12 +118,6 @@ class HOG(TransformerMixin, BaseEstimator):
             for k in range(self.orientations)
         ]
         return np.array(names, dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def image_shape(given: Any, pixels: int) -> tuple[int, int]:

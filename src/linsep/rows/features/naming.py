@@ -1,14 +1,25 @@
-"""Names of columns, for transformers that make new columns from given ones."""
+"""What transformers that make new columns share: what they take, and names of columns."""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 
 Names = npt.NDArray[np.object_]
+
+
+class NewColumns(TransformerMixin, BaseEstimator):
+    """A transformer that takes dense and sparse rows, and keeps float32 as it is."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 def names_in(transformer: Any, given: Any = None) -> Names:

@@ -5,13 +5,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep._compile import kernel
 from linsep.data.check.arrays import check_rows, frozen
 from linsep.errors import DataError, OverflowedError, ParameterError
-from linsep.rows.features.naming import Names, names_in
+from linsep.rows.features.naming import Names, NewColumns, names_in
 
 Array = npt.NDArray[Any]
 Pairs = npt.NDArray[np.uint32]
@@ -19,7 +18,7 @@ Pairs = npt.NDArray[np.uint32]
 LISTED = 1 << 22  # numbers of pairs up to which all of them are shuffled, instead of drawn
 
 
-class PairProducts(TransformerMixin, BaseEstimator):
+class PairProducts(NewColumns):
     """Add the products of pairs of features to each row: Φ(u, v) = (u, v, uv).
 
     A hyperplane over (x, products) is a quadratic surface over x. Random pairs give a sample of
@@ -114,12 +113,6 @@ class PairProducts(TransformerMixin, BaseEstimator):
         names = names_in(self, input_features)
         products = [f"{names[i]} {names[j]}" for i, j in self.pairs_]
         return np.array([*(names if self.include_input else []), *products], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 @kernel

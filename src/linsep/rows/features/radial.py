@@ -5,19 +5,18 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.blocks.blocks import spans
 from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, OverflowedError, ParameterError
 from linsep.rows.feature_maps import RadialMap
-from linsep.rows.features.naming import Names, names_in
+from linsep.rows.features.naming import Names, NewColumns, names_in
 
 Array = npt.NDArray[Any]
 
 
-class Radial(TransformerMixin, BaseEstimator):
+class Radial(NewColumns):
     """Describe each row by its distance ‖x − c‖ from the centre, or from given points.
 
     The distance does not change when the data are turned about c: a disc inside a ring, which no
@@ -113,9 +112,3 @@ class Radial(TransformerMixin, BaseEstimator):
         names = names_in(self, input_features)
         radial = [f"radial{k}" for k in range(len(self.centres_))]
         return np.array([*(names if self.include_input else []), *radial], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
