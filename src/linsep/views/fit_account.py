@@ -12,7 +12,7 @@ from linsep.model.files.store import as_model
 from linsep.views import arguments
 from linsep.views.metrics import Progressive
 from linsep.views.scoring import proof_of, score_rows
-from linsep.views.sources import open_source
+from linsep.views.sources import left_out, open_source
 from linsep.views.validation import Validation
 
 Refit = Callable[..., Any]
@@ -89,8 +89,8 @@ def _left_out(which: str, count: int, bad_rows: str) -> list[str]:
     """That rows were left out, whether or not notes are wanted: nothing is dropped in silence."""
     if not count:
         return []
-    listed = "" if bad_rows == "skip" else f", and are listed in {bad_rows}"
-    return [f"{count:,} {which} rows could not be read and were left out{listed}."]
+    listed = "" if bad_rows == "skip" else f", and listed in {bad_rows}"
+    return [f"{left_out(count, f'{which} ')}{listed}."]
 
 
 def _beside(bad_rows: str) -> str:

@@ -20,6 +20,12 @@ EMBEDDED = {
 }
 
 
+def left_out(count: int, which: str = "") -> str:
+    """That rows could not be read: nothing is dropped in silence."""
+    rows, were = ("row", "was") if count == 1 else ("rows", "were")
+    return f"{count:,} {which}{rows} could not be read and {were} left out"
+
+
 class Rows:
     """Rows in memory, with the face of `linsep.read`'s Chunks."""
 

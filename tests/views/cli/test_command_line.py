@@ -156,6 +156,15 @@ def test_warm_and_fit_offer_the_learners_and_nothing_else():
     assert {"Perceptron", "LinearRegression"} <= set(offered)
 
 
+def test_learners_are_known_in_any_case():
+    names = []
+    for given in ("Perceptron", "perceptron"):
+        done = CliRunner().invoke(group, ["fit", "iris", "--learner", given, "--json", "--quiet"])
+        assert done.exit_code == 0, done.output
+        names.append(json.loads(done.stdout)["learner"])
+    assert names == ["Perceptron", "Perceptron"]
+
+
 def test_warm_compiles_into_the_cache_and_says_where():
     done = linsep("warm", "VotedPerceptron", check=True)
     folder = done.stderr.split("Kernels are ready in ")[1].split(" (")[0]

@@ -139,6 +139,6 @@ def test_bad_test_rows_are_counted_and_listed_apart(tmp_path):
     assert bad.read_text().count("\n") == 2
     assert (tmp_path / "bad-test.csv").read_text().count("\n") == 3
     told = run("fit", train, "--test", test, "--bad-rows", bad).stdout
-    assert "2 test rows could not be read and were left out, and are listed in" in told
+    assert "2 test rows could not be read and were left out, and listed in" in told
     quiet = run("fit", train, "--bad-rows", "skip", "-q").stdout
-    assert "1 training rows could not be read and were left out." in quiet
+    assert "1 training row could not be read and was left out." in quiet

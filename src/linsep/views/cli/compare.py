@@ -29,7 +29,7 @@ REPEAT_BELOW = 10.0  # seconds; a first fit may have compiled its kernels
     help="Share of the rows kept for testing.",
 )
 @click.option(
-    "--learner", "learners", type=click.Choice(LEARNERS), multiple=True,
+    "--learner", "learners", type=click.Choice(LEARNERS, case_sensitive=False), multiple=True,
     help="Only this one; may be given several times. All by default, but for kernels on "
     f"more than {MANY_ROWS} rows.",
 )  # fmt: skip

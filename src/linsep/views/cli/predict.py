@@ -82,7 +82,7 @@ def command(
 
     from linsep.views.output_paths import require_other, require_place
     from linsep.views.scoring import AtThreshold, tell_drift
-    from linsep.views.sources import Rate, open_source
+    from linsep.views.sources import Rate, left_out, open_source
     from linsep.views.stored import open_model
 
     require_place("--out", out)
@@ -117,7 +117,7 @@ def command(
     rate.end()
     tell_drift(source, strict)
     if source.skipped:
-        click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
+        click.echo(f"{left_out(source.skipped)}.", err=True)
 
 
 def _values(

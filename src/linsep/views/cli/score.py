@@ -45,7 +45,7 @@ def command(
     from linsep import __version__
     from linsep.views.output_paths import require_other
     from linsep.views.scoring import score_rows, tell_drift
-    from linsep.views.sources import open_source
+    from linsep.views.sources import left_out, open_source
     from linsep.views.stored import open_model
 
     require_other(data, {"--bad-rows": bad_rows})
@@ -56,7 +56,7 @@ def command(
     figures = score_rows(known, source, "scoring", quiet)
     tell_drift(source, strict)
     if source.skipped:
-        click.echo(f"{source.skipped} rows could not be read and were left out.", err=True)
+        click.echo(f"{left_out(source.skipped)}.", err=True)
     if as_json:
         record = {"command": "score", "linsep": __version__, "model": model, "data": data}
         record |= {"learner": known.learner, "skipped": source.skipped}

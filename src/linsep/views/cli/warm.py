@@ -24,7 +24,7 @@ _queue: Any = None  # where a process tells of each fit
 
 
 @click.command("warm", short_help="Compile the kernels before they are needed.")
-@click.argument("learners", nargs=-1, type=click.Choice(LEARNERS))
+@click.argument("learners", nargs=-1, type=click.Choice(LEARNERS, case_sensitive=False))
 @as_json
 def command(learners: tuple[str, ...], as_json: bool) -> None:
     """Compile the kernels of LEARNERS (default: all), so that no later fit has to wait for it.
