@@ -138,6 +138,17 @@ def _figures(learner: Any, X: Any, y: Any) -> dict[str, Any]:
     return record
 
 
+def _margin(learner: Any, X: Any, y: Any) -> float | None:
+    """None where there is no plane: with a kernel, or where weights are zero."""
+    import linsep
+    from linsep.errors import DataError
+
+    try:
+        return float(linsep.margin(learner, X, y).margin) if hasattr(learner, "coef_") else None
+    except DataError:
+        return None
+
+
 def _rows(table: Any, y: Any, test_share: float, names: list[str]) -> Iterator[dict[str, Any]]:
     import numpy as np
     from sklearn.model_selection import train_test_split
@@ -156,7 +167,6 @@ def _rows(table: Any, y: Any, test_share: float, names: list[str]) -> Iterator[d
     for name in names:
         learner = getattr(linsep, name)()
         seconds = _timed(learner, X, y)
-        linear = hasattr(learner, "coef_")
         gap = getattr(learner, "gap_", None)
         yield {
             "command": "compare",
@@ -167,7 +177,7 @@ def _rows(table: Any, y: Any, test_share: float, names: list[str]) -> Iterator[d
             "baseline_error": baseline,
             "train": _figures(learner, X, y),
             "test": _figures(learner, X_test, y_test),
-            "margin": float(linsep.margin(learner, X, y).margin) if linear else None,
+            "margin": _margin(learner, X, y),
             "gap": None if gap is None else float(gap),
             "seconds": seconds,
             "status": learner.status_.name,

@@ -15,15 +15,10 @@ import numpy.typing as npt
 
 from linsep.errors import OverflowedError
 from linsep.train.convex.lbfgs import Memory
-from linsep.train.convex.softmax.sums import SoftmaxSums
+from linsep.train.convex.softmax.sums import TOO_LARGE, SoftmaxSums
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-
-TOO_LARGE = (
-    "X has entries so large that sums over its rows overflow, even after scaling its columns. "
-    "Divide it by a constant."
-)
 
 
 class Point(NamedTuple):

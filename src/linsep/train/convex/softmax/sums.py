@@ -15,12 +15,18 @@ import numpy.typing as npt
 
 from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK, on_cluster
+from linsep.errors import OverflowedError
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import Blocks
 from linsep.train.convex.sigmoid import exp_of_negative
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+TOO_LARGE = (
+    "X has entries so large that sums over its rows overflow, even after scaling its columns. "
+    "Divide it by a constant."
+)
 
 
 class SoftmaxSums:
@@ -127,6 +133,8 @@ class SoftmaxSums:
         if not free:
             return self.losses(b, False)[0], b, 0.0
         value, g, H = self.losses(b, True)
+        if not np.isfinite(H).all():
+            raise OverflowedError(TOO_LARGE)
         for _ in range(30):
             left = float(np.abs(g).max())
             if left <= self.enough:
