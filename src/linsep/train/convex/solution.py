@@ -1,11 +1,13 @@
 """What a convex fit hands back."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.errors import DataError
 from linsep.status import Status
 
 Array = npt.NDArray[Any]
@@ -49,3 +51,31 @@ class Solution:
     def relative_gap(self) -> float:
         """gap / primal: what `tol` is compared with."""
         return self.gap / self.primal if self.primal > 0 else float(np.sign(self.gap))
+
+
+def end_of_newton(
+    w: Array, b: Any, value: float, gap: float, unit: float, passes: int, status: Status, tol: float
+) -> Solution:
+    """The solution of a run by Newton's method, of two classes or several.
+
+    `value` and `gap` are those of the objective divided by `unit`, infinite where no point was
+    seen.
+    """
+    if not (np.isfinite(w).all() and np.isfinite(b).all()):
+        raise DataError(
+            "X has columns so small that their weights leave the range of floats. Multiply X "
+            "by a constant."
+        )
+    primal, gained = value * unit, gap * unit
+    if status is Status.no_optimum:
+        gained = primal  # the infimum need not be zero, but no more than this can be gained
+    relative = gap / value if 0 < value < math.inf else math.inf
+    message = {
+        Status.converged: f"Converged: relative gap {relative:.1e} after {passes} passes.",
+        Status.no_optimum: f"{Status.no_optimum.value} ({passes} passes)",
+    }.get(
+        status,
+        f"Ended after {passes} passes with a relative gap of {relative:.1e}; "
+        f"{tol:.1e} was asked for. Raise max_iter or tol.",
+    )
+    return Solution(w, b, None, primal, primal - gained, gained, passes, status, message)

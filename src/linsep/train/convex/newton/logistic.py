@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.errors import OverflowedError, ParameterError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
@@ -37,7 +37,7 @@ from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.sparse_problem import SparseProblem, suits
 from linsep.train.convex.sampling import pick
 from linsep.train.convex.softmax.fit import fit_softmax
-from linsep.train.convex.solution import Solution
+from linsep.train.convex.solution import Solution, end_of_newton
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 from linsep.train.run.replay_log import ReplayLog
 
@@ -374,22 +374,5 @@ class _Run:
         w, b = problem.columns.outside(u[:-1], float(u[-1]))
         if not problem.fit_intercept:
             b = 0.0
-        if not (np.isfinite(w).all() and np.isfinite(b)):
-            raise DataError(
-                "X has columns so small that their weights leave the range of floats. Multiply X "
-                "by a constant."
-            )
-        primal = p.value * unit if p else math.inf
-        gap = self.gap * unit if p else math.inf
-        if status is Status.no_optimum:
-            gap = primal  # the infimum need not be zero, but no more than this can be gained
-        relative = self.gap / p.value if p and p.value > 0 else math.inf
-        message = {
-            Status.converged: f"Converged: relative gap {relative:.1e} after {self.passes} passes.",
-            Status.no_optimum: f"{Status.no_optimum.value} ({self.passes} passes)",
-        }.get(
-            status,
-            f"Ended after {self.passes} passes with a relative gap of {relative:.1e}; "
-            f"{self.tol:.1e} was asked for. Raise max_iter or tol.",
-        )
-        return Solution(w, float(b), None, primal, primal - gap, gap, self.passes, status, message)
+        value, gap = (p.value, self.gap) if p else (math.inf, math.inf)
+        return end_of_newton(w, float(b), value, gap, unit, self.passes, status, self.tol)

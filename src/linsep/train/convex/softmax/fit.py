@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.errors import OverflowedError, ParameterError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
@@ -34,7 +34,7 @@ from linsep.train.convex.softmax.descent import SoftmaxDescent, require_classes
 from linsep.train.convex.softmax.newton import Inverse, by_newton, few_parameters
 from linsep.train.convex.softmax.problem import Objective, Point, descend
 from linsep.train.convex.softmax.sums import SoftmaxSums
-from linsep.train.convex.solution import Solution
+from linsep.train.convex.solution import Solution, end_of_newton
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 
 Array = npt.NDArray[Any]
@@ -325,22 +325,5 @@ class _Run:
         W, b = self.columns.outside(W, b)
         if not self.fit_intercept:
             b = np.zeros(self.n_classes)
-        if not (np.isfinite(W).all() and np.isfinite(b).all()):
-            raise DataError(
-                "X has columns so small that their weights leave the range of floats. Multiply X "
-                "by a constant."
-            )
-        primal = p.value * unit if p else math.inf
-        gap = self.gap * unit if p else math.inf
-        if status is Status.no_optimum:
-            gap = primal
-        relative = self.gap / p.value if p and p.value > 0 else math.inf
-        message = {
-            Status.converged: f"Converged: relative gap {relative:.1e} after {self.passes} passes.",
-            Status.no_optimum: f"{Status.no_optimum.value} ({self.passes} passes)",
-        }.get(
-            status,
-            f"Ended after {self.passes} passes with a relative gap of {relative:.1e}; "
-            f"{self.tol:.1e} was asked for. Raise max_iter or tol.",
-        )
-        return Solution(W, b, None, primal, primal - gap, gap, self.passes, status, message)
+        value, gap = (p.value, self.gap) if p else (math.inf, math.inf)
+        return end_of_newton(W, b, value, gap, unit, self.passes, status, self.tol)
