@@ -1,5 +1,6 @@
 """One driver: the certificate ends a run, and whoever may stop it does."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.choose import TABLE, line_for, shape_of
-from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.drive import Candidate, Goal, drive, telling
 from linsep.train.convex.solution import Solution
+from linsep.train.run.loop import UNCOUNTED, Pass
 
 
 class Halving:
@@ -65,6 +67,27 @@ def test_what_the_certificate_does_not_confirm_goes_on_tighter():
 def test_a_gap_that_never_closes_is_unproved():
     stuck = Goal(tol=1e-3, certify=lambda solution: SimpleNamespace(gap=0.5, shown=0.4))
     assert drive(Halving(), stuck).status is Status.unproved
+
+
+def test_a_solver_without_a_step_left_may_know_another_ending():
+    class Runaway(Halving):
+        def solution(self):
+            return replace(super().solution(), status=Status.no_optimum)
+
+    assert drive(Runaway(ends=3), Goal(tol=1e-9)).status is Status.no_optimum
+    assert drive(Runaway(), Goal(tol=1e-3)).status is Status.converged  # it had more steps
+
+
+def test_listeners_hear_what_a_solver_counts():
+    class Counting(Halving):
+        def candidates(self):
+            for seen in super().candidates():
+                yield seen._replace(done=Pass(seen.n_iter, 7, 2, 0.5, 0.1))
+
+    heard = []
+    drive(Counting(), Goal(tol=1e-2, listener=telling([heard.append])))
+    drive(Halving(), Goal(tol=1e-2, listener=telling([heard.append])))
+    assert heard[0] == Pass(1, 7, 2, 0.5, 0.1) and heard[-1].mistakes == UNCOUNTED
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ answers Ctrl-C, tries once more in rescaled columns where sums overflow, and end
 certificate confirms the gap that was asked for, after `max_iter` passes, or where the solver has no
 step left. A candidate that its solver takes to be good enough and the certificate does not confirm
 makes the run go on with a tighter inner tolerance: the certificate, not the solver, says that a fit
-has converged.
+has converged. A solver with no step left may know another ending, such as that no finite optimum
+exists: the status of its solution then says so.
 
 A run can be written down and gone on with by another process. A solver that is asked for `state()`
 after a candidate says, in arrays, numbers and lists of them, what its next pass depends on; one
@@ -43,7 +44,7 @@ from linsep.train.convex.solution import Solution
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass, tell
 from linsep.train.run.state import copied
 
-KEPT = ("w", "b", "alpha", "primal", "dual", "gap", "n_iter", "message", "solver", "start")
+KEPT = ("w", "b", "alpha", "primal", "dual", "gap", "n_iter", "solver", "start")
 """What is kept of the solution of a run that is over, besides its status."""
 FINEST = 1e-13
 """Relative gaps below this are rounding."""
@@ -62,6 +63,7 @@ class Candidate(NamedTuple):
     primal, dual : the best P and D so far; the optimum lies between them
     active : rows in play
     least : a P below this counts as zero
+    done : what listeners are told, where the solver counts more than bounds
     """
 
     n_iter: int
@@ -69,6 +71,7 @@ class Candidate(NamedTuple):
     dual: float
     active: int = 0
     least: float = 0.0
+    done: Pass | None = None
 
     @property
     def gap(self) -> float:
@@ -132,7 +135,7 @@ class Savepoint:
             return None
         kept = self._over[self._recalled]
         self._recalled += 1
-        return Solution(**{**kept, "status": Status[kept["status"]]})
+        return Solution(**{name: kept[name] for name in KEPT}, status=Status[kept["status"]])
 
     def state(self) -> dict[str, Any]:
         """Where the run stands; of one that has not gone on yet, where the earlier one stood."""
@@ -153,7 +156,12 @@ def telling(listeners: list[Listener]) -> "Callable[[Candidate], bool] | None":
     """Listeners to passes as one listener to candidates; True from any of them stops the run."""
     if not listeners:
         return None
-    return lambda seen: tell(listeners, Pass(seen.n_iter, UNCOUNTED, seen.active, seen.primal))
+
+    def heard(seen: Candidate) -> bool:
+        done = seen.done or Pass(seen.n_iter, UNCOUNTED, seen.active, seen.primal)
+        return tell(listeners, done)
+
+    return heard
 
 
 class Goal(NamedTuple):
@@ -201,7 +209,11 @@ class Solver(Protocol):
         ...
 
     def solution(self) -> Solution:
-        """The best weights so far, in the units of the data, with a dual point."""
+        """The best weights so far, in the units of the data, with a dual point.
+
+        Its status is read only where `candidates` has come to an end: `budget`, or an ending that
+        the solver alone can know.
+        """
         ...
 
     def interrupted(self) -> None:
@@ -292,10 +304,11 @@ def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: b
         status = Status.interrupted
         solver.interrupted()
         solution = _certified(solver, goal) or solver.solution()
+    if status is None and solution.status is not Status.budget:
+        status = solution.status
     if status in (None, Status.budget):
         status = Status.converged if _reached(solution, goal) else Status.budget
-    message = _message(solution, status, goal)
-    return replace(solution, status=status, solver=solver.name, message=message)
+    return replace(solution, status=status, solver=solver.name)
 
 
 def _certified(solver: Solver, goal: Goal) -> Solution | None:
@@ -315,14 +328,3 @@ def _reached(solution: Solution, goal: Goal) -> bool:
     if solution.certificate is None:
         return claimed
     return bool(solution.certificate.gap <= goal.tol) or (claimed and _rounding(solution, goal))
-
-
-def _message(solution: Solution, status: Status, goal: Goal) -> str:
-    gap = solution.gap / solution.primal if solution.primal > 0.0 else 0.0
-    numbers = f"{solution.n_iter} passes, relative gap {gap:.1e}, asked for {goal.tol:.1e}."
-    if status is not Status.budget:
-        return numbers
-    return (
-        f"Stopped after {solution.n_iter} passes with a relative gap of {gap:.1e}; {goal.tol:.1e} "
-        "was asked for. Raise max_iter, bring the features to one scale, or lower C."
-    )

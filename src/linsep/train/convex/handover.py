@@ -134,7 +134,7 @@ class Handover:
             return {"first": self._first.state(), "pace": pace, "one": None}
         one = self._one
         return {
-            "second": self._second.state(), "seen": tuple(self._seen or ()),
+            "second": self._second.state(), "seen": tuple(self._seen or ())[:-1],
             "one": (one.w, one.b, one.alpha, one.primal, one.dual, one.gap, one.n_iter),
         }  # fmt: skip
 

@@ -62,7 +62,9 @@ def one_vs_rest(
         with turn:
             if goal.listener is not None and not halt.is_set():
                 seen[k] = candidate
-                if goal.listener(Candidate(*map(sum, zip(*seen.values(), strict=True)))) is True:
+                numbers = zip(*(one[:-1] for one in seen.values()), strict=True)
+                totals: list[Any] = [sum(column) for column in numbers]
+                if goal.listener(Candidate(*totals)) is True:
                     stopped.set()
                     halt.set()
         return halt.is_set()

@@ -1,6 +1,5 @@
 """What a convex fit hands back."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +27,6 @@ class Solution:
     gap : primal − dual
     n_iter : passes over all rows, or steps
     status : how the run ended
-    message : the same in a sentence with the numbers of this run
     solver : the name of the solver that ran
     certificate : what the certificate said of these weights, where one was asked
     start : what a further run of the solver goes on from, where that is not `alpha`
@@ -42,7 +40,6 @@ class Solution:
     gap: float
     n_iter: int
     status: Status = Status.budget
-    message: str = ""
     solver: str = ""
     certificate: Any = None
     start: Any = None
@@ -54,7 +51,7 @@ class Solution:
 
 
 def end_of_newton(
-    w: Array, b: Any, value: float, gap: float, unit: float, passes: int, status: Status, tol: float
+    w: Array, b: Any, value: float, gap: float, unit: float, passes: int, status: Status
 ) -> Solution:
     """The solution of a run by Newton's method, of two classes or several.
 
@@ -69,13 +66,4 @@ def end_of_newton(
     primal, gained = value * unit, gap * unit
     if status is Status.no_optimum:
         gained = primal  # the infimum need not be zero, but no more than this can be gained
-    relative = gap / value if 0 < value < math.inf else math.inf
-    message = {
-        Status.converged: f"Converged: relative gap {relative:.1e} after {passes} passes.",
-        Status.no_optimum: f"{Status.no_optimum.value} ({passes} passes)",
-    }.get(
-        status,
-        f"Ended after {passes} passes with a relative gap of {relative:.1e}; "
-        f"{tol:.1e} was asked for. Raise max_iter or tol.",
-    )
-    return Solution(w, b, None, primal, primal - gained, gained, passes, status, message)
+    return Solution(w, b, None, primal, primal - gained, gained, passes, status)

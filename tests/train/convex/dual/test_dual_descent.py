@@ -332,7 +332,6 @@ def test_a_spent_budget_says_how_far_it_got():
     X, y = overlapping()
     found = solve(X, y, C=1e6, tol=1e-12, max_iter=40)
     assert found.status is Status.budget
-    assert "1.0e-12 was asked" in found.message
     assert np.isfinite(found.gap)
 
 

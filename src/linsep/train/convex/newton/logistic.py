@@ -375,4 +375,4 @@ class _Run:
         if not problem.fit_intercept:
             b = 0.0
         value, gap = (p.value, self.gap) if p else (math.inf, math.inf)
-        return end_of_newton(w, float(b), value, gap, unit, self.passes, status, self.tol)
+        return end_of_newton(w, float(b), value, gap, unit, self.passes, status)

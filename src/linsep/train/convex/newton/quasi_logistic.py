@@ -142,5 +142,4 @@ def fit_any(
             if not P.penalised and gap <= ROUNDED * value:
                 status = Status.converged
             break
-    message = f"{P.looks} passes, relative gap {gap / value if value else 0.0:.1e}."
-    return Solution(W, b, None, value, value - gap, gap, P.looks, status, message)
+    return Solution(W, b, None, value, value - gap, gap, P.looks, status)

@@ -326,4 +326,4 @@ class _Run:
         if not self.fit_intercept:
             b = np.zeros(self.n_classes)
         value, gap = (p.value, self.gap) if p else (math.inf, math.inf)
-        return end_of_newton(W, b, value, gap, unit, self.passes, status, self.tol)
+        return end_of_newton(W, b, value, gap, unit, self.passes, status)

@@ -65,9 +65,7 @@ class Progressing:
         W, b = descent.outside(self.best.a, self.best.b)
         scale = descent.unit if descent.lam else descent.problem.total
         primal, gap = self.best.value * scale, self.gap * scale
-        share = self.gap / self.best.value if self.best.value > 0 else 0.0
-        message = f"{n_iter} passes, relative gap {share:.1e}, asked for {self.tol:.1e}."
-        return Solution(W, b, self.alpha, primal, primal - gap, gap, n_iter, status, message)
+        return Solution(W, b, self.alpha, primal, primal - gap, gap, n_iter, status)
 
 
 @dataclass
