@@ -11,10 +11,12 @@ from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import Certificate
 from linsep.proofs.gap.joint_certificate import crammer_singer
 from linsep.proofs.gap.penalty import Penalty
+from linsep.train.convex.basis import few_rows
 from linsep.train.convex.choose import Machine
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.dual.crammer_singer import CrammerSinger
 from linsep.train.convex.one_vs_rest import one_vs_rest
+from linsep.train.convex.row_space import InRowSpace, RowSpace
 from linsep.train.convex.solution import Solution
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -48,19 +50,27 @@ def fit_planes(
     }
     penalty = Penalty(*learner._penalty)
     goal = Goal(float(learner.tol), learner.max_iter, telling(listeners), noise=noise(problem))
+    X, space = problem.X, None
+    if learner._penalty.l1 == 0 and few_rows(X):
+        space = RowSpace.of(X, learner.fit_intercept, learner.n_jobs)
+        X = X if space is None else space.Z
 
     def fit(machine: Machine, k: int, goal: Goal) -> Solution:
         alpha = None if before is None or before[2] is None else before[2][k]
         start = None if before is None else (before[0][k], float(before[1][k]))
         plane = 1 if problem.binary else k
         certify = plane_certificate(learner, problem, learner.loss, penalty, plane, factor)
-        return drive(machine.solver(learner.solver, start, alpha), goal._replace(certify=certify))
+        if space is not None and start is not None:
+            start = space.inside(*start)
+        solver = machine.solver(learner.solver, start, alpha)
+        solver = solver if space is None else InRowSpace(solver, space)
+        return drive(solver, goal._replace(certify=certify))
 
     if not problem.binary:
-        X, codes, K = problem.X, problem.codes, problem.n_classes
+        codes, K = problem.codes, problem.n_classes
         return one_vs_rest(X, codes, K, fit, goal, learner._savepoints, **settings)
     goal = goal._replace(savepoint=next(iter(learner._savepoints), None))
-    one = fit(Machine(problem.X, problem.signs, **settings), 0, goal)
+    one = fit(Machine(X, problem.signs, **settings), 0, goal)
     if learner._joint:
         P, D, gap = 0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap
         one = replace(one, primal=P, dual=D, gap=gap, certificate=one.certificate.times(0.5))

@@ -2,7 +2,8 @@
 
 Fewer rows than features: the best weights are a combination of the rows (less any one vector, where
 the bias is free), so orthonormal coordinates of the row space leave at most n unknowns and the
-penalty as it is, ‖w‖ = ‖u‖.
+penalty as it is, ‖w‖ = ‖u‖. Products of rows with each other tell them
+(`linsep.train.convex.row_space`), or, to the last digit, an orthogonal factor of the rows.
 
 No penalty: any basis will do, so take one in which the columns of Z are orthonormal. Then neither
 units nor correlations of the features have a part in the optimisation, and scores come out the same
@@ -14,12 +15,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep._scipy import linalg as sl
+from linsep.data.blocks.blocks import on_cluster
 from linsep.errors import DataError
+from linsep.train.convex.row_space import RowSpace
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+FEW_ROWS = 2048
+"""Up to which products of rows with each other cost less than a solver's products with them."""
+SMALL = 1 << 20
+"""Entries up to which any coordinates cost next to nothing."""
+COPIED = 1 << 24
+"""Entries up to which X may be copied for an orthogonal factor."""
 
 
 class Basis(NamedTuple):
@@ -48,17 +59,28 @@ class Basis(NamedTuple):
         return w, b
 
 
-def better_basis(X: Array, C: float, centre: bool) -> Basis | None:
-    """Coordinates in which the problem is smaller or better posed, None where X will do.
-
-    Only where the copy of X it takes is small.
-    """
-    n, d = X.shape
-    few = n < d and X.size <= 1 << 24
-    if not few and not (math.isinf(C) and X.size <= 1 << 22):
+def better_basis(X: Array, C: float, centre: bool) -> Basis | RowSpace | None:
+    """Coordinates in which the problem is smaller or better posed, None where X will do."""
+    whiten = math.isinf(C)
+    if not whiten and not few_rows(X):
+        return None
+    if whiten and X.size > (COPIED if X.shape[0] < X.shape[1] else COPIED // 4):
+        return None
+    space = None if whiten else RowSpace.of(X, centre)
+    if space is not None:
+        return space
+    if X.size > COPIED:
         return None
     with np.errstate(all="ignore"):
-        return _decompose(X, centre, whiten=math.isinf(C))
+        return _decompose(X, centre, whiten)
+
+
+def few_rows(X: Any) -> bool:
+    """Whether coordinates of the space that dense rows span are worth their price."""
+    n, d = X.shape
+    if on_cluster(X) or sp.issparse(X):
+        return False
+    return bool(n < d and (n * d <= SMALL or (2 * n <= d and n <= FEW_ROWS)))
 
 
 def _decompose(X: Array, centre: bool, whiten: bool) -> Basis:
@@ -76,7 +98,7 @@ def _decompose(X: Array, centre: bool, whiten: bool) -> Basis:
         real = length > 4 * np.finfo(np.float64).eps * np.abs(shift)
         np.divide(1.0, length, out=size, where=real)
         size[~real] = 0.0
-    U, S, Vt = sl.svd(A * size, full_matrices=False, check_finite=False, lapack_driver="gesdd")
+    U, S, Vt = _singular(A * size)
     # What rounding left of dimensions that are not there must not count as features.
     largest = float(S[0]) if whiten else max(float(S[0]), float(np.linalg.norm(shift)))
     rank = int(np.sum(4 * np.finfo(np.float64).eps * max(X.shape) * largest < S))
@@ -91,3 +113,13 @@ def _decompose(X: Array, centre: bool, whiten: bool) -> Basis:
     lower = np.zeros_like(lift.T)
     np.divide(Vt * S[:, None], size * unit, out=lower, where=size > 0)
     return Basis(Z, lift, lower, shift / unit)
+
+
+def _singular(A: Floats) -> tuple[Floats, Floats, Floats]:
+    """The thin singular value decomposition, by a triangular factor of the longer side first."""
+    if len(A) < A.shape[1]:
+        V, S, Ut = _singular(A.T)
+        return Ut.T, S, V.T
+    Q, R = sl.qr(A, mode="economic", overwrite_a=True, check_finite=False)
+    U, S, Vt = sl.svd(R, full_matrices=False, check_finite=False, lapack_driver="gesdd")
+    return Q @ U, S, Vt
