@@ -47,6 +47,29 @@ def test_a_table_with_every_kind_of_column(tmp_path):
     )
 
 
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+def test_files_of_any_layout_are_read_as_the_model_reads_them(tmp_path, sign):
+    decimal = "," if sign == ";" else "."
+    lines = [f"\ufeffid{sign}x {sign}t{sign}y"]
+    for k in range(40):
+        x = f"{(k * 7 % 11 - 5) / 8:.3f}".replace(".", decimal)
+        lines.append(f"C{k}{sign}{x}{sign}{'pq'[k % 3 > 0]}{sign}{'no' if k % 11 > 5 else 'yes'}")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    model = linsep.LogisticRegression().fit(linsep.read(path, "y", columns={"id": "drop"}))
+    linsep.export(model, tmp_path / "m.py")
+    program = [sys.executable, "-I", "-S", tmp_path / "m.py"]
+    done = subprocess.run([*program, path], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == model.predict(linsep.read(path, like=model)).tolist()
+    text = path.read_text(encoding="utf-8-sig").split("\n", 2)
+    for content, told in (
+        (f"id{sign}t\nC1{sign}p\n", "line 2: column 'x' is not there"),
+        (f"{text[0]}\n{text[1]}\nC2{sign}hm{sign}p{sign}no\n", "line 3: column 'x' holds 'hm'"),
+    ):
+        done = subprocess.run(program, input=content, capture_output=True, text=True)
+        assert done.returncode == 1 and done.stderr.strip() == told
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_rows_of_numbers_one_by_one_and_in_an_array(tmp_path, classes):
     rng = np.random.default_rng(classes)

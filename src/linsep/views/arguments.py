@@ -33,6 +33,28 @@ class _Data(click.Path):
         return super().shell_complete(ctx, param, incomplete)
 
 
+class _Learner(click.Choice[str]):
+    """The name of a learner in any case, or its beginning where that is enough."""
+
+    def __init__(self) -> None:
+        super().__init__(LEARNERS, case_sensitive=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as Python has it."""
+        word = str(value).lower()
+        begun = [name for name in LEARNERS if name.lower().startswith(word)]
+        exact = [name for name in begun if name.lower() == word]
+        if len(exact or begun) == 1:
+            return (exact or begun)[0]
+        near = begun or difflib.get_close_matches(str(value), LEARNERS, 1, 0.5)
+        hint = f"Did you mean {' or '.join(near)}?" if near and word else ""
+        return self.fail(
+            " ".join(f"{value!r} is no learner. {hint} There are {', '.join(LEARNERS)}.".split()),
+            param, ctx,
+        )  # fmt: skip
+
+
+LEARNER = _Learner()
 FILE = click.Path(readable=False)  # whether it can be read is told by whoever reads it
 DATA = _Data(readable=False)
 
@@ -68,7 +90,7 @@ columns = click.option(
 strict_drift = click.option(
     "--strict", is_flag=True,
     help="Exit with 3 where DATA holds texts that were not in the fit, or columns that the model "
-    "does not use.",
+    "does not know.",
 )  # fmt: skip
 
 base = click.option(
@@ -121,8 +143,8 @@ def how_to_read(
 ) -> dict[str, Any]:
     """What --column, --base and --read ask of `linsep.read`.
 
-    >>> how_to_read(("city=hash",), "0", ("skip=2", "missing=-,none"))
-    {'skip': 2, 'missing': ['-', 'none'], 'columns': {'city': 'hash'}, 'base': 0}
+    >>> how_to_read(("city=hash",), "0", ("skip=2", "missing=-,none", "missing=-99"))
+    {'skip': 2, 'missing': ['-', 'none', '-99'], 'columns': {'city': 'hash'}, 'base': 0}
     """
     options: dict[str, Any] = {}
     for pair in reading:
@@ -132,7 +154,8 @@ def how_to_read(
                 f"{pair!r}; give NAME=VALUE, with a name of {', '.join(READING)}.",
                 param_hint="--read",
             )
-        options[name] = _read_value(name, text)
+        given = _read_value(name, text)
+        options[name] = [*options.get(name, []), *given] if name == "missing" else given
     kinds = split_columns(columns)
     options |= {} if kinds is None else {"columns": kinds}
     return options | ({} if base is None else {"base": int(base)})
@@ -163,7 +186,8 @@ _OPTIONS = (
     (r"bad_rows='skip'", "--bad-rows skip"),
     (r"pass (encoding)='([\w-]+)'", r"pass --read \1=\2"),
     (r"pass (skip|n_features)=", r"pass --read \1=NUMBER"),
-    (r"pass header=True", "pass --read header=true"),
+    (r"([pP])ass header=True", r"\1ass --read header=true"),
+    (r"([pP])ass header=False", r"\1ass --read header=false"),
     (r"pass quote=", "pass --read quote=SIGN"),
     (r"pass delimiter=('[^']*')", r"pass --read delimiter=\1"),
     (r"pass delimiter= ", "pass --read delimiter=SIGN "),

@@ -166,6 +166,10 @@ class Confusion:
                 more = f" ({between[0]:.4f} to {between[1]:.4f})" if between else ""
                 first.append(f"{name} {figures[key]:.4f}{more}")
         lines = ["; ".join(first) + "."]
+        between = figures["roc_auc_interval"]
+        if between and between[0] <= 0.5 <= between[1]:
+            lines.append("These rows do not show that it is better than chance: the interval of "
+                         "the ROC AUC holds 0.5.")  # fmt: skip
         each = figures["per_class"]
         if each is not None and len(each) <= SHOWN:
             wide = max(8, *(len(str(one["class"])[:20]) + 2 for one in each))

@@ -56,17 +56,21 @@ class AtThreshold:
 
 def tell_drift(source: Any, strict: bool) -> None:
     """Say how rows differ from those of the fit, and refuse them where that is asked for."""
-    for sentence in getattr(source, "drift", []):
+    for sentence in getattr(source, "drift", None) or ():
         click.echo(sentence, err=True)
+    if strict:
+        require_no_drift(source)
+
+
+def require_no_drift(source: Any) -> None:
+    """Refuse rows that differ from those of the fit, as far as they were read."""
     known = getattr(getattr(source, "source", None), "drift", None)
-    if not strict or known is None:
+    if known is None:
         return
     if known.unknown:
-        names = ", ".join(map(repr, known.unknown))
-        raise DataError(f"--strict: the columns {names} hold texts that were not in the fit.")
+        raise DataError(f"--strict: {' '.join(known.sentences())}")
     if known.extra:
-        names = ", ".join(map(repr, known.extra))
-        raise DataError(f"--strict: the model does not use the columns {names}.")
+        raise DataError(f"--strict: {known.sentences()[0]}")
 
 
 def proof_of(learner: Any) -> str | None:

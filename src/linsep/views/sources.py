@@ -60,6 +60,35 @@ class Rows:
         yield self.X, self.y
 
 
+class NoRows:
+    """An empty batch, with the face of `linsep.read`'s Chunks."""
+
+    skipped = 0
+    paths: tuple[Path, ...] = ()
+    unit = "line"
+    drift = None
+
+    @property
+    def source(self) -> "NoRows":
+        """Where the rows would come from."""
+        return self
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return iter(())
+
+    def with_columns(self, names: list[str], lines: bool = False) -> Iterator[Any]:
+        """No piece."""
+        return iter(())
+
+
+def is_empty(name: str) -> bool:
+    """Whether standard input, or a file, ends before its first byte."""
+    if name == "-":
+        peek = getattr(sys.stdin.buffer, "peek", None)
+        return peek is not None and not peek(1)
+    return Path(name).is_file() and Path(name).stat().st_size == 0
+
+
 def open_source(
     name: str,
     target: str | None = None,

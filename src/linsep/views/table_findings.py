@@ -1,10 +1,12 @@
 """What may be wrong with a table, column by column, and the option that deals with it.
 
 Looked for in the first rows, up to MOST_ROWS of them: ids, dates, constant, duplicate and nearly
-duplicate columns, columns that alone tell the label, texts that differ in case alone, many texts,
-many gaps; labels out of balance, numbers as labels, rows that come again.
+duplicate columns, columns that alone tell the label (or nearly), texts that differ in case alone,
+numbers that stand for missing values, many texts, many gaps; labels out of balance, numbers as
+labels, rows that come again.
 """
 
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -13,7 +15,7 @@ import numpy.typing as npt
 
 from linsep.data.encoding.column_statistics import MOST_TEXTS
 from linsep.data.sources.raw_table import RawTable, joined
-from linsep.data.table.cells import words_of
+from linsep.data.table.cells import number
 from linsep.data.table.column import Texts, wanted
 
 Array = npt.NDArray[Any]
@@ -22,7 +24,13 @@ MOST_ROWS = 200_000
 FEWEST = 20  # rows below which most of this would be chance
 MANY_TEXTS = 50
 SENTENCE = 3  # words of a text, on average, from which on it is more than a name
+NEAR_ROWS = 20_000  # rows a column is ranked on
+NEARLY = 0.99  # the ROC AUC of one column from which on it is looked at
 MOST_COMPARED = 300  # columns of numbers compared with each other
+
+
+_ID = re.compile(r"(?i:(^|[^a-z0-9])(id|key|nr|no|number|uuid|guid)$)|[a-z](ID|Id|Key|Nr|No)$")
+_NINES = re.compile(r"-?9{2,}|-1")
 
 
 class Finding(NamedTuple):
@@ -108,7 +116,7 @@ def _of_texts(name: str, cells: Texts, table: Table) -> list[Finding]:
     if table.n < FEWEST or not met:
         return []
     leak = _leak(name, cells.codes, ~there, table)
-    length = sum(len(words_of(text)) for text in cells.texts[:1000]) / min(1000, distinct)
+    length = sum(len(text.split()) for text in cells.texts[:1000]) / min(1000, distinct)
     if met >= FEWEST and distinct > min(0.9 * met, MANY_TEXTS) and length >= SENTENCE:
         text = f"holds sentences, of {length:.0f} words each or about: count these, or drop it"
         option = f"--column {_quoted(f'{name}=words')}"
@@ -118,7 +126,7 @@ def _of_texts(name: str, cells: Texts, table: Table) -> list[Finding]:
         return [Finding(name, "id", text, _drop(name))]
     if leak:
         return leak
-    noted = []
+    noted = _placeholder_texts(name, cells)
     folded = len({text.casefold() for text in cells.texts})
     if folded < distinct:
         text = f"has texts that differ in case alone ({distinct - folded})"
@@ -146,9 +154,11 @@ def _of_numbers(name: str, cells: Array, table: Table, kind: str) -> list[Findin
         return [Finding(name, "constant", "is the same in every row", _drop(name))]
     if not gaps.any() and _counts(there):
         return [Finding(name, "id", "counts the rows: an id", _drop(name))]
+    if not gaps.any() and _ID.search(name) and _all_differ(there):
+        return [Finding(name, "id", "is a different whole number in every row: an id", _drop(name))]
     if leak:
         return leak
-    noted = []
+    noted = _placeholder_numbers(name, there) + _near_leak(name, cells, gaps, table)
     if wanted(kind).word == "date":
         text = "is a date, taken as days since 1970; its parts may say more"
         option = f"--column {_quoted(f'{name}=parts:{wanted(kind).detail}')}"
@@ -184,6 +194,66 @@ def _counts(values: Array) -> bool:
     whole = bool((values == np.floor(values)).all())
     one_way = bool((steps > 0).all() or (steps < 0).all())
     return whole and one_way and values.max() - values.min() < 1.5 * len(values)
+
+
+def _all_differ(values: Array) -> bool:
+    """Whether all are whole numbers, none of them twice."""
+    return bool((values == np.floor(values)).all()) and len(np.unique(values)) == len(values)
+
+
+def _placeholder_numbers(name: str, values: Array) -> list[Finding]:
+    """A number such as -99 or 999, met again and again and far from all others."""
+    for edge in (values.min(), values.max()):
+        others = values[values != edge]
+        times = len(values) - len(others)
+        if times < 3 or not _NINES.fullmatch(f"{edge:g}") or len(np.unique(others)) < 3:
+            continue
+        nearest = min(abs(others.min() - edge), abs(others.max() - edge))
+        if nearest > others.max() - others.min():
+            return [_placeholder(name, f"{edge:g}", times)]
+    return []
+
+
+def _placeholder_texts(name: str, cells: Texts) -> list[Finding]:
+    """Such a number among texts that are none."""
+    numbers = [code for code, text in enumerate(cells.texts) if number(text) is not None]
+    if 2 * len(numbers) >= len(cells.texts):
+        return []
+    times = {c: int((cells.codes == c).sum()) for c in numbers if _NINES.fullmatch(cells.texts[c])}
+    return [_placeholder(name, cells.texts[c], n) for c, n in times.items() if n >= 3]
+
+
+def _placeholder(name: str, word: str, times: int) -> Finding:
+    text = f"is {word} in {times:,} rows, far from all else, which may stand for a missing value"
+    return Finding(name, "placeholder", text, f"--read missing={word}")
+
+
+def _near_leak(name: str, values: Array, gaps: Array, table: Table) -> list[Finding]:
+    """Whether a number nearly tells the two labels apart by itself."""
+    y = table.labels
+    if y is None or len(np.unique(y)) != 2:
+        return []
+    there = np.flatnonzero(~gaps)[:NEAR_ROWS]
+    positive = (y == y.max())[there]
+    if min(positive.sum(), (~positive).sum()) < FEWEST:
+        return []
+    area = _area(values[there], positive)
+    if max(area, 1 - area) < NEARLY:
+        return []
+    text = (
+        f"nearly tells the label by itself (ROC AUC {max(area, 1 - area):.3f}), so it may be known "
+        "only afterwards"
+    )
+    return [Finding(name, "nearly a leak", text, _drop(name))]
+
+
+def _area(values: Array, positive: Array) -> float:
+    """The area under the ROC curve of a column of numbers."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2  # of ties the mean
+    n = int(positive.sum())
+    below = ranks[place[positive]].sum() - n * (n + 1) / 2
+    return float(below / (n * (len(values) - n)))
 
 
 def _tells(codes: Array, y: Array) -> bool:

@@ -115,7 +115,15 @@ def tuned(learner: Any, rows: Split, y: Any) -> tuple[float, list[str]]:
     else:
         folds = StratifiedKFold(5).split(y, y)
         best = path_of_folds(inner, (fold(*parts) for parts in folds))
-    return best.C, str(best).splitlines()
+    return best.C, [*str(best).splitlines(), *_at_the_edge(best.C, best.Cs)]
+
+
+def _at_the_edge(C: float, tried: Array) -> list[str]:
+    """That the best C is the first or the last that was tried."""
+    for edge, word, beyond in ((min(tried), "smallest", 0.1), (max(tried), "largest", 10.0)):
+        if edge == C:
+            return [f"It is the {word} C that was tried; another beyond it: -p C={C * beyond:.3g}"]
+    return []
 
 
 class Validation:

@@ -1,6 +1,7 @@
 """An encoding is settled once, travels as plain JSON, and gives new rows the same features."""
 
 import copy
+import dataclasses
 import json
 
 import numpy as np
@@ -53,6 +54,22 @@ def test_a_document_makes_the_same_encoding_again():
     assert plain.feature_names == ["1", "2", "3", "4", "5"]
 
 
+def test_columns_that_are_not_used_keep_their_places():
+    unused = ((0, "id"), (2, "note"), (5, "delay"))
+    encoding = dataclasses.replace(ENCODING, unused=unused, decimal=",")
+    document = json.loads(json.dumps(encoding.to_json()))
+    assert document["version"] == 4 and Encoding.from_json(document) == encoding
+    assert encoding.table == ["id", "age", "note", "color", "city", "delay"]
+    assert ENCODING.table == ["age", "color", "city", "delay"]
+    for wrong in (1, [1], [[0]], [["a", 0]], [[2, "a"], [1, "b"]], [[-1, "a"]], [[9, "a"]],
+                  [[0, "age"]], [[0, "a"], [1, "a"]], [[True, "a"]]):  # fmt: skip
+        with pytest.raises(DataError, match="unused"):
+            Encoding.from_json({**document, "unused": wrong})
+    for wrong in (None, "", ";", 1):
+        with pytest.raises(DataError, match="decimal"):
+            Encoding.from_json({**document, "decimal": wrong})
+
+
 def test_feature_names_say_where_each_feature_comes_from():
     assert ENCODING.feature_names[:3] == ["age", "color=blue", "color=red"]
 
@@ -96,7 +113,7 @@ def test_unknown_and_missing_fields_are_refused():
 
 
 def test_a_column_that_is_not_there_is_named():
-    with pytest.raises(DataError, match="'color' is not there; there are age, city"):
+    with pytest.raises(DataError, match="no column 'color'; there are age, city"):
         ENCODING.apply({k: v for k, v in TABLE.items() if k != "color"})
     with pytest.raises(DataError, match="'age' holds texts"):
         ENCODING.apply({**TABLE, "age": Texts(np.array([0]), ["old"])})

@@ -82,11 +82,18 @@ def test_rows_of_several_files_name_theirs(model, tmp_path):
     ]  # fmt: skip
 
 
-def test_strict_refuses_columns_that_the_model_does_not_use(model, tmp_path):
+def test_strict_refuses_columns_that_the_model_does_not_know_before_a_row_is_written(
+    model, tmp_path
+):
     path = tmp_path / "new.csv"
     path.write_text("a,t,more\n1,p,1\n")
-    assert "does not use" in run("predict", model, path, "-q").stderr
-    assert "the columns 'more'" in str(run("predict", model, path, "--strict", "-q").exception)
+    assert "does not know: 'more'" in run("predict", model, path, "-q").stderr
+    refused = run("predict", model, path, "--strict", "-q", "--proba")
+    assert "does not know: 'more'" in str(refused.exception) and refused.stdout == ""
+    assert run("predict", model, path, "--keep", "nope", "-q").stdout == ""
+    out = tmp_path / "labels.txt"
+    run("predict", model, path, "--strict", "-q", "--out", out)
+    assert not out.exists()
     kept = run("predict", model, path, "--strict", "--keep", "more", "-q")
     assert kept.stdout == "more,label\n1,False\n"
 

@@ -5,7 +5,7 @@ import shlex
 
 import numpy as np
 import pytest
-from commands import run
+from commands import process, run
 
 import linsep
 from linsep.errors import DataError, ParameterError
@@ -78,10 +78,10 @@ def test_predict_keeps_columns_takes_a_threshold_and_tells_of_drift(model, tmp_p
     new.write_text('id,since,plan,bill,calls\nC9,1/2/2023,Gold,"$1,100",9\nA7,2/2/2023,Pro,5,0\n')
     done = run("predict", model, new, "--keep", "id", "--threshold", "0.0", "-q")
     assert done.stdout.splitlines() == ["id,label", "C9,yes", "A7,yes"]
-    assert "Column 'plan' holds texts that were not in the fit, in 1 rows" in done.stderr
-    assert "does not use" not in done.stderr
+    assert "Column 'plan' holds texts that were not in the fit, in 1 row: 'Gold' (1)" in done.stderr
+    assert "does not know" not in done.stderr
     refused = run("predict", model, new, "--strict", "-q").exception
-    assert isinstance(refused, DataError) and "'plan' hold texts" in str(refused)
+    assert isinstance(refused, DataError) and "'plan' holds texts" in str(refused)
     assert isinstance(run("predict", model, new, "--keep", "nope").exception, ParameterError)
 
 
@@ -92,6 +92,87 @@ def test_a_headerless_row_and_no_row_at_all_can_be_predicted(model, tmp_path):
     none.write_text("since,plan,bill,calls\n")
     done = run("predict", model, none, "-q")
     assert (done.exit_code, done.stdout) == (0, "")
+    code, out, error = process("predict", model, "-", "--proba", data=b"")
+    assert (code, out, error) == (0, b"label,p[no],p[yes]\n", "standard input is empty\n")
+
+
+def test_rows_of_the_fit_are_never_drift(model, churn):
+    done = run("predict", model, churn, "--strict", "-q")
+    assert done.exit_code == 0 and len(done.stdout.split()) == 300
+    whole = churn.read_text().splitlines()[1]
+    assert (
+        run("predict", model, "-", "-q", input=whole + "\n").stdout == done.stdout.split()[0] + "\n"
+    )
+
+
+def test_check_tells_ids_placeholders_and_near_leaks(tmp_path):
+    rng = np.random.default_rng(0)
+    rows, numbers = [], rng.permutation(400)
+    for k in range(400):
+        gone = k % 4 == 0
+        age = 999 if k % 50 == 0 else 20 + k % 60
+        answer = "-99" if k % 40 == 0 else ["yes", "no", "maybe"][k % 3]
+        late = 10 * gone + rng.normal() + (20 if k == 5 else 0)
+        rows.append(f"{50 * numbers[k]},u{k}@x-mail.com,{age},{answer},{late:.2f},{int(gone)}")
+    rows.append("7,short row")
+    path = tmp_path / "t.csv"
+    path.write_text("user_id,mail,age,answer,late,gone\n" + "\n".join(rows) + "\n")
+    done = run("check", path, "--json")
+    noted = {
+        (one["column"], one["what"]): one["option"] for one in json.loads(done.stdout)["findings"]
+    }
+    assert noted["user_id", "id"] == "--column user_id=drop"
+    assert noted["mail", "id"] == "--column mail=drop"
+    assert noted["age", "placeholder"] == "--read missing=999"
+    assert noted["answer", "placeholder"] == "--read missing=-99"
+    assert noted["late", "nearly a leak"] == "--column late=drop"
+    assert ("late", "placeholder") not in noted
+    command = done.stderr.strip().splitlines()[-1].partition("Then: linsep ")[2]
+    assert command.endswith("--bad-rows skip")
+    more = ["--read", "missing=999", "--read", "missing=-99", "--json", "-q"]
+    fitted = run(*shlex.split(command), *more)
+    assert fitted.exit_code == 0 and json.loads(fitted.stdout)["rows"] == 400
+
+
+def test_findings_that_many_columns_share_are_told_in_one_line(tmp_path):
+    names = [f"g{k}" for k in range(12)]
+    rows = [",".join("" if (i + j) % 9 == 0 else str(i * (j + 3) % 17) for j in range(12))
+            for i in range(60)]  # fmt: skip
+    path = tmp_path / "t.csv"
+    text = [",".join([*names, "y"]), *(f"{row},{'ab'[i % 2]}" for i, row in enumerate(rows))]
+    path.write_text("\n".join(text) + "\n")
+    done = run("check", path)
+    assert "and 8 columns more: 'g4', 'g5'" in done.stdout
+    assert "and in 2 columns more." in done.stdout
+    assert len(json.loads(run("check", path, "--json").stdout)["findings"]) >= 12
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("linear", "Did you mean LinearDiscriminantAnalysis or LinearRegression or LinearSVC?"),
+        ("LogistcRegression", "Did you mean LogisticRegression?"),
+        ("forest", "'forest' is no learner. There are FisherDiscriminant"),
+    ],
+)
+def test_a_learner_that_is_not_there_is_told_with_names_near_it(name, told):
+    done = run("fit", "iris", "--learner", name)
+    assert done.exit_code == 2 and told in " ".join(done.stderr.split())
+
+
+def test_the_beginning_of_a_learner_and_a_name_near_the_target_are_enough(churn):
+    done = run("fit", "iris", "--learner", "percep", "-p", "max_iter=3", "--json", "-q")
+    assert json.loads(done.stdout)["learner"] == "Perceptron"
+    assert "Did you mean 'gone'?" in str(run("fit", churn, "--target", "Gonne").exception)
+
+
+def test_rows_that_show_nothing_are_said_to(tmp_path):
+    rng = np.random.default_rng(3)
+    path = tmp_path / "noise.csv"
+    np.savetxt(path, np.c_[rng.normal(size=(80, 5)), np.arange(80) % 2], delimiter=",")
+    done = run("fit", path, "--cv", "5", "-q")
+    after = done.stdout.partition("Cross-validation")[2]
+    assert "do not show that it is better than chance" in after
 
 
 def test_an_error_of_predict_names_no_option_it_lacks(model, tmp_path):

@@ -64,11 +64,16 @@ class Drift:
             some = ", ".join(f"{text!r} ({n:,})" for text, n in met.most_common(SHOWN))
             more = ", …" if len(met) > SHOWN else ""
             sentences.append(
-                f"Column {name!r} holds texts that were not in the fit, in {met.total():,} rows, "
-                f"which count as missing there: {some}{more}."
+                f"Column {name!r} holds texts that were not in the fit, in {rows_in(met.total())}: "
+                f"{some}{more}. They count as missing."
             )
         if self.extra:
             names = ", ".join(map(repr, self.extra[:SHOWN]))
             more = ", …" if len(self.extra) > SHOWN else ""
-            sentences.append(f"Columns that the model does not use: {names}{more}.")
+            sentences.append(f"Columns that the model does not know: {names}{more}.")
         return sentences
+
+
+def rows_in(count: int) -> str:
+    """A number of rows, in words."""
+    return "1 row" if count == 1 else f"{count:,} rows"

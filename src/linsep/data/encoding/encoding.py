@@ -5,7 +5,7 @@
 `apply` turns columns of new rows into the same features.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
 
+SHOWN = 8  # absent columns that are named
 THIN = 8  # features per column of the table from which on rows are kept sparse
 
 
@@ -37,6 +38,9 @@ class Encoding:
     base : for svmlight, the index of the first feature, 0 or 1
     width : how many columns a table without a header has, the target among them
     missing : words that stand for a missing cell, where others than usual do
+    decimal : the decimal sign of numbers that are written as texts
+    unused : columns of the table that no feature is made of, the target among them, each with its
+        place; None where that is the target alone, in the last place
 
     Examples
     --------
@@ -56,6 +60,8 @@ class Encoding:
     base: int | None = None
     width: int | None = None
     missing: tuple[str, ...] | None = None
+    decimal: str = "."
+    unused: tuple[tuple[int, str], ...] | None = None
 
     @classmethod
     def of(
@@ -132,11 +138,7 @@ class Encoding:
     def _cells(self, column: Column, table: Mapping[str, Any]) -> Any:
         name = column.table_name
         if name not in table:
-            known = ", ".join(map(str, list(table)[:20]))
-            raise DataError(
-                f"the column {name!r} is not there; there are {known}. The model was "
-                f"fitted on {', '.join(self.table_columns[:20])}."
-            )
+            raise self.lacking(table)
         cells = table[name]
         if isinstance(cells, Texts) and column.numeric:
             raise DataError(
@@ -150,13 +152,36 @@ class Encoding:
 
     @cached_property
     def words(self) -> Words:
-        """Words that stand for a missing cell."""
-        return Words.of(self.missing)
+        """Words that stand for a missing cell, and the decimal sign."""
+        return Words.of(self.missing, self.decimal)
 
     @cached_property
     def table_columns(self) -> list[str]:
         """The columns of a table that features are made of."""
         return list(dict.fromkeys(column.table_name for column in self.columns))
+
+    @cached_property
+    def table(self) -> list[str]:
+        """All columns of the table of the fit, in its order."""
+        names = list(self.table_columns)
+        if self.unused is None:
+            return names if self.target is None else [*names, self.target.column]
+        for place, name in self.unused:
+            names.insert(place, name)
+        return names
+
+    def lacking(self, there: Iterable[Any], where: str = "the table", more: str = "") -> DataError:
+        """That columns of the model are not among those that are there."""
+        there = list(map(str, there))
+        absent = [name for name in self.table_columns if name not in there]
+        named = ", ".join(map(repr, absent[:SHOWN]))
+        named += f" and {len(absent) - SHOWN:,} others" if len(absent) > SHOWN else ""
+        shown = ", ".join(there[:20]) + (", …" if len(there) > 20 else "")
+        noun, them = ("column", "it") if len(absent) == 1 else ("columns", "them")
+        return DataError(
+            f"{where} has no {noun} {named}; there are {shown}. The model was fitted on {them}."
+            + more
+        )
 
     def _become(self, parts: list[Any]) -> list[Beside]:
         """What each column becomes."""

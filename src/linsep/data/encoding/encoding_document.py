@@ -2,7 +2,7 @@
 
 Version 1 knows columns of numbers, texts and hashed texts. Where an encoding is more than that, its
 document has version 2: two fields more, and of columns those that are not as usual. Version 3 is
-version 2 with columns of words.
+version 2 with columns of words, version 4 has the decimal sign and the columns that are not used.
 """
 
 import math
@@ -16,10 +16,11 @@ from linsep.errors import DataError
 
 OWN = {"number": "mean", "truth": "mean", "date": "mean", "text": "categories", "hash": "bins",
        "words": "categories"}  # fmt: skip
-LATEST = 3
+LATEST = 4
 MORE = ("order", "part", "fold", "other", "source")
 FIELDS = {"version", "columns", "n_features", "target", "header", "base"}
 MORE_FIELDS = {"width", "missing"}
+TABLE_FIELDS = {"decimal", "unused"}
 
 
 def write(encoding: Encoding) -> dict[str, Any]:
@@ -35,11 +36,16 @@ def write(encoding: Encoding) -> dict[str, Any]:
         "header": encoding.header,
         "base": encoding.base,
     }
-    if plain and encoding.width is None and encoding.missing is None:
+    of_table = encoding.decimal != "." or encoding.unused is not None
+    if plain and encoding.width is None and encoding.missing is None and not of_table:
         return document
     missing = None if encoding.missing is None else list(encoding.missing)
     version = 3 if any(column.kind == "words" for column in encoding.columns) else 2
-    return document | {"version": version, "width": encoding.width, "missing": missing}
+    document |= {"version": version, "width": encoding.width, "missing": missing}
+    if not of_table:
+        return document
+    unused = None if encoding.unused is None else [list(one) for one in encoding.unused]
+    return document | {"version": 4, "decimal": encoding.decimal, "unused": unused}
 
 
 def _written(column: Column) -> dict[str, Any]:
@@ -54,7 +60,8 @@ def read(document: Any) -> Encoding:
     """The encoding a document describes; a DataError names the field that is wrong."""
     version = document.get("version") if isinstance(document, dict) else None
     _want(_whole(version) and version in range(1, LATEST + 1), "version", version)
-    fields = _fields(document, FIELDS | (MORE_FIELDS if version != 1 else set()))
+    more = MORE_FIELDS if version != 1 else set()
+    fields = _fields(document, FIELDS | more | (TABLE_FIELDS if version == 4 else set()))
     _want(isinstance(fields["columns"], list), "columns", fields["columns"])
     columns = tuple(_column(one, int(version or 1)) for one in fields["columns"])
     names = [column.name for column in columns]
@@ -69,7 +76,26 @@ def read(document: Any) -> Encoding:
     _want(missing is None or _texts(missing), "missing", missing)
     words = None if missing is None else tuple(missing)
     target = _target(fields["target"])
-    return Encoding(columns, n, target, fields["header"], base, width, words)
+    decimal, unused = fields.get("decimal", "."), fields.get("unused")
+    _want(decimal in (".", ","), "decimal", decimal)
+    places = _unused(unused, {column.table_name for column in columns})
+    return Encoding(columns, n, target, fields["header"], base, width, words, decimal, places)
+
+
+def _unused(value: Any, used: set[str]) -> tuple[tuple[int, str], ...] | None:
+    """Columns that are not used: places that grow, names that differ."""
+    if value is None:
+        return None
+    fine = isinstance(value, list) and all(
+        isinstance(one, list) and len(one) == 2 and _whole(one[0]) and isinstance(one[1], str)
+        for one in value
+    )
+    _want(fine, "unused", value)
+    places, names = [place for place, _ in value], [name for _, name in value]
+    _want(places == sorted(set(places)) and not (places and places[0] < 0), "unused", value)
+    _want(not places or places[-1] < len(used) + len(places), "unused", value)
+    _want(len(set(names)) == len(names) and not used & set(names), "unused (a name twice)", names)
+    return tuple((place, name) for place, name in value)
 
 
 def _want(right: bool, field: str, value: Any) -> None:

@@ -25,7 +25,7 @@ class RecordReader:
         self.texts: list[Any] = []
         self.parts: list[Any] = []
         self.worded: list[Any] = []
-        first = 0
+        first, decimal = 0, encoding.decimal
         for column in encoding.columns:
             name = column.table_name
             if column.kind == "words":
@@ -33,10 +33,10 @@ class RecordReader:
             elif not column.numeric:
                 self.texts.append((name, first, column.place, {}))
             elif column.part:
-                self.parts.append((name, first, column, parser(column.reading)))
+                self.parts.append((name, first, column, parser(column.reading, decimal)))
             else:
                 how = column.reading
-                self.numbers.append((name, first, column.mean, parser(how), how))
+                self.numbers.append((name, first, column.mean, parser(how, decimal), how))
             first += column.width
         self.width = first
 
@@ -69,7 +69,7 @@ class RecordReader:
             for name, first, column in self.worded:
                 cell = record.get(name, _ABSENT)
                 if cell is _ABSENT:
-                    raise self._absent(name, record)
+                    raise self._absent(record)
                 text = written(cell)
                 if text is not None and text not in self.words.texts:
                     for place, count in column.counts(text).items():
@@ -84,7 +84,7 @@ class RecordReader:
         self, name: str, cell: Any, read: Any, how: str, row: int, record: Mapping[str, Any]
     ) -> float:
         if cell is _ABSENT:
-            raise self._absent(name, record)
+            raise self._absent(record)
         value = number_in(cell, read, self.words)
         if value is None:
             raise DataError(
@@ -97,17 +97,12 @@ class RecordReader:
         self, name: str, cell: Any, place_of: Any, known: dict[str, int], record: Mapping[str, Any]
     ) -> int:
         if cell is _ABSENT:
-            raise self._absent(name, record)
+            raise self._absent(record)
         text = written(cell)
         place = -1 if text is None or text in self.words.texts else int(place_of(text))
         if type(cell) is str and len(known) < 10_000:
             known[cell] = place
         return place
 
-    def _absent(self, name: str, record: Mapping[str, Any]) -> DataError:
-        known = ", ".join(map(str, list(record)[:20]))
-        fitted = ", ".join(self.encoding.table_columns[:20])
-        return DataError(
-            f"the column {name!r} is not there; there are {known}. The model was fitted on "
-            f"{fitted}. Give None for a cell that is missing."
-        )
+    def _absent(self, record: Mapping[str, Any]) -> DataError:
+        return self.encoding.lacking(record, "a record", " Give None for a cell that is missing.")

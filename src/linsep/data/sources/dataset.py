@@ -128,7 +128,8 @@ class Chunks:
         gaps = {name: n for name, n in self.source.missing.items() if n}
         if gaps:
             some = ", ".join(f"{name} {n}" for name, n in list(gaps.items())[:10])
-            notes.append(f"Missing values filled in: {some}.")
+            more = f" and in {len(gaps) - 10:,} columns more" if len(gaps) > 10 else ""
+            notes.append(f"Missing values filled in: {some}{more}.")
         if self.source.rounded:
             names = sorted(self.source.rounded)
             notes.append(

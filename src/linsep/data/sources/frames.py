@@ -15,7 +15,7 @@ from linsep.data.files.bad_rows import BadRows
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.tables import TableSource
 from linsep.data.table.column import Texts, reading
-from linsep.data.table.dialect import LOOK, Layout, judged, missing_words
+from linsep.data.table.dialect import LOOK, Layout, decimal_of, judged, missing_words
 from linsep.data.table.memory import column_of, columns_of, kind_of
 from linsep.data.table.parquet import checked, rows_of
 from linsep.data.table.table_part import Columns, TablePart
@@ -51,17 +51,18 @@ class FrameSource(TableSource):
         names = list(self.cells)
         if encoding is not None:  # which kinds there are was settled in the fit
             own = {column.table_name for column in encoding.columns}
+            decimal = encoding.decimal
             kinds = [
-                "drop" if name in own else self._kind(cells, missing)
+                "drop" if name in own else kind_in_memory(cells, missing, decimal)
                 for name, cells in self.cells.items()
             ]
         else:
-            kinds = [self._kind(cells, missing) for cells in self.cells.values()]
-        return Layout(",", names=names, kinds=kinds, missing=missing)
-
-    @staticmethod
-    def _kind(cells: Any, missing: tuple[str, ...]) -> str:
-        return kind_of(cells, lambda texts: judged(texts, missing, "."), LOOK)
+            texts: list[str] = []
+            kinds = [kind_in_memory(cells, missing, seen=texts) for cells in self.cells.values()]
+            decimal = decimal_of(texts)
+            if decimal != ".":
+                kinds = [kind_in_memory(cells, missing, decimal) for cells in self.cells.values()]
+        return Layout(",", decimal=decimal, names=names, kinds=kinds, missing=missing)
 
     def raw(self, bad: BadRows) -> Iterator[tuple[Any, Any]]:
         bad.begin()
@@ -104,14 +105,26 @@ def frame_chunks(table: Any, memory: int) -> Chunks:
     return Chunks(source, options, None, None, "fail", memory, None)
 
 
+def kind_in_memory(
+    cells: Any, missing: tuple[str, ...], decimal: str = ".", seen: list[str] | None = None
+) -> str:
+    """What a column holds, judged by its first cells; `seen` takes in some that are texts."""
+
+    def judge(texts: list[str]) -> str:
+        if seen is not None:
+            seen.extend(texts[:200])
+        return judged(texts, missing, decimal)
+
+    return kind_of(cells, judge, LOOK)
+
+
 def needs_encoding(table: Any) -> bool:
     """Whether some column of a table in memory holds something else than numbers."""
     if isinstance(table, (Mapping, list, tuple)):
         return True
     for cells in columns_of(table).values():
-        if isinstance(cells, Texts) or FrameSource._kind(cells, missing_words({})) not in (
-            "number", "truth",
-        ):  # fmt: skip
+        kind = "text" if isinstance(cells, Texts) else kind_in_memory(cells, missing_words({}))
+        if kind not in ("number", "truth"):
             return True
         if not isinstance(cells, np.ndarray) and _holds_texts(cells):
             return True

@@ -10,7 +10,7 @@ from linsep.data.blocks.blocks import BLOCK
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.encoding.records import RecordReader
 from linsep.data.sources.dataset import Chunks
-from linsep.data.table.memory import USUAL, NamedRows, column_of, columns_of, is_table
+from linsep.data.table.memory import USUAL, NamedRows, column_of, columns_of, is_table, names_of
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
@@ -36,7 +36,12 @@ def new_rows(X: Any, model: Any) -> Any:
     if encoding is None or not encoding.columns or names is not None:
         return _numbers(X, names)
     if listed and len(X) <= FEW and encoding.header and encoding.n_features <= 1 << 16:
-        return _reader(encoding).rows(X)
+        try:
+            return _reader(encoding).rows(X)
+        except DataError:
+            if names_of(X[0]) == list(X[0]):
+                raise
+            return _reader(encoding).rows(_with_names(X))
     columns = _renamed(columns_of(X), encoding)
     if _are_features(columns, encoding):
         return np.column_stack([np.asarray(columns[name], float) for name in columns])
@@ -80,6 +85,11 @@ def _reader(encoding: Encoding) -> RecordReader:
     if known is None:
         known = encoding.__dict__["_record_reader"] = RecordReader(encoding)
     return known
+
+
+def _with_names(records: Any) -> list[dict[str, Any]]:
+    """Records by the names that columns of a table have."""
+    return [dict(zip(names_of(record), record.values(), strict=True)) for record in records]
 
 
 def _renamed(columns: dict[str, Any], encoding: Encoding) -> dict[str, Any]:

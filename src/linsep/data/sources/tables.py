@@ -159,10 +159,13 @@ class TableSource(Source):
             known: dict[str, Any] = {"header": encoding.header, "empty": True}
             if encoding.missing is not None:
                 known["missing_only"] = encoding.missing
+            if encoding.decimal != ".":
+                known["decimal"] = encoding.decimal
             return _without_header(sniff(path, None, known | given), encoding, path, given)
         names, kinds = columnar.kinds_of(path)
         given = {k: v for k, v in options["layout"].items() if k.startswith("missing")}
-        return Layout(",", names=names, kinds=kinds, missing=missing_words(given))
+        decimal = "." if encoding is None else encoding.decimal
+        return Layout(",", decimal=decimal, names=names, kinds=kinds, missing=missing_words(given))
 
     def _by_kind(self, kinds: list[str], fill: str) -> None:
         target, names = self.target, self.layout.names
@@ -197,17 +200,14 @@ class TableSource(Source):
         if not encoding.header:
             names = self._positions(encoding)
         own = {column.table_name: _kind(column) for column in encoding.columns}
-        absent = [name for name in own if name not in names]
-        if absent:
-            first = " in its first row" if self.csv and self.header and encoding.header else ""
-            raise DataError(
-                f"{self.paths[0]} has no column {absent[0]!r}{first}; there are "
-                f"{', '.join(names[:20])}. The model was fitted on it."
-            )
+        if set(own) - set(names):
+            strange = self.csv and self.header and not set(encoding.table) & set(names)
+            other = " Pass header=False if its first row names no columns." if strange else ""
+            raise encoding.lacking(names, str(self.paths[0]), other)
         self.layout.names, self.layout.settled = names, True
         target = encoding.target if target_wanted is None else find_target(target_wanted, names)
-        own_target = None if encoding.target is None else encoding.target.column
-        self.drift.extra = [name for name in names if name not in own and name != own_target]
+        known = {*encoding.table} if encoding.header else {*names}  # others would be too many
+        self.drift.extra = [name for name in names if name not in known]
         self.target = target if target is not None and target.column in names else None
         self.kinds = {name: own.get(name, "drop") for name in names}
         if self.target is not None:
@@ -319,7 +319,16 @@ class TableSource(Source):
     def settled(self, statistics: ColumnStatistics | None = None) -> Encoding:
         missing = None if self.layout.missing == MISSING else self.layout.missing
         columns = (statistics or self.statistics).finish()
-        return Encoding.of(columns, self.target, self.header, width=self.width, missing=missing)
+        decimal = "," if self.layout.decimal == "," else "."
+        return Encoding.of(columns, self.target, self.header, width=self.width, missing=missing,
+                           decimal=decimal, unused=self._unused(columns))  # fmt: skip
+
+    def _unused(self, columns: list[Column]) -> tuple[tuple[int, str], ...] | None:
+        """Columns that no feature is made of, unless it is the target alone, at the end."""
+        used, names = {column.table_name for column in columns}, self.layout.names
+        unused = tuple((place, name) for place, name in enumerate(names) if name not in used)
+        last = () if self.target is None else ((len(names) - 1, self.target.column),)
+        return None if not self.header or unused == last else unused
 
     def rows(self, piece: Any, encoding: Encoding) -> Any:
         assert piece.by is encoding
@@ -373,10 +382,18 @@ def _label_kind(kind: str) -> str:
 def _without_header(layout: Layout, encoding: Encoding, path: Path, given: Any) -> Layout:
     """The layout of rows for a model; where the first line names none of its columns but has as
     many cells, it is taken for a row."""
-    known = encoding.table_columns
-    named = all(number(name) is None for name in known)  # else either may be a name
-    strange = layout.header and named and not set(known) & set(layout.names)
-    if not strange or "header" in given or len(layout.names) != len(known):
+    if not encoding.header or given.get("header"):
         return layout
-    plain = sniff(path, None, {"header": False} | given)
-    return dataclasses.replace(plain, names=list(known))
+    known, table, width = encoding.table_columns, encoding.table, len(layout.names)
+    target = None if encoding.target is None else encoding.target.column
+    unlabelled = [name for name in table if name != target]
+    names = next((some for some in (table, unlabelled, known) if len(some) == width), None)
+    if layout.header:
+        named = all(number(name) is None for name in known)  # else either may be a name
+        if not named or set(table) & set(layout.names) or names is None:
+            return layout
+        layout = sniff(path, None, {"header": False} | given)
+    elif names is None:
+        counts = " or ".join(map(str, sorted({len(table), len(unlabelled), len(known)})))
+        raise DataError(f"{path} has {width} columns without names; the model takes {counts}.")
+    return dataclasses.replace(layout, names=list(names))

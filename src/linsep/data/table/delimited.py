@@ -186,9 +186,7 @@ class _Reader:
                 continue
             name = self.layout.names[j]
             try:
-                columns[name] = from_arrow(
-                    name, by_name[names[j]], kind, None, self.words, self.layout.decimal
-                )
+                columns[name] = from_arrow(name, by_name[names[j]], kind, None, self.words)
             except DataError:
                 return None  # the plain reader names the line
         if self.layout.numbered:

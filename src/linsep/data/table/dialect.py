@@ -63,8 +63,8 @@ class Layout:
 
     @property
     def words(self) -> Words:
-        """Words that stand for a missing cell."""
-        return Words.of(None if self.missing == MISSING else self.missing)
+        """Words that stand for a missing cell, and the decimal sign."""
+        return Words.of(None if self.missing == MISSING else self.missing, self.decimal)
 
     def summary(self) -> str:
         """What was found, in a sentence."""
@@ -297,6 +297,18 @@ def _decimal(body: list[list[str]], delimiter: str) -> str:
     cells = [cell for row in body[:200] for cell in row]
     points = sum(number(cell) is not None for cell in cells)
     commas = sum(number(cell, ",") is not None for cell in cells)
+    return "," if commas > points else "."
+
+
+def decimal_of(cells: list[str]) -> str:
+    """The decimal sign of cells in memory: a comma where more numbers are clearly written with one
+    than with a point. 1,234 is clear neither way.
+
+    >>> decimal_of(["3,5", "0,40"]), decimal_of(["1,234", "x, y"]), decimal_of(["3.5", "0,4", "7."])
+    (',', '.', '.')
+    """
+    commas = sum("," in c and number(c, ",") is not None and amount(c) is None for c in cells)
+    points = sum("." in c and number(c) is not None and amount(c, ",") is None for c in cells)
     return "," if commas > points else "."
 
 

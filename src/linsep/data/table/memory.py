@@ -31,18 +31,20 @@ MANY = 10_000  # texts from which on pyarrow is worth its import
 
 
 class Words(NamedTuple):
-    """Words that stand for a missing number, and for a missing text."""
+    """Words that stand for a missing number, and for a missing text; and the decimal sign."""
 
     numbers: frozenset[str] = frozenset(MISSING)
     texts: frozenset[str] = MISSING_TEXTS
+    decimal: str = "."
 
     @classmethod
-    def of(cls, missing: Iterable[str] | None) -> "Words":
+    def of(cls, missing: Iterable[str] | None, decimal: str = ".") -> "Words":
         """From the words for numbers: what is not among the usual ones counts for texts too."""
         if missing is None:
-            return cls()
+            return cls(decimal=decimal)
         words = frozenset(missing)
-        return cls(words, words - {"NA", "na", "-"} if words > frozenset(MISSING) else words)
+        texts = words - {"NA", "na", "-"} if words > frozenset(MISSING) else words
+        return cls(words, texts, decimal)
 
 
 USUAL = Words()
@@ -70,31 +72,45 @@ def _is_arrow(X: Any) -> bool:
 def columns_of(X: Any) -> dict[str, Any]:
     """The columns of a table by name, their cells as they are.
 
-    >>> columns_of([{"a": 1, "b": "x"}, {"a": 2}])
+    >>> columns_of([{"a": 1, "b ": "x"}, {"a": 2}])
     {'a': [1, 2], 'b': ['x', None]}
     """
     if isinstance(X, Mapping):
         one = all(isinstance(cells, (str, bytes)) or not _many(cells) for cells in X.values())
-        return {str(name): [cells] if one else cells for name, cells in X.items()}
+        listed = [[cells] if one else cells for cells in X.values()]
+        return dict(zip(names_of(X), listed, strict=True))
     if isinstance(X, (list, tuple)):
-        names: dict[str, None] = {}
+        keys: dict[Any, None] = {}
         for record in X:
             if not isinstance(record, Mapping):
                 raise DataError(f"X is a list of records, but one is {record!r}; give dicts.")
-            names.update(dict.fromkeys(map(str, record)))
-        return {name: [record.get(name) for record in X] for name in names}
+            keys.update(dict.fromkeys(record))
+        named = zip(names_of(keys), keys, strict=True)
+        return {name: [record.get(key) for record in X] for name, key in named}
     if _is_arrow(X):
-        return dict(zip(map(str, X.column_names), X.columns, strict=True))
+        return dict(zip(names_of(X.column_names), X.columns, strict=True))
     if hasattr(X, "collect") and not hasattr(X, "height"):  # polars, not yet computed
         X = X.collect()
-    names_given = [str(name) for name in X.columns]
-    if len(set(names_given)) < len(names_given):
-        twice = next(name for name in names_given if names_given.count(name) > 1)
+    names = names_of(X.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"the table has two columns named {twice!r}; rename one of them.")
     by_place = getattr(X, "iloc", None)
     if by_place is not None:
-        return {name: by_place[:, k] for k, name in enumerate(names_given)}
-    return {name: X[own] for name, own in zip(names_given, X.columns, strict=True)}
+        return {name: by_place[:, k] for k, name in enumerate(names)}
+    return {name: X[own] for name, own in zip(names, X.columns, strict=True)}
+
+
+def names_of(keys: Iterable[Any]) -> list[str]:
+    """Names of columns without the blanks around them, as those of a file are read; as they are
+    where two would be alike.
+
+    >>> names_of(["a", " b ", 3]), names_of(["a", "a "])
+    (['a', 'b', '3'], ['a', 'a '])
+    """
+    given = [str(key) for key in keys]
+    trimmed = [name.strip() for name in given]
+    return trimmed if len(set(trimmed)) == len(given) else given
 
 
 def _many(cells: Any) -> bool:
@@ -147,7 +163,7 @@ def kind_of(raw: Any, judge: Callable[[list[str]], str], look: int) -> str:
     return "date:ymd" if any(isinstance(cell, (date, time)) for cell in cells) else "number"
 
 
-def column_of(name: str, raw: Any, how: str, words: Words, decimal: str = ".") -> Any:
+def column_of(name: str, raw: Any, how: str, words: Words) -> Any:
     """A column in memory as those of files are read: float64 with NaN for gaps, or `Texts`."""
     arrow = _arrow(raw)
     if arrow is None and how == "text":
@@ -155,13 +171,13 @@ def column_of(name: str, raw: Any, how: str, words: Words, decimal: str = ".") -
     if arrow is not None:
         from linsep.data.table.table_part import from_arrow
 
-        return from_arrow(name, arrow, how, words=words, decimal=decimal)
+        return from_arrow(name, arrow, how, words=words)
     if how != "text" and (plain := _plain_numbers(raw, how)) is not None:
         return plain
     if how == "text" and str(getattr(raw, "dtype", "")) == "category":
         return _coded(raw, words)
     cells = raw.to_list() if hasattr(raw, "to_list") else np.asarray(raw, object).tolist()
-    return _texts(cells, words) if how == "text" else _numbers(name, cells, how, words, decimal)
+    return _texts(cells, words) if how == "text" else _numbers(name, cells, how, words)
 
 
 def _arrow(raw: Any) -> Any:
@@ -272,8 +288,8 @@ def _no_value(cell: Any) -> bool:
     return type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
 
 
-def _numbers(name: str, cells: Sequence[Any], how: str, words: Words, decimal: str) -> Array:
-    read = parser(how, decimal)
+def _numbers(name: str, cells: Sequence[Any], how: str, words: Words) -> Array:
+    read = parser(how, words.decimal)
     values = np.empty(len(cells))
     for i, cell in enumerate(cells):
         value = number_in(cell, read, words)

@@ -116,9 +116,8 @@ class Dictionaries:
 
 
 def from_arrow(
-    name: str, values: Any, how: str, known: Dictionaries | None = None,
-    words: Words = USUAL, decimal: str = ".",
-) -> Any:  # fmt: skip
+    name: str, values: Any, how: str, known: Dictionaries | None = None, words: Words = USUAL
+) -> Any:
     """A column of an Arrow table: numbers (float64 with NaN for null), or coded texts.
 
     Without the conversions that import pandas.
@@ -127,7 +126,7 @@ def from_arrow(
         values = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
     if how != "text":
         return (
-            _parsed(name, values, how, words, decimal)
+            _parsed(name, values, how, words)
             if holds_texts(values.type)
             else _numbers(name, values, how)
         )
@@ -164,10 +163,10 @@ def _codes(values: Any) -> Array:
     return np.where(_gaps(values.indices), -1, codes) if values.indices.null_count else codes
 
 
-def _parsed(name: str, values: Any, how: str, words: Words, decimal: str) -> Array:
+def _parsed(name: str, values: Any, how: str, words: Words) -> Array:
     """Numbers, truth values or dates written as texts: each text is read once."""
     values = _as_dictionary(values)
-    read = parser(how, decimal)
+    read = parser(how, words.decimal)
     own = [None if text is None else text.strip() for text in values.dictionary.to_pylist()]
     parsed = [np.nan if t is None or t in words.numbers else read(t) for t in own]
     if None in parsed:

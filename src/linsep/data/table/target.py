@@ -9,6 +9,7 @@ A name with spaces or operators in it may stand in backquotes. Nothing is ever e
 
 import math
 import re
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,7 +109,10 @@ def _named(name: str, names: list[str], target: str) -> str:
     if is_position(name):
         return find_target(int(name), names).column
     known = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-    raise ParameterError(f"target is {target!r}, which is no column; there are {known}.")
+    alike = {one.casefold(): one for one in reversed(names)}
+    near = get_close_matches(name.casefold(), alike, 1)
+    hint = f" Did you mean {alike[near[0]]!r}?" if near else ""
+    raise ParameterError(f"target is {target!r}, which is no column; there are {known}.{hint}")
 
 
 def _literal(text: str) -> float | str:

@@ -20,7 +20,7 @@ def _read_number(cell: Any, column: dict[str, Any]) -> float:
         text = cell.strip()
         if text in MODEL["missing_numbers"]:
             return math.nan
-        value = parser(column["reading"])(text)  # type: ignore[name-defined]  # noqa: F821
+        value = parser(column["reading"], MODEL["decimal"])(text)  # type: ignore[name-defined]  # noqa: F821
         if value is None:
             raise ValueError(f"column {column['source']!r} holds {cell!r}")
         return float(value)
@@ -69,6 +69,8 @@ def features(row: Any) -> list[float]:
         return [float(value) for value in (row.values() if isinstance(row, dict) else row)]
     made: list[float] = []
     for column in MODEL["columns"]:
+        if column["source"] not in row:
+            raise ValueError(f"column {column['source']!r} is not there")
         cell = row[column["source"]]
         if column["width"] == 1 and column["numeric"]:
             value = _read_number(cell, column)
@@ -144,14 +146,39 @@ def predict_proba(rows: Any) -> list[list[float]]:
 
 
 def main() -> None:
-    """Labels of the rows of a CSV file with a header (named, or standard input), one a line."""
+    """Labels of the rows of a CSV file (named, or standard input), one a line."""
     import csv
     import sys
 
-    source = open(sys.argv[1], newline="") if len(sys.argv) > 1 else sys.stdin  # noqa: PTH123, SIM115
-    named = bool(MODEL["columns"]) and MODEL["header"]
-    rows: Any = csv.DictReader(source) if named else csv.reader(source)
-    for row in rows:
-        positions = {str(j): cell for j, cell in enumerate(row)}
-        given = positions if MODEL["columns"] and not named else row
-        print(predict([given])[0])
+    path = sys.argv[1] if len(sys.argv) > 1 else 0
+    with open(path, newline="", encoding="utf-8-sig") as source:  # noqa: PTH123
+        text = source.readline()
+        wanted = {column["source"] for column in MODEL["columns"]}
+        heads = {sign: [cell.strip() for cell in next(csv.reader([text], delimiter=sign), [])]
+                 for sign in ",;\t| "}  # fmt: skip
+        sign = max(heads, key=lambda sign: (len(wanted & {*heads[sign]}), len(heads[sign])))
+        names = heads[sign]
+        named = bool(wanted) and MODEL["header"]
+        rows = csv.reader(source if named else _with_first(text, source), delimiter=sign)
+        try:
+            for row in rows:
+                if row and named:
+                    print(predict([dict(zip(names, row, strict=True))])[0])
+                elif row:
+                    print(predict([_by_place(row) if wanted else row])[0])
+        except ValueError as problem:
+            sys.exit(f"line {rows.line_num + named}: {problem}")
+
+
+def _with_first(text: str, source: Any) -> Any:
+    """Lines of a source the first of which was read."""
+    yield text
+    yield from source
+
+
+def _by_place(row: list[str]) -> dict[str, str]:
+    """The cells of a row by column; the label may be left out."""
+    places = [str(j) for j in range(MODEL["width"] or len(row))]
+    if len(row) == len(places) - 1 and MODEL["target"] in places:
+        places.remove(MODEL["target"])
+    return dict(zip(places, row, strict=True))

@@ -9,6 +9,7 @@ from linsep.views import arguments
 
 BAD_DATA = 3
 SHOWN = 60  # columns that are listed though nothing is wrong with them
+ALIKE = 4  # columns with the same finding that are told of one by one
 OFTEN = 0.3  # classes for each row beyond which they are hardly labels
 
 
@@ -87,7 +88,7 @@ def command(
     again = arguments.spelled(
         "fit", data, target=target, classes=classes, column=columns, base=base, read=reading
     )
-    again = " ".join([again, *dict.fromkeys(options), *_words_for_missing(source)])
+    again = " ".join([again, *dict.fromkeys(options), *_for_bad_rows(source)])
     if source.skipped:
         click.echo(f"Then: {again}", err=True)
         sys.exit(BAD_DATA)
@@ -165,17 +166,23 @@ def _add_left_out(record: dict[str, Any], source: Any, hopeless: dict[Any, str])
     record["columns"].sort(key=lambda one: order.get(one["name"].partition(".")[0], -1))
 
 
-def _words_for_missing(source: Any) -> list[str]:
-    """Options that take words met again and again in columns of numbers for missing cells."""
+def _for_bad_rows(source: Any) -> list[str]:
+    """Options that take words met again and again in columns of numbers for missing cells, and
+    that leave out the rows that still cannot be read."""
     import shlex
 
     groups = source.bad_rows.groups if hasattr(source, "bad_rows") else {}
     words: dict[str, None] = {}
+    others = 0
     for (column, _), group in groups.items():
         word, times = group.cells.most_common(1)[0]
         if column and times >= 3 and word:
             words[word] = None
-    return [f"--read {shlex.quote('missing=' + ','.join(words))}"] if words else []
+            others += sum(group.cells.values()) - times
+        else:
+            others += 1
+    missing = [f"--read {shlex.quote('missing=' + ','.join(words))}"] if words else []
+    return [*missing, *(["--bad-rows skip"] if others else [])]
 
 
 def _tell_bad_rows(source: Any, listed: str | None) -> None:
@@ -288,8 +295,26 @@ def _text(record: dict[str, Any], bad_columns: set[str]) -> str:
             lines.append("Most labels are met once: is another column meant? Pass it as --target.")
     if record["findings"]:
         lines += ["", "Look at:"]
-        for one in record["findings"]:
-            which = "rows" if one["column"] is None else repr(one["column"])
-            option = f"   {one['option']}" if one["option"] else ""
-            lines.append(f"  {one['what']:<15}{which} {one['sentence']}.{option}")
+        lines += _finding_lines(record["findings"])
     return "\n".join(lines)
+
+
+def _finding_lines(findings: list[dict[str, Any]]) -> list[str]:
+    """What was found, line by line; of many columns with the same, the last ones by name alone."""
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for one in findings:
+        by_kind.setdefault(one["what"], []).append(one)
+    lines = []
+    for one in findings:
+        group = by_kind[one["what"]]
+        place = group.index(one)
+        if len(group) > ALIKE + 1 and place > ALIKE:
+            continue
+        which = "rows" if one["column"] is None else repr(one["column"])
+        option = f"   {one['option']}" if one["option"] else ""
+        text = f"{which} {one['sentence']}.{option}"
+        if len(group) > ALIKE + 1 and place == ALIKE:
+            names = _short(", ".join(repr(other["column"]) for other in group[ALIKE:]), 100)
+            text = f"and {len(group) - ALIKE:,} columns more: {names}"
+        lines.append(f"  {one['what']:<15}{text}")
+    return lines

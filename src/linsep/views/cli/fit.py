@@ -16,7 +16,7 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
 @arguments.target
 @click.option(
     "--learner",
-    type=click.Choice(arguments.LEARNERS, case_sensitive=False),
+    type=arguments.LEARNER,
     default="LogisticRegression",
     show_default=True,
     help="What to fit.",

@@ -81,8 +81,8 @@ def command(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     from linsep.views.output_paths import require_other, require_place
-    from linsep.views.scoring import AtThreshold, tell_drift
-    from linsep.views.sources import Rate, left_out, open_source
+    from linsep.views.scoring import AtThreshold, require_no_drift, tell_drift
+    from linsep.views.sources import NoRows, Rate, is_empty, left_out, open_source
     from linsep.views.stored import open_model
 
     require_place("--out", out)
@@ -95,7 +95,11 @@ def command(
             raise click.UsageError("--threshold is for two classes, and without --reject.")
         known = AtThreshold(known, threshold)
     how = arguments.how_to_read((), base, reading)
-    source = open_source(data, None, None, bad_rows, like=known, labelled=False, **how)
+    source: Any = NoRows()
+    if is_empty(data):
+        click.echo("standard input is empty" if data == "-" else f"{data} is empty", err=True)
+    else:
+        source = open_source(data, None, None, bad_rows, like=known, labelled=False, **how)
     rate = Rate("predicting", quiet or (out == "-" and sys.stdout.isatty()))
     write = _json_lines if as_json else _csv_lines
     if keep is not None or lines:
@@ -103,21 +107,36 @@ def command(
         if not hasattr(source, "with_columns"):
             raise click.UsageError("--keep and --lines are for files; this is an embedded set.")
         write = _keeping(names, lines, as_json)
+    pieces = _one_behind(
+        write(known, source, scores, proba, reject, rate),
+        (lambda: require_no_drift(source)) if strict else (lambda: None),
+    )
     if out == "-":
-        for text in write(known, source, scores, proba, reject, rate):
+        for text in pieces:
             click.echo(text, nl=False)
     else:
         from linsep.data.files.atomic import replace
 
-        pieces = (
-            text.encode("utf-8", "surrogatepass")
-            for text in write(known, source, scores, proba, reject, rate)
-        )
-        replace(out, pieces)
+        replace(out, (text.encode("utf-8", "surrogatepass") for text in pieces))
     rate.end()
     tell_drift(source, strict)
     if source.skipped:
-        click.echo(f"{left_out(source.skipped)}.", err=True)
+        where = "" if bad_rows in ("fail", "skip") else f", and listed in {bad_rows}"
+        click.echo(f"{left_out(source.skipped)}{where}.", err=True)
+
+
+def _one_behind(texts: Iterator[str], check: Any) -> Iterator[str]:
+    """The same texts, each after the next was made and checked: no heading, and of short files no
+    row, is written before rows that are refused."""
+    held = None
+    for text in texts:
+        if held is not None:
+            check()
+            yield held
+        held = text
+    if held is not None:
+        check()
+        yield held
 
 
 def _values(
