@@ -134,11 +134,19 @@ class Problem:
         """+1 for rows of the second class, −1 for the others; in a file where the rows are."""
         if not (on_cluster(self.X) or maps_of(self.X)):
             return np.where(self.codes == 1, np.int8(1), np.int8(-1))
-        signs = room_for(np.broadcast_to(np.int8(0), (self.n_rows,)), self.X)
-        for start, stop in self._spans:
-            signs[start:stop] = np.where(self._numbers(start, stop) == 1, 1, -1)
+        beside = self._codes if on_cluster(self.X) else self.X
+        signs = room_for(np.broadcast_to(np.int8(0), (self.n_rows,)), beside)
+        step = 16 * BLOCK
+        for start in range(0, self.n_rows, step):
+            part = slice(start, start + step)
+            np.multiply(self._numbers(start, start + step) == 1, np.int8(2), out=signs[part])
+            signs[part] -= 1
         release(signs)
-        return np.asarray(signs)
+        signs = np.asarray(signs)
+        if on_cluster(self.X):
+            own = 1 if self._positive is None else self._positive
+            self.X.keep(signs, np.where(np.arange(self.n_classes) == own, np.int8(1), np.int8(-1)))
+        return signs
 
     def _numbers(self, start: int, stop: int) -> Array:
         codes = self._codes[start:stop]

@@ -107,13 +107,13 @@ def test_another_number_of_labels_is_refused(client):
 def test_a_cluster_that_has_no_worker_is_not_waited_for_for_ever(monkeypatch):
     from distributed import Client, LocalCluster
 
-    from linsep.data.cluster import rounds
+    from linsep.data.cluster import waiting
 
-    monkeypatch.setattr(rounds, "LOOK", 0.1)
-    monkeypatch.setattr(rounds, "ALONE", 0.3)
+    monkeypatch.setattr(waiting, "LOOK", 0.1)
+    monkeypatch.setattr(waiting, "ALONE", 0.3)
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as none,
         Client(none) as client,
         pytest.raises(ClusterError, match="had no worker for 0 seconds"),
     ):
-        rounds.settled(client, client.submit(sum, [1, 2]))
+        waiting.settled(client, [client.submit(sum, [1, 2])])

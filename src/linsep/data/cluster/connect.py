@@ -140,5 +140,7 @@ def versions() -> dict[str, str | None]:
         return {"python": python, "linsep": None}
     import scipy
 
-    found: dict[str, str | None] = {"python": python, "numpy": np.__version__}
-    return found | {"scipy": scipy.__version__, "linsep": linsep.__version__}
+    return {
+        "python": python, "numpy": np.__version__, "scipy": scipy.__version__,
+        "linsep": linsep.__version__,
+    }  # fmt: skip

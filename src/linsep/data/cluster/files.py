@@ -20,11 +20,12 @@ import numpy.typing as npt
 from linsep._scipy import sp
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.store import Growing, pointers
-from linsep.data.cluster import ranges
-from linsep.data.cluster.collections import _spill, rows_of
+from linsep.data.cluster import layout, ranges
+from linsep.data.cluster.collections import _spill, gathered_codes, rows_of
 from linsep.data.cluster.ranges import FilePart
-from linsep.data.cluster.rounds import settled
+from linsep.data.cluster.row_numbers import narrow
 from linsep.data.cluster.rows import ClusterRows
+from linsep.data.cluster.waiting import fetched, mapped, settled
 from linsep.data.encoding.label_statistics import EncodedLabels, LabelStatistics
 from linsep.data.files.bad_rows import BadRows
 from linsep.data.sources.dataset import Chunks
@@ -72,10 +73,7 @@ def rows_of_files(client: Any, chunks: Chunks) -> tuple[ClusterRows, Any]:
         client.submit(_read, source, part, chunks._keep, how, encoding, key=_key("read", part, k))
         for k, part in enumerate(parts)
     ]
-    summaries = [
-        settled(client, one)
-        for one in [client.submit(_summary, one, key=f"summary-{one.key}") for one in read]
-    ]
+    summaries: list[Summary] = mapped(client, _summary, read, name="summary")
     labels = _merged_labels(summaries, chunks)
     _merge(source, summaries)
     chunks.bad_rows.count = sum(one.skipped for one in summaries)
@@ -84,7 +82,7 @@ def rows_of_files(client: Any, chunks: Chunks) -> tuple[ClusterRows, Any]:
         source.statistics._means = _means(client, read)  # type: ignore[assignment]
     chunks.settle(labels, sum(one.n for one in summaries))
     rows = rows_of(client, _finished(client, chunks, parts, read))
-    return rows, _labels(client, chunks, read, summaries)
+    return rows, _labels(rows, chunks, read, summaries)
 
 
 def _key(what: str, part: FilePart, k: int) -> str:
@@ -112,7 +110,7 @@ def _split(client: Any, source: Any) -> list[FilePart]:
         counts = [0] * len(spans)
         if quote:
             jobs = [client.submit(ranges.quotes, path, *span, quote) for span in spans]
-            counts = [settled(client, job) for job in jobs]
+            counts = fetched(client, jobs, "quotes")
         odd = np.concatenate([[0], np.cumsum(counts)]) % 2 == 1
         parts += [
             FilePart(path, *span, (bool(odd[k]), bool(odd[k + 1]))) for k, span in enumerate(spans)
@@ -256,8 +254,7 @@ class _Settled(NamedTuple):
 def _means(client: Any, read: list[Any]) -> _Settled:
     """Means of the columns of numbers, summed over fixed blocks in their order."""
     numbers = [client.submit(_numbers, one, key=f"numbers-{one.key}") for one in read]
-    widths = [settled(client, client.submit(_width, one)) for one in numbers]
-    if not max(widths, default=0):
+    if not max(mapped(client, _width, numbers, name="width"), default=0):
         return _Settled(np.zeros(0), np.zeros(0, np.int64))
     rows = rows_of(client, numbers, finite=False)
     total, count = np.zeros(rows.shape[1]), np.zeros(rows.shape[1], np.int64)
@@ -331,28 +328,40 @@ def _encoded(source: Any, part: FilePart, read: tuple[Piece, Summary], encoding:
     return rows if read[0].kept is None else rows[read[0].kept]
 
 
-def _labels(client: Any, chunks: Chunks, read: list[Any], summaries: list[Summary]) -> Any:
+def _labels(rows: ClusterRows, chunks: Chunks, read: list[Any], summaries: list[Summary]) -> Any:
     """Classes and the class number of every row, or numbers to predict."""
-    labels, statistics = chunks._labels, chunks._statistics
+    client, labels, statistics = rows.rounds.client, chunks._labels, chunks._statistics
     assert labels is not None and statistics is not None
     if labels.absent:
         raise DataError(
             f"{chunks.source.paths[0]} holds no labels, and a fit learns from them; give rows with "
             "labels."
         )
-    growing = Growing("codes", np.float64 if labels.classes is None else np.int32)
-    stored = [client.submit(_stored, one) for one in read]
-    for future, summary in zip(stored, summaries, strict=True):
-        part = settled(client, future)
-        if summary.labels.texts:  # numbers of a piece's texts are its own
-            part = np.array([statistics.texts[t] for t in summary.labels.texts])[
-                part.astype(np.int64)
-            ]
-        growing.add(part if labels.classes is None else labels.codes(part))
-        _spill(growing)
-    found = growing.finish()
-    return found if labels.classes is None else EncodedLabels(labels.classes, found)
+    places = [
+        np.array([statistics.texts[text] for text in one.labels.texts], np.int64)
+        for one in summaries
+    ]  # numbers of a piece's texts are its own
+    if labels.classes is None:
+        growing = Growing("codes", np.float64)
+        for one, own in zip(read, places, strict=True):
+            growing.add(settled(client, [client.submit(_stored, one, own)])[0])
+            _spill(growing)
+        return growing.finish()
+    several = [[one] * len(read) for one in (labels, len(labels.classes))]
+    keys = [f"codes-{one.key}" for one in read]
+    codes_there = list(client.map(_codes, read, places, *several, key=keys))
+    there = layout.Groups([[k] for k in range(len(read))], codes_there)
+    lengths, codes = gathered_codes(client, there)
+    parts = layout.partitions(client, there, lengths, rows.rounds.spans, "classes-of")
+    rows.rounds.numbers.know(codes, parts)
+    return EncodedLabels(labels.classes, codes)
 
 
-def _stored(read: tuple[Piece, Summary]) -> Array:
-    return read[0].labels
+def _stored(read: tuple[Piece, Summary], places: Array) -> Array:
+    stored = read[0].labels
+    return places[stored.astype(np.int64)] if len(places) else stored
+
+
+def _codes(read: tuple[Piece, Summary], places: Array, labels: Any, n_classes: int) -> list[Array]:
+    """Class numbers of a piece, as a group of one."""
+    return [narrow(np.asarray(labels.codes(_stored(read, places)), np.int32), n_classes)]

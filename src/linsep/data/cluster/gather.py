@@ -12,6 +12,7 @@ import numpy as np
 
 from linsep._scipy import sp
 from linsep.data.blocks.store import MEMORY, Gathered, Growing, pointers
+from linsep.data.cluster.partition import Pieces
 from linsep.data.cluster.rows import ClusterRows
 
 Arrays = dict[str, Growing]
@@ -26,8 +27,8 @@ def gathered(rows: ClusterRows) -> Iterator[Any]:
     else:
         kinds = {"rows": rows.dtype}
     arrays = {name: Growing(name, kind) for name, kind in kinds.items()}
-    for k in range(len(rows.rounds.partitions)):
-        _take_in(arrays, rows.rounds.fetched(k))
+    for run, k in rows.rounds.runs:
+        _take_in(arrays, rows.rounds.run(run, k))
     finished = {name: one.finish() for name, one in arrays.items()}
     X: Any
     if sp.issparse(rows):
@@ -46,7 +47,8 @@ def _take_in(arrays: Arrays, part: Any) -> None:
         arrays["places"].add(part.indices)
         arrays["counts"].add(np.diff(part.indptr))
     else:
-        arrays["rows"].add(part)
+        for rows in part.arrays if isinstance(part, Pieces) else [part]:
+            arrays["rows"].add(rows)
     if sum(one.held for one in arrays.values()) > MEMORY:
         for one in arrays.values():
             one.spill(None)

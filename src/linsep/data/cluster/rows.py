@@ -7,6 +7,7 @@ one place is refused by `NotOnClusterError`, and the fit then goes on with a cop
 
 import hashlib
 import weakref
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -18,7 +19,8 @@ from linsep import parallel
 from linsep._scipy import sp
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.check.arrays import frozen_rows
-from linsep.data.cluster.rounds import Rounds
+from linsep.data.cluster.partition import Partition, Pieces, Span, joined
+from linsep.data.cluster.rounds import Rounds, Share
 from linsep.data.cluster.shipping import NotOnClusterError, rows_in
 from linsep.errors import OverflowedError
 
@@ -27,30 +29,32 @@ Array = npt.NDArray[Any]
 _alive: weakref.WeakSet[Any] = weakref.WeakSet()
 
 KEPT = 2
-"""Partitions held on the client while rows are walked in order."""
+"""Runs of rows held on the client while rows are walked in order."""
+
+GLANCE = 4096
+"""Rows that solvers look at first, evenly spread: fetched with the first few that are asked for."""
+GLANCE_NUMBERS = 1 << 20
+"""Numbers in them up to which that is done."""
 
 
 class LocalRows:
     """The rows of one partition on its worker, asked for by their numbers in the whole."""
 
-    def __init__(self, part: Any, first: int, shape: tuple[int, int]) -> None:
-        self.part, self.first, self.shape, self.dtype = frozen_rows(part), first, shape, part.dtype
+    def __init__(self, part: Partition, shape: tuple[int, int]) -> None:
+        self.part, self.shape, self.dtype = part, shape, part.runs[0].dtype
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> Any:
         if not isinstance(rows, slice):
-            return self.part[np.asarray(rows) - self.first]
-        start, stop, _ = rows.indices(self.shape[0])
-        if start < self.first or stop > self.first + self.part.shape[0]:
-            raise IndexError(f"rows {start} to {stop} are not in this partition")
-        return frozen_rows(self.part[start - self.first : stop - self.first])
+            return self.part.some(np.asarray(rows))
+        return frozen_rows(self.part.slice(*rows.indices(self.shape[0])[:2]))
 
     def entries(self, start: int, stop: int) -> tuple[Array, Array, Array]:
         """Sparse rows without a copy: entries and places of the partition, where rows begin."""
-        first = start - self.first
-        return self.part.data, self.part.indices, self.part.indptr[first : stop - self.first + 1]
+        run, first = self.part.place(start, stop)
+        return run.data, run.indices, run.indptr[start - first : stop - first + 1]
 
 
 class ClusterRows:
@@ -71,7 +75,8 @@ class ClusterRows:
     def __init__(self, rounds: Rounds, dtype: Any, names: list[str] | None = None) -> None:
         self.rounds, self.names = rounds, names
         self._shape, self._dtype = rounds.shape, np.dtype(dtype)
-        self._near: OrderedDict[int, Any] = OrderedDict()
+        self._seen: tuple[Array, Array] | None = None
+        self._near: OrderedDict[Span, Partition] = OrderedDict()
         _alive.add(self)
         parallel.distant = find
 
@@ -112,29 +117,41 @@ class ClusterRows:
 
     def in_order(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """`map` for results that are taken one after the other."""
-        for results in self.rounds.map(function, self, self._shared(items)):
-            yield from results
+        yield from self.rounds.map(function, self, self._shared(items))
 
     def sum(self, function: Callable[[Any], Any], items: Iterable[Any], add: Any) -> Any:
         """The sum of `function` over items along the tree of `tree_sum`."""
         return self.rounds.sum(function, self, self._shared(items), add)
 
-    def _shared(self, items: Iterable[Any]) -> list[list[Any]]:
+    def keep(self, numbers: Array, table: Array | None = None) -> None:
+        """Take an array with a number for each row to stay as it is, and send it once.
+
+        `table` has the number of each class, where it depends on the class alone.
+        """
+        self.rounds.numbers.keep(numbers, table)
+
+    def _shared(self, items: Iterable[Any]) -> list[Share]:
         """Items by partition: block numbers, first rows of several blocks, or spans of rows."""
-        spans = self.rounds.spans
-        ends = np.array([span.stop for span in spans])
-        shares: list[list[Any]] = [[] for _ in spans]
+        items = items if isinstance(items, range) else list(items)
         rows = isinstance(items, range) and items.step % BLOCK == 0
-        for item in items:
+
+        def ends(item: Any) -> tuple[int, int]:
             if isinstance(item, tuple):
-                first, last = item[:2]
-            else:
-                first = item if rows else item * BLOCK
-                last = min(len(self), first + BLOCK)
-            k = int(np.searchsorted(ends, first, "right"))
-            if k >= len(spans) or last > spans[k].stop:
-                raise NotOnClusterError(f"rows {first} to {last} lie in two partitions")
-            shares[k].append(item)
+                return item[0], item[1]
+            first = item if rows else item * BLOCK
+            return first, min(len(self), first + BLOCK)
+
+        shares = [Share([], []) for _ in self.rounds.partitions]
+        begin = 0
+        for run, k in self.rounds.runs:
+            end = bisect_left(items, run.stop, begin, key=lambda item: ends(item)[0])
+            if end > begin:
+                first, last = ends(items[begin])[0], ends(items[end - 1])[1]
+                if not run.start <= first < last <= run.stop:
+                    raise NotOnClusterError(f"rows {first} to {last} lie in two partitions")
+                shares[k].places.append(range(begin, end))
+                shares[k].items.append(items[begin:end])
+            begin = end
         return shares
 
     def __getitem__(self, which: Any) -> Any:
@@ -151,28 +168,38 @@ class ClusterRows:
     def _slice(self, start: int, stop: int) -> Any:
         if start >= stop:
             return self._none()
+        near = [(run, k) for run, k in self.rounds.runs if run.start < stop and start < run.stop]
         parts = []
-        for k, span in enumerate(self.rounds.spans):
-            if span.start < stop and start < span.stop:
-                low, high = max(start, span.start), min(stop, span.stop)
-                parts.append(self._partition(k)[low - span.start : high - span.start])
+        for run, k in near:
+            parts.append(self._run(run, k).slice(max(start, run.start), min(stop, run.stop)))
         return frozen_rows(joined(parts))
 
     def _none(self) -> Any:
         return np.empty((0, self.shape[1]), self.dtype)
 
-    def _partition(self, k: int) -> Any:
-        if k not in self._near:
-            self._near[k] = frozen_rows(self.rounds.fetched(k))
+    def _run(self, run: Span, k: int) -> Partition:
+        """A run of rows, brought here."""
+        if run not in self._near:
+            rows = self.rounds.run(run, k)
+            self._near[run] = Partition([run.start], [rows])
             while len(self._near) > KEPT:
                 self._near.popitem(last=False)
-        self._near.move_to_end(k)
-        return self._near[k]
+        self._near.move_to_end(run)
+        return self._near[run]
 
     def _some(self, rows: Array) -> Any:
         """Rows of these numbers, in that order."""
         if not len(rows):
             return self._none()
+        if len(rows) > GLANCE or GLANCE * self.shape[1] > GLANCE_NUMBERS or sp.issparse(self):
+            return self._fetched(rows)
+        if self._seen is None or not np.isin(rows, self._seen[0], kind="sort").all():
+            n = len(self)
+            numbers = np.union1d(rows, np.arange(min(n, GLANCE)) * n // min(n, GLANCE))
+            self._seen = numbers, self._fetched(numbers)
+        return self._seen[1][np.searchsorted(self._seen[0], rows)]
+
+    def _fetched(self, rows: Array) -> Any:
         parts = self.rounds.some(rows)
         together = joined([part for _, part in parts])
         back = np.empty(len(rows), np.int64)
@@ -234,32 +261,27 @@ def find(function: Any) -> ClusterRows | None:
     """The rows on a cluster that a function reads, if it reads any."""
     if not _alive:
         return None
-    found: ClusterRows | None = rows_in(function, ClusterRows)
-    return found
+    rows: ClusterRows | None = rows_in(function, ClusterRows)
+    return rows
 
 
-def joined(parts: list[Any]) -> Any:
-    """Rows of several arrays or CSR matrices, one below the other."""
-    if len(parts) == 1:
-        return parts[0]
-    if sp.issparse(parts[0]):
-        whole = sp.csr_array(sp.vstack(parts, format="csr"))
-        whole.has_canonical_format = True
-        return whole
-    return np.concatenate(parts)
+def _largest(partition: Partition) -> float:
+    return max(map(_largest_of, partition.runs))
 
 
-def _largest(partition: Any) -> float:
-    values = partition.data if sp.issparse(partition) else partition
+def _largest_of(rows: Any) -> float:
+    if isinstance(rows, Pieces):
+        return max(map(_largest_of, rows.arrays))
+    values = rows.data if sp.issparse(rows) else rows
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def _digest_of(X: Any) -> Callable[[int], bytes]:
     def digest(k: int) -> bytes:
         rows = X[k * BLOCK : (k + 1) * BLOCK]
-        found = hashlib.blake2b(digest_size=16)
+        own = hashlib.blake2b(digest_size=16)
         for part in (rows.data, rows.indices, rows.indptr) if sp.issparse(rows) else (rows,):
-            found.update(np.ascontiguousarray(part).view(np.uint8).data)
-        return found.digest()
+            own.update(np.ascontiguousarray(part).view(np.uint8).data)
+        return own.digest()
 
     return digest

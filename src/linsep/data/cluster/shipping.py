@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.page_release import PageRelease
+from linsep.data.cluster.partition import Partition
 from linsep.parallel import Pool
 
 Array = npt.NDArray[Any]
@@ -37,19 +38,17 @@ class NotOnClusterError(AttributeError, TypeError):
 class Slice:
     """Numbers of some rows, to be asked for by the numbers that rows have in the whole."""
 
-    def __init__(self, first: int, part: Array, n_rows: int) -> None:
-        self.first, self.part = first, part
-        self.dtype, self.ndim, self.size = part.dtype, part.ndim, n_rows
-        self.shape = (n_rows, *part.shape[1:])
+    def __init__(self, part: Partition, n_rows: int) -> None:
+        self.part, run = part, part.runs[0]
+        self.dtype, self.ndim, self.size = run.dtype, run.ndim, n_rows
+        self.shape = (n_rows, *run.shape[1:])
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: slice) -> Array:
         start, stop, _ = rows.indices(self.shape[0])
-        if start < self.first or stop > self.first + len(self.part):
-            raise IndexError(f"rows {start} to {stop} were not sent with this task")
-        return self.part[start - self.first : stop - self.first]
+        return self.part.slice(start, stop)  # type: ignore[no-any-return]
 
     def __setitem__(self, rows: Any, values: Any) -> None:
         raise NotOnClusterError("numbers of rows are written where rows are not")
@@ -69,10 +68,6 @@ class Parcel:
         buffer = io.BytesIO()
         _Pickler(buffer, rows, self.beside).dump(function)
         self.content = buffer.getvalue()
-
-    def slices(self, start: int, stop: int) -> list[Array]:
-        """What a task on these rows gets along."""
-        return [np.ascontiguousarray(one[start:stop]) for one in self.beside]
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]

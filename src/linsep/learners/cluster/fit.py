@@ -41,7 +41,7 @@ def fit_on_cluster(
         if getattr(learner, "_estimator_type", None) == "regressor" or _learns_numbers(learner):
             labels = numbers_of(client, y, len(rows), "y")
         else:
-            labels = labels_of(client, y, len(rows))
+            labels = labels_of(rows, y)
         weights = numbers_of(client, sample_weight, len(rows), "sample_weight")
         fit_rows(learner, rows, labels, weights, None, **how)
 

@@ -61,7 +61,7 @@ def opened(X: Any, y: Any, path: Any) -> Any:
     """path(rows, labels) of few rows, brought here; path(FarRows) of many."""
     with client_of() as client:
         rows = rows_of(client, X)
-        labels = labels_of(client, y, len(rows))
+        labels = labels_of(rows, y)
         if rows.size > SMALL:
             return path(FarRows(rows, labels), None)
         with gathered(rows) as here:

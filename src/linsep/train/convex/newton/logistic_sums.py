@@ -88,17 +88,17 @@ class LogisticSums:
         d = self.blocks.n_features
         w, b, count = np.ascontiguousarray(u[:d]), float(u[d]), len(self.blocks)
         curves = 0 if curved is None else (d + 1) ** 2
-        if curved is None and self.blocks.plain and not on_cluster(self.blocks.X):
-            return gathered(add_up(self._in_place(w, b)))
+        if curved is None and self.blocks.plain:
+            if not on_cluster(self.blocks.X):
+                return gathered(add_up(self._in_place(w, b)))
+            some = range(0, count, TOGETHER)
+            return gathered(self.pool.sum(lambda first: self._some(w, b, first), some))
 
         def one(k: int) -> Floats:
             X, signs, c = self.part(k)
             sums = np.empty((1, 2 * d + 5))
             D = _NONE if curved is None else np.empty(len(X))
-            if curved is None and self.blocks.plain:
-                _blocks(X, signs, c, w, b, 0, 1, sums)
-            else:
-                _block(X, signs, c, w, b, D, sums[0])
+            _block(X, signs, c, w, b, D, sums[0])
             if curved is None:
                 return sums[0]
             B = np.empty((len(X), d + 1), curved)
@@ -122,6 +122,14 @@ class LogisticSums:
 
         self.pool.map(plain, range(0, count, TOGETHER))
         return parts
+
+    def _some(self, w: Floats, b: float, first: int) -> Floats:
+        """The sum of the blocks from `first` on that one call takes, where they are."""
+        rows = slice(first * BLOCK, min(self.blocks.n_rows, (first + TOGETHER) * BLOCK))
+        X, c = self.blocks.rows(rows), self.c if len(self.c) == 1 else self.c[rows]
+        parts = np.empty((-(-len(X) // BLOCK), 2 * self.blocks.n_features + 5))
+        _blocks(X, self.signs[rows], c, w, b, 0, len(parts), parts)
+        return add_up(parts)
 
     def extremes(self, u: Floats) -> tuple[float, float]:
         """The smallest and largest zᵢ among rows that count."""
