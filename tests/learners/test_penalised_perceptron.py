@@ -89,6 +89,21 @@ def test_passes_end_when_the_loss_falls_no_more_and_rows_may_come_in_parts():
     np.testing.assert_allclose(part.coef_, whole.coef_, atol=1e-12)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("penalty", "share"), PENALTIES)
+def test_rows_in_parts_give_the_same_bytes_however_they_are_cut(penalty, share, classes):
+    X, y = rows(classes=classes)
+    for multiclass in ("kesler", "ovr"):
+        ends = set()
+        for size in (120, 50, 7, 1):
+            part = Perceptron(penalty=penalty, alpha=0.01, l1_ratio=0.3, multiclass=multiclass)
+            for first in range(0, 120, size):
+                block = slice(first, first + size)
+                part.partial_fit(X[block], y[block], classes=range(classes))
+            ends.add(part.coef_.tobytes() + part.intercept_.tobytes())
+        assert len(ends) == 1
+
+
 def test_separable_rows_may_still_be_separated():
     X, y = [[0.0, 1.0], [1.0, 2.0], [0.0, -1.0], [1.0, -2.0]], [1, 1, 0, 0]
     learner = Perceptron(penalty="l2", alpha=1e-6).fit(X, y)

@@ -54,6 +54,20 @@ class _Learner(click.Choice[str]):
         )  # fmt: skip
 
 
+class Share(click.FloatRange):
+    """A number between bounds, and not NaN, which every bound lets pass."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if number != number:
+            self.fail(f"{value!r} is not a number from {self.min} to {self.max}.", param, ctx)
+        return number
+
+
 LEARNER = _Learner()
 FILE = click.Path(readable=False)  # whether it can be read is told by whoever reads it
 DATA = _Data(readable=False)

@@ -152,6 +152,13 @@ def test_bad_svmlight_is_a_data_error(tmp_path, text):
         load(write(tmp_path, text), format="svmlight")
 
 
+def test_a_compressed_npy_is_said_to_be_compressed(tmp_path):
+    np.save(tmp_path / "a.npy", np.eye(3))
+    (tmp_path / "a.npy.gz").write_bytes(gzip.compress((tmp_path / "a.npy").read_bytes()))
+    with pytest.raises(DataError, match="unpack it"):
+        linsep.read(tmp_path / "a.npy.gz").load()
+
+
 def test_npy_and_npz_give_back_their_arrays(tmp_path):
     X, y = numbers_and_labels()
     np.save(tmp_path / "a.npy", np.column_stack([y, X]))

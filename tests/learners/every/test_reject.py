@@ -69,4 +69,6 @@ def test_the_command_leaves_rows_undecided(tmp_path):
     assert {a for a, b in zip(some, plain, strict=True) if a != b} == {linsep.NO_DECISION}
     known = linsep.load(model).predict(linsep.read(table, target="y"), reject=0.9)
     assert some == [str(label) for label in known.tolist()]
-    assert run("predict", model, table, "--reject", "2").exit_code == 2
+    for given in ("2", "nan", "often"):
+        refused = run("predict", model, table, "--reject", given)
+        assert refused.exit_code == 2 and "'--reject'" in refused.output

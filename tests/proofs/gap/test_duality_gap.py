@@ -127,6 +127,15 @@ def test_models_that_cannot_be_measured_are_refused():
         gap(model, X, y)
 
 
+def test_gaps_that_have_no_second_count_say_so():
+    X, y = toys.overlapping(n=40)
+    machine = linsep.KernelSVC().fit(X, y)
+    with pytest.raises(ParameterError, match=r"whose gap_, .*multipliers"):
+        gap(machine, X, y)
+    with pytest.raises(ParameterError, match="Firth's penalised likelihood has no dual"):
+        gap(linsep.LogisticRegression(penalty="firth").fit(X, y), X, y)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
     "learner",

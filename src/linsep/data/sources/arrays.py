@@ -123,6 +123,11 @@ def _loaded(path: Path, mode: Any = None) -> Any:
             raise unreadable(path, problem) from problem
         raise DataError(f"{path} cannot be read ({problem}); fetch it again.") from None
     except (ValueError, EOFError) as problem:
+        if path.suffix in (".gz", ".bz2", ".zst"):
+            raise DataError(
+                f"{path} is compressed, and arrays are read as they lie on disk; unpack it, or "
+                "save it by numpy.savez_compressed."
+            ) from None
         raise DataError(
             f"{path} cannot be read as arrays of numbers ({problem}); save it again by numpy.save "
             "or numpy.savez, without objects."

@@ -35,9 +35,9 @@ def check_names(kind: type, named: Iterable[str]) -> None:
     for name in named:
         if name not in parameters:
             close = difflib.get_close_matches(name, parameters, 1)
-            hint = f"did you mean {close[0]}? " if close else ""
+            hint = f"; did you mean {close[0]}?" if close else "."
             raise UnknownParameterError(
-                f"{kind.__name__} has no parameter {name}; {hint}It has {', '.join(parameters)}."
+                f"{kind.__name__} has no parameter {name}{hint} It has {', '.join(parameters)}."
             )
 
 

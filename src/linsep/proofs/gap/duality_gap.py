@@ -89,6 +89,17 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
     True
     """
     name = type(model).__name__
+    if name not in OBJECTIVES and hasattr(model, "gap_"):
+        raise ParameterError(
+            f"model is a {name}, whose gap_, {model.gap_:.3g}, was computed from its multipliers "
+            "when it was fitted; linsep.gap recomputes the gaps of linear learners, "
+            f"{' and '.join(sorted(OBJECTIVES))}."
+        )
+    if getattr(model, "penalty", None) == "firth":
+        raise ParameterError(
+            "model has penalty='firth', and Firth's penalised likelihood has no dual problem to "
+            "bound it by. A gap needs penalty='l2', 'l1' or 'elasticnet'."
+        )
     if name not in OBJECTIVES:
         known = " and ".join(sorted(OBJECTIVES))
         raise ParameterError(

@@ -6,7 +6,8 @@
 
 The l1 part is the cumulative one (Tsuruoka, Tsujii and Ananiadou, 2009), taken where a row has an
 entry: these are the steps of scikit-learn's `SGDClassifier(loss="perceptron")`. The factor of the
-l2 part is kept beside the weights, so that a sparse row costs its own entries.
+l2 part is kept beside the weights, W = factor · V, so that a sparse row costs its own entries; it
+stays there between passes, so that rows give the same bytes in however many parts they come.
 """
 
 from typing import Any, NamedTuple
@@ -37,14 +38,15 @@ class Shrink(NamedTuple):
 class PenalisedSolver(Stateful):
     """Hyperplanes for Kesler's construct, or each of one class against the rest."""
 
-    state_names = ("W", "b", "taken", "due")
+    state_names = ("V", "factor", "b", "taken", "due")
     moved = np.inf
 
     def __init__(self, problem: Problem, shrink: Shrink, bias: float, kesler: bool) -> None:
         planes = 1 if problem.binary else problem.n_classes
         self.shrink, self.bias, self.apart = shrink, bias, not (problem.binary or kesler)
-        self.W, self.b = np.zeros((planes, problem.n_features)), np.zeros(planes)
-        self.taken, self.due = np.zeros_like(self.W), np.zeros(planes)
+        self.V, self.b = np.zeros((planes, problem.n_features)), np.zeros(planes)
+        self.factor = np.ones(planes)
+        self.taken, self.due = np.zeros_like(self.V), np.zeros(planes)
         self.dtype = problem.X.dtype
 
     @property
@@ -52,7 +54,7 @@ class PenalisedSolver(Stateful):
         return len(self.b)
 
     def start_at(self, coef: Array, intercept: Array) -> None:
-        self.W[...], self.b[...] = coef, intercept
+        self.V[...], self.factor[...], self.b[...] = coef, 1.0, intercept
 
     def one_pass(self, problem: Problem, method: Method, trace: Any, epoch: int) -> Pass:
         """One pass of every hyperplane."""
@@ -67,10 +69,11 @@ class PenalisedSolver(Stateful):
                 held = (rows.indices, rows.indptr) if isinstance(rows, CSR) else NOWHERE
                 total += walk(
                     rule, rows, held[0], held[1], block.codes, order, scale,
-                    self.W[planes], self.b[planes], self.bias, self.taken[planes],
-                    self.due[planes], eta * self.shrink.ridge, eta * self.shrink.lasso, counts,
+                    self.V[planes], self.factor[planes], self.b[planes], self.bias,
+                    self.taken[planes], self.due[planes],
+                    eta * self.shrink.ridge, eta * self.shrink.lasso, counts,
                 )  # fmt: skip
-        problem.require_in_range(self.W, self.b)
+        problem.require_in_range(*self.now())
         return Pass(epoch, int(counts[1]), int(counts[0]), total / (problem.total or 1.0), eta)
 
     def part_pass(self, problem: Problem, method: Method, trace: Any) -> Pass:
@@ -78,7 +81,8 @@ class PenalisedSolver(Stateful):
 
     def misplaced_now(self, problem: Problem) -> float:
         """How many rows are not strictly on their own side of each hyperplane."""
-        S = problem.X @ self.W.T + self.b
+        W, b = self.now()
+        S = problem.X @ W.T + b
         if len(self.b) == 1:
             return float((np.where(problem.codes == 1, S[:, 0], -S[:, 0]) <= 0).sum())
         own = np.arange(len(self.b)) == np.asarray(problem.codes)[:, None]
@@ -93,10 +97,11 @@ class PenalisedSolver(Stateful):
         """Nothing is kept to save time."""
 
     def now(self) -> tuple[Array, Array]:
-        return self.W, self.b
+        return self.factor[:, None] * self.V, self.b
 
     def kept(self) -> tuple[Array, Array]:
-        return self.W.astype(self.dtype), self.b.astype(self.dtype)
+        W, b = self.now()
+        return W.astype(self.dtype), b.astype(self.dtype)
 
 
 NOWHERE = np.empty(0, np.int32), np.empty(0, np.int64)
@@ -104,17 +109,18 @@ NOWHERE = np.empty(0, np.int32), np.empty(0, np.int64)
 
 @kernel
 def walk(  # type: ignore[no-untyped-def]
-    rule, rows, indices, indptr, codes, order, scale, W, b, bias, taken, due, ridge, lasso, counts
-):
-    """One pass; the sum of losses, each row as it was met. W = factor · V while it lasts."""
-    K, d = W.shape
+    rule, rows, indices, indptr, codes, order, scale, V, kept, b, bias, taken, due, ridge, lasso,
+    counts,
+):  # fmt: skip
+    """One pass; the sum of losses, each row as it was met. Weights are factor · V."""
+    K, d = V.shape
     s, a = np.empty(K), np.empty(K)
-    factor, total = 1.0, 0.0
+    factor, total = kept[0], 0.0
     for p in range(order.shape[0]):
         i = order[p]
         part = scale[p] if scale.shape[0] > 0 else 1.0
         for k in range(K):
-            s[k] = factor * dot(rows, i, W[k]) + b[k]
+            s[k] = factor * dot(rows, i, V[k]) + b[k]
         corrections, mistakes, cost = correct(rule, rows, i, codes[i], bias, part, s, a)
         total += part * cost
         counts[0] += corrections
@@ -123,11 +129,11 @@ def walk(  # type: ignore[no-untyped-def]
         if factor < SMALLEST:
             for k in range(K):
                 for j in range(d):
-                    W[k, j] *= factor
+                    V[k, j] *= factor
             factor = 1.0
         for k in range(K):
             if corrections > 0 and a[k] != 0.0:
-                add(rows, i, part * a[k] / factor, W[k])
+                add(rows, i, part * a[k] / factor, V[k])
                 b[k] += part * a[k] * bias
             if lasso > 0.0:
                 due[k] += part * lasso
@@ -135,14 +141,12 @@ def walk(  # type: ignore[no-untyped-def]
                 last = indptr[i + 1] if indptr.shape[0] > 0 else d
                 for e in range(first, last):
                     j = indices[e] if indptr.shape[0] > 0 else e
-                    w = factor * W[k, j]
+                    w = factor * V[k, j]
                     if w > 0.0:
                         to = max(0.0, w - (due[k] + taken[k, j]))
                     else:
                         to = min(0.0, w + (due[k] - taken[k, j]))
                     taken[k, j] += to - w
-                    W[k, j] = to / factor
-    for k in range(K):
-        for j in range(d):
-            W[k, j] *= factor
+                    V[k, j] = to / factor
+    kept[:] = factor
     return total

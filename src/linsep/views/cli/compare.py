@@ -23,7 +23,7 @@ REPEAT_BELOW = 10.0  # seconds; a first fit may have compiled its kernels
 @arguments.reading
 @click.option(
     "--test-share",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=arguments.Share(0, 1, min_open=True, max_open=True),
     default=0.25,
     show_default=True,
     help="Share of the rows kept for testing.",

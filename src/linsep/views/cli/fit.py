@@ -59,7 +59,7 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
     help="Score these rows too, read as the training rows.",
 )
 @click.option(
-    "--holdout", metavar="SHARE", type=click.FloatRange(0, 1, max_open=True),
+    "--holdout", metavar="SHARE", type=arguments.Share(0, 1, max_open=True),
     help="Share of rows to tell figures of, by a fit to the others; the model kept is fitted on "
     "all rows. 0.2 by default, where there is no --test and a second fit is cheap; 0 for none.",
 )  # fmt: skip

@@ -17,11 +17,11 @@ from linsep.views import arguments
 @click.option(
     "--reject",
     metavar="P",
-    type=click.FloatRange(0, 1),
+    type=arguments.Share(0, 1),
     help="Write 'no decision' where no class has at least this probability.",
 )
 @click.option(
-    "--threshold", metavar="P", type=click.FloatRange(0, 1),
+    "--threshold", metavar="P", type=arguments.Share(0, 1),
     help="Say the second of two classes where its probability is at least this; 0.5 by default.",
 )  # fmt: skip
 @click.option(
