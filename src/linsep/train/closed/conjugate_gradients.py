@@ -1,23 +1,23 @@
 """Least squares on sparse rows too large to write out: conjugate gradients, and their proof.
 
-With A the rows about their mean, times the root of their weights, the minimum of ½‖Aw − y‖² has
-Aᵀr = 0 for r = y − Aw. Conjugate gradients on these normal equations (CGLS; Björck, 1996) take two
-products with the rows in each pass and, begun at zero, end at the shortest solution. In units where
-all columns are of length one they need far fewer passes, but end at what is shortest in these units
-if columns depend on each other: what A does not see of w is then taken away. A solution is believed
-when what is left, computed anew from the data, is rounding:
+With A the rows about their mean, times the root of their weights, in units where all columns are
+of length one, the minimum of ½‖Aw − y‖² has Aᵀr = 0 for r = y − Aw. Conjugate gradients on these
+normal equations (CGLS; Björck, 1996) take two products with the rows in each pass and, begun at
+zero, end at the solution that is shortest in these units, where columns depend on each other. A
+solution is believed when what is left, computed anew from the data, is rounding:
 
     ‖Aᵀr‖ ≤ ε‖A‖‖r‖    w is the exact answer for A + E with ‖E‖ = ‖Aᵀr‖/‖r‖ (Stewart, 1977), or
     ‖r‖ ≤ ε(‖A‖‖w‖ + ‖y‖)    w is an exact solution of equations changed by as little.
 """
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._compile import kernel
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.closed.least_squares import Line, targets_of
@@ -28,12 +28,9 @@ from linsep.train.run.loop import UNCOUNTED, Listener, Pass, run
 DENSE = 1 << 24  # numbers up to which sparse rows are written out
 WORK = 2e10  # products up to which their triangular factor is made
 ROUNDING = 1e-12  # ε
-FINEST = 1e-14  # the same where all of a target can be met, for directions that A does not see
 AGAIN = 20  # passes for each direction there is
-SHORT = 1e-7  # share of weights that A may not see, for which they still are the shortest
-SQUARE = 1e-3  # cosine of what is kept and what is left, in exact arithmetic zero
-UNSEEN = 16  # directions that A does not see which are taken from weights one by one
 FIRM = 3  # looks at all rows that may not get nearer, one after the other, before a run gives up
+SHARE = 1 << 19  # entries that are worth handing over to a thread
 
 
 def suits(X: Any) -> bool:
@@ -42,81 +39,131 @@ def suits(X: Any) -> bool:
     return sp.issparse(X) and (min(n, d) * d > DENSE or float(n) * d * min(n, d) > WORK)
 
 
-class _Rows(NamedTuple):
-    """A = C^½(X − 1mᵀ)2^−E without writing it out."""
+class _Matrix(NamedTuple):
+    """A sparse matrix by rows, and spans of them with about as many entries each."""
 
-    X: Any
-    root: Floats
-    mean: Floats
-    scale: Floats
+    data: Any
+    indices: Any
+    indptr: Any
+    spans: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, X: Any) -> "_Matrix":
+        """Of a CSR matrix; of a CSC matrix, its transpose."""
+        cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 1 + max(1, X.nnz // SHARE)))
+        cuts[0], cuts[-1] = 0, len(X.indptr) - 1
+        spans = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+        # Unsigned: no look for negative places at every entry.
+        places = X.indices.astype(np.int32, copy=False).view(np.uint32)
+        return cls(X.data, places, X.indptr.astype(np.uint64), spans)
+
+    def dot(self, v: Floats, pool: Pool) -> Floats:
+        out = np.empty(len(self.indptr) - 1)
+
+        def part(first: int, last: int) -> None:
+            products(self.data, self.indices, self.indptr, v, first, last, out)
+
+        pool.run(part, self.spans)  # each number is one sum: no byte depends on who adds it up
+        return out
+
+
+@kernel
+def products(data, indices, indptr, v, first, last, out):  # type: ignore[no-untyped-def]
+    """outᵢ = ⟨xᵢ, v⟩"""
+    for i in range(first, last):
+        s = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            s += data[e] * v[indices[e]]
+        out[i] = s
+
+
+class _Rows:
+    """A = C^½(X − 1mᵀ)U without writing it out.
+
+    Parameters
+    ----------
+    X : CSR matrix
+    root : (n,) roots of the weights, or None where all are one
+    mean : (d,) m
+    scale : (d,) units in which entries are tame; U also makes columns of length one
+    """
+
+    def __init__(
+        self, X: Any, root: Floats | None, mean: Floats, scale: Floats, pool: Pool
+    ) -> None:
+        columns = X.tocsc()
+        self.by_row, self.by_column = _Matrix.of(X), _Matrix.of(columns)
+        self.root, self.mean, self.scale, self.pool = root, mean, scale, pool
+        owner = np.repeat(np.arange(X.shape[1]), np.diff(columns.indptr))
+        entries = columns.data * scale[owner]
+        if root is not None:
+            entries *= root[columns.indices]
+        lengths = np.sqrt(np.bincount(owner, np.square(entries), X.shape[1]))
+        self.scale = np.divide(scale, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
 
     def dot(self, w: Floats) -> Floats:
         """Aw"""
         v = w * self.scale
-        return np.asarray(self.root * (self.X @ v - float(self.mean @ v)))
+        scores = self.by_row.dot(v, self.pool)
+        scores -= float(self.mean @ v)
+        if self.root is not None:
+            scores *= self.root
+        return scores
 
     def back(self, r: Floats) -> Floats:
         """Aᵀr"""
-        s = self.root * r
-        return np.asarray((self.X.T @ s - self.mean * float(s.sum())) * self.scale)
-
-    def in_units(self, unit: Floats) -> "_Rows":
-        """AU"""
-        return self._replace(scale=self.scale * unit)
-
-    def units(self) -> Floats:
-        """One over the length of each column, means and all; zero for those without entries."""
-        X = sp.csr_array(self.X)
-        rows = np.repeat(self.root, np.diff(X.indptr))
-        squares = np.square(X.data * self.scale[X.indices] * rows)
-        lengths = np.sqrt(np.bincount(X.indices, squares, len(self.scale)))
-        return np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        s = r if self.root is None else self.root * r
+        sums = self.by_column.dot(s, self.pool)
+        sums -= self.mean * float(s.sum())
+        sums *= self.scale
+        return sums
 
     def length(self) -> float:
         """The largest singular value, from below, by the power method."""
-        v = np.cos(np.arange(self.X.shape[1]))
+        v = np.cos(np.arange(len(self.scale)))
         norm = 0.0
         for _ in range(8):
-            size = math.sqrt(float(v @ v))
+            size = _norm(v)
             if not size > 0:
                 return norm
             u = self.dot(v / size)
-            norm, v = math.sqrt(float(u @ u)), self.back(u)
+            norm, v = _norm(u), self.back(u)
         return norm
 
 
-class _Run:
-    """One target under way, from `w` on or from zero."""
+class _Target:
+    """One target under way, from zero.
 
-    def __init__(
-        self,
-        rows: _Rows,
-        y: Floats,
-        length: float,
-        w: Floats | None = None,
-        rounding: float = ROUNDING,
-    ) -> None:
-        self.rows, self.y, self.length, self.rounding = rows, y, length, rounding
-        self.w = np.zeros(rows.X.shape[1]) if w is None else w
-        self.size = math.sqrt(float(y @ y))
-        self.least, self.failures, self.looks = math.inf, 0, 0
+    Attributes
+    ----------
+    w, r : the weights in units of the columns' lengths, and what they leave of y
+    proved : whether only rounding is left
+    """
+
+    def __init__(self, rows: _Rows, y: Floats, length: float) -> None:
+        self.rows, self.y, self.length = rows, y, length
+        self.w, self.size = np.zeros(len(rows.scale)), _norm(y)
+        self.least, self.failures = math.inf, 0
+        self.p, self.gamma = np.zeros(len(rows.scale)), 1.0
         self._look()
 
     @property
-    def ended(self) -> bool:
-        """Whether the proof is there, or looks no longer get nearer to it."""
-        return self.proved or self.failures >= FIRM
+    def failed(self) -> bool:
+        """Whether looks no longer get nearer to a proof."""
+        return not self.proved and self.failures >= FIRM
 
     def _look(self) -> None:
-        """Residual and slope from the data themselves, and whether they prove the minimum."""
-        self.looks += 1
+        """Residual and slope from the data themselves, and whether they prove the minimum.
+
+        Where they do not, steps go on along the directions they had: begun anew, they would have to
+        learn the spectrum of A once more.
+        """
         self.r = self.y - self.rows.dot(self.w)
-        self.s = self.p = self.rows.back(self.r)
-        self.gamma = float(self.s @ self.s)
-        rest, slope = math.sqrt(float(self.r @ self.r)), math.sqrt(self.gamma)
-        reach = self.length * math.sqrt(float(self.w @ self.w)) + self.size
-        left = min(slope / (self.length * rest or 1.0), rest / (reach or 1.0))
-        self.proved = left <= self.rounding
+        self._turn()
+        rest = _norm(self.r)
+        reach = self.length * _norm(self.w) + self.size
+        left = min(math.sqrt(self.gamma) / (self.length * rest or 1.0), rest / (reach or 1.0))
+        self.proved = left <= ROUNDING
         self.failures = 0 if left < 0.5 * self.least else self.failures + 1
         self.least = min(self.least, left)
 
@@ -129,100 +176,22 @@ class _Run:
             return
         a = self.gamma / curve
         self.w = self.w + a * self.p
-        self.r = self.r - a * q
-        self.s = self.rows.back(self.r)
-        before, self.gamma = self.gamma, float(self.s @ self.s)
-        self.p = self.s + (self.gamma / before) * self.p
-        rest = math.sqrt(float(self.r @ self.r))
-        reach = self.length * math.sqrt(float(self.w @ self.w)) + self.size
-        small = 0.5 * self.rounding
+        q *= a
+        self.r = self.r - q
+        before = self.p, self.gamma
+        self._turn()
+        rest = _norm(self.r)
+        reach = self.length * _norm(self.w) + self.size
+        small = 0.5 * ROUNDING
         if math.sqrt(self.gamma) <= small * self.length * rest or rest <= small * reach:
+            self.p, self.gamma = before
             self._look()
 
-
-class _Target:
-    """One target, by steps in the units where all columns are of length one if that is possible.
-
-    Attributes
-    ----------
-    w, r : the weights and what they leave of y, after each pass
-    run : the run in the units of A, once it is begun; its proof is the one that counts
-    """
-
-    def __init__(self, rows: _Rows, y: Floats, length: float, unit: Floats | None) -> None:
-        self.rows, self.y, self.length, self.unit = rows, y, length, unit
-        self.w, self.r = np.zeros(rows.X.shape[1]), y
-        self.run: _Run | None = None
-        self._passes = self._all()
-        if unit is None:
-            self.run = _Run(rows, y, length)
-
-    @property
-    def proved(self) -> bool:
-        return self.run is not None and self.run.proved
-
-    @property
-    def failed(self) -> bool:
-        return self.run is not None and not self.run.proved and self.run.ended
-
-    def step(self) -> None:
-        next(self._passes, None)
-
-    def _all(self) -> Iterator[None]:
-        """A pass at a time: in the units of columns, until w is shortest, in the units of A."""
-        if self.unit is not None:
-            scaled = self.rows.in_units(self.unit)
-            length = scaled.length()
-            run = _Run(scaled, self.y, length)
-            while not run.ended:
-                run.step()
-                self.w, self.r = self.unit * run.w, run.r
-                if not run.ended:
-                    yield
-            shortest = run.proved and (yield from self._shorten(scaled, length))
-            self.run = _Run(self.rows, self.y, self.length, self.w if shortest else None)
-            yield
-        assert self.run is not None
-        while not self.run.ended:
-            self.run.step()
-            self.w, self.r = self.run.w, self.run.r
-            yield
-
-    def _shorten(self, scaled: _Rows, length: float) -> Generator[None, None, bool]:
-        """Take from w what A does not see, direction by direction; whether nothing is left of it.
-
-        What steps in units U leave of x = U²w, z = x − U²Aᵀ(AU²Aᵀ)⁺Ax, has Az = 0, and is zero
-        where w has no such part: as a map of w it is symmetric (Gould, Hribar and Nocedal, 2001).
-        """
-        assert self.unit is not None
-        least = float(np.min(self.unit, where=self.unit > 0, initial=np.inf))
-        directions: list[Floats] = []
-        seen: Floats | None = None  # what is kept of x; that of the next differs little
-        while True:
-            yield
-            x = self.unit * self.w
-            run = _Run(scaled, scaled.dot(x), length, seen, FINEST)
-            while run.looks == 1 and not run.ended:  # begun anew, steps would follow rounding alone
-                run.step()
-                yield
-            seen, rest = run.w, x - run.w
-            if run.least > ROUNDING:
-                return False
-            # A part n that A does not see leaves ‖n‖²/‖n/U‖ or more of x, that is ‖n‖ min U.
-            short = _norm(rest) <= SHORT * least * _norm(self.w)
-            if short or len(directions) == UNSEEN:
-                return short
-            if abs(seen @ rest) > SQUARE * _norm(seen) * _norm(rest):
-                return False
-            z = self.unit * rest
-            for q in directions + directions:
-                z = z - (q @ z) * q
-            q = z / _norm(z)
-            part = float(q @ self.w)
-            if abs(part) * _norm(self.rows.dot(q)) > 10 * ROUNDING * self.length * _norm(self.w):
-                return False
-            directions.append(q)
-            self.w = self.w - part * q
+    def _turn(self) -> None:
+        """The next direction: the slope, less what earlier directions have seen to."""
+        s = self.rows.back(self.r)
+        before, self.gamma = self.gamma, float(s @ s)
+        self.p = s + (self.gamma / before) * self.p
 
 
 def _norm(v: Floats) -> float:
@@ -230,34 +199,25 @@ def _norm(v: Floats) -> float:
 
 
 class ConjugateGradients:
-    """All targets side by side.
+    """All targets side by side."""
 
-    Columns whose sizes differ by more than 2⁴⁰ are measured each in its own unit, as for dense
-    rows: what is shortest there is decided by the units alone.
-    """
-
-    def __init__(self, problem: Problem, Y: Floats, fit_intercept: bool) -> None:
+    def __init__(self, problem: Problem, Y: Floats, fit_intercept: bool, pool: Pool) -> None:
         self.frame, self.targets = frame_of(problem), targets_of(Y, fit_intercept)
-        filled = self.frame.top > 0
-        self.exponents = self.frame.exponents.copy()
-        if filled.any() and np.ptp(self.exponents[filled]) <= 40:
-            self.exponents[:] = self.exponents[filled].max()
-        mean = np.zeros(problem.n_features)
-        root = np.ones(problem.n_rows)
+        weights = None
         if problem.weights.size:
-            root = np.sqrt(np.ldexp(problem.weights, -self.frame.weight_exponent))
-        X = problem.X.astype(np.float64, copy=False)
-        if fit_intercept:
-            mean = np.asarray(X.T @ (np.square(root) / self.frame.total))
-        self.rows = _Rows(X, root, mean, power(-self.exponents))
+            weights = np.ldexp(problem.weights, -self.frame.weight_exponent)
         T = self.targets.at(slice(None))
-        self.level = np.zeros(T.shape[1])
+        mean, self.level = np.zeros(problem.n_features), np.zeros(T.shape[1])
         if fit_intercept:
-            self.level = np.square(root) @ T / self.frame.total
+            shares = np.ones(len(T)) if weights is None else weights
+            shares = shares / self.frame.total
+            mean, self.level = np.asarray(problem.X.T @ shares), shares @ T
+        root = None if weights is None else np.sqrt(weights)
+        self.rows = _Rows(problem.X, root, mean, power(-self.frame.exponents), pool)
         length = self.rows.length()
-        unit = self.rows.units() if problem.n_rows > problem.n_features else None
         columns = (T - self.level).T
-        self.runs = [_Target(self.rows, root * column, length, unit) for column in columns]
+        columns = columns.copy() if root is None else columns * root
+        self.runs = [_Target(self.rows, column, length) for column in columns]
         self.losses: list[float] = []
 
     def one_pass(self, epoch: int) -> Pass:
@@ -280,8 +240,7 @@ class ConjugateGradients:
         """Where it stands, in the units of the data."""
         slopes = self.targets.raw(np.stack([one.w for one in self.runs]))
         at_centre = self.targets.raw(self.targets.shift + self.level)
-        weights = np.ldexp(slopes, -self.exponents)
-        return Line(weights, at_centre, self.rows.mean, self.losses[-1], None)
+        return Line(slopes * self.rows.scale, at_centre, self.rows.mean, self.losses[-1], None)
 
 
 def sparse_least_squares(
@@ -292,12 +251,13 @@ def sparse_least_squares(
     listeners: list[Listener],
     publish: Callable[[Line, list[float]], None],
 ) -> Status:
-    """The shortest minimiser of ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ, handed to `publish`.
+    """Minimise ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ; what is found is handed to `publish`.
 
-    Ends `converged` with the proof above, or `unfinished`.
+    Where many weights do, those that are shortest in units of the columns' lengths. Ends
+    `converged` with the proof above, or `unfinished`.
     """
-    with Pool(1), np.errstate(over="ignore", invalid="ignore"):
-        solver = ConjugateGradients(problem, Y, fit_intercept)
+    with Pool(problem.n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
+        solver = ConjugateGradients(problem, Y, fit_intercept, pool)
 
         def show() -> None:
             publish(solver.line(), solver.losses)
