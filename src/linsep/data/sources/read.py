@@ -54,8 +54,8 @@ def read(
     """Open data of any size: rows and labels, in blocks that fit in memory.
 
     Learners take what comes back in the place of `X` and `y`: `Perceptron().fit(read("big.csv"))`
-    gives the same bytes as a fit on the same rows in arrays. gzip, bzip2 and zstd are unpacked on
-    the way. The first bytes tell the format:
+    gives the same bytes as a fit on the same rows in arrays. csv, svmlight and idx may be packed by
+    gzip, bzip2 or zstd. The first bytes tell the format:
 
     =========  =====================================================================================
     csv        delimiter, quotes, header, decimal sign and kinds of columns are judged from the

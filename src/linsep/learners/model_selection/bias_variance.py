@@ -46,6 +46,12 @@ class BiasVariance(NamedTuple):
     means: Floats
     counts: Array
 
+    def __str__(self) -> str:
+        return (
+            f"error {self.error:.4g} = squared bias {self.bias:.4g} + variance "
+            f"{self.variance:.4g}, mean over {len(self.counts):,} points"
+        )
+
 
 def bias_variance(
     learner: Any,
