@@ -89,7 +89,7 @@ def _residual(likelihood: LogisticLikelihood, theta: Array) -> float:
     spread = np.linalg.solve(half, likelihood.Z.T)
     leverage = p[:, 1] * p[:, 0] * likelihood.weights * np.einsum("ij,ij->j", spread, spread)
     terms = np.concatenate(
-        [(likelihood.hit - p)[:, 1] * likelihood.weights, leverage * (0.5 - p[:, 1])]
+        [(likelihood.codes - p[:, 1]) * likelihood.weights, leverage * (0.5 - p[:, 1])]
     )
     worst = 0.0
     for column in (terms[:, None] * np.tile(likelihood.Z, (2, 1))).T.tolist():

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 Array = npt.NDArray[Any]
 
 STEPS = 100
 HALVINGS = 40
+NEAR = 1e-6  # of the likelihood: with less to gain, the information changes too little to matter
+BLOCK = 1 << 12  # rows whose products stay in the cache
 
 
 class Peak(NamedTuple):
@@ -39,24 +42,28 @@ class Peak(NamedTuple):
 class LogisticLikelihood:
     """Rows with a first column of ones (where there is an intercept), class numbers and weights."""
 
-    def __init__(self, Z: Array, codes: Array, weights: Array | None, classes: int) -> None:
+    def __init__(
+        self, Z: Array, codes: Array, weights: Array | None, classes: int, own: bool = False
+    ) -> None:
+        """`own`: Z is nobody else's, and may be scaled where it lies."""
         self.codes, self.K = codes, classes
         self.weights = np.ones(len(Z)) if weights is None else np.asarray(weights, np.float64)
-        self.hit = np.eye(classes)[codes]
-        size = np.sqrt(np.einsum("ij,i,ij->j", Z, self.weights, Z))
+        size = np.sqrt(sum(self.weights[b] @ np.square(Z[b]) for b in _blocks(len(Z))))
         self.size = np.where(size > 0, size, 1.0)  # columns of one size: a good metric for rounding
-        self.Z = Z / self.size
+        self.Z = np.divide(Z, self.size, out=Z if own else None)
 
     def chances(self, theta: Array) -> Array:
         """(n, K) probabilities, for weights in the metric of the columns."""
+        if self.K == 2:
+            s = self.Z @ theta[0]
+            return np.column_stack([special.expit(-s), special.expit(s)])
         scores = np.column_stack([np.zeros(len(self.Z)), self.Z @ theta.T])
         scores -= scores.max(axis=1, keepdims=True)
         p = np.exp(scores)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
-    def value(self, theta: Array, firth: bool) -> float:
+    def value(self, p: Array, firth: bool) -> float:
         """ℓ, penalised where asked for; −∞ where the information is singular."""
-        p = self.chances(theta)
         own = p[np.arange(len(p)), self.codes]
         with np.errstate(divide="ignore"):
             total = float(self.weights @ np.log(own))
@@ -73,14 +80,17 @@ class LogisticLikelihood:
         for a in range(free):
             for b in range(a, free):
                 w = p[:, a + 1] * ((a == b) - p[:, b + 1]) * self.weights
-                block = (self.Z * w[:, None]).T @ self.Z
+                block = np.zeros((width, width))
+                for rows in _blocks(len(p)):
+                    block += (self.Z[rows] * w[rows, None]).T @ self.Z[rows]
                 information[a * width : (a + 1) * width, b * width : (b + 1) * width] = block
                 information[b * width : (b + 1) * width, a * width : (a + 1) * width] = block.T
         return information
 
     def score(self, p: Array, information: Array, firth: bool) -> Array:
         """The gradient of ℓ; with Firth's penalty Σ (yᵢ − pᵢ + hᵢ(½ − pᵢ)) zᵢ for two classes."""
-        left = (self.hit - p)[:, 1:] * self.weights[:, None]
+        hit = self.codes[:, None] == np.arange(1, self.K)
+        left = (hit - p[:, 1:]) * self.weights[:, None]
         if firth:
             half = np.linalg.cholesky(information)
             spread = np.linalg.solve(half, self.Z.T)
@@ -93,11 +103,12 @@ class LogisticLikelihood:
         """Climb from `start` (in the units of the data); None where there is no way up to go."""
         theta = np.asarray(start, np.float64) * self.size
         free = np.ones(theta.size, bool) if fixed is None else ~fixed.ravel()
-        value = self.value(theta, firth)
-        decrement = np.inf
-        for step in range(STEPS):  # noqa: B007
-            p = self.chances(theta)
-            information = self.information(p)
+        p = self.chances(theta)
+        value = self.value(p, firth)
+        decrement, information = np.inf, self.information(p)
+        for step in range(STEPS):
+            if step and (firth or decrement > NEAR * max(1.0, abs(value))):
+                information = self.information(p)
             try:
                 score = self.score(p, information, firth).ravel()
                 move = np.zeros(theta.size)
@@ -109,25 +120,30 @@ class LogisticLikelihood:
                 return None
             if decrement <= 1e-24 * max(1.0, abs(value)):
                 break
-            theta, value, moved = self._climb(theta, move.reshape(theta.shape), value, firth)
+            theta, p, value, moved = self._climb(theta, p, move.reshape(theta.shape), value, firth)
             if not moved:
                 break
         if decrement > 1e-10 * max(1.0, abs(value)):
             return None
         scale = np.tile(self.size, self.K - 1)
-        whole = self.information(self.chances(theta)) * np.outer(scale, scale)
+        whole = self.information(p) * np.outer(scale, scale)
         return Peak(theta / self.size, value, decrement, whole, step)
 
     def _climb(
-        self, theta: Array, move: Array, value: float, firth: bool
-    ) -> tuple[Array, float, bool]:
+        self, theta: Array, p: Array, move: Array, value: float, firth: bool
+    ) -> tuple[Array, Array, float, bool]:
         """Half the step until it does not lead down, but for rounding."""
         room = 1e-12 * max(1.0, abs(value))
         length = 1.0
         for _ in range(HALVINGS):
             new = theta + length * move
-            there = self.value(new, firth)
+            chances = self.chances(new)
+            there = self.value(chances, firth)
             if there >= value - room:
-                return new, there, bool(np.abs(length * move).max() > 0)
+                return new, chances, there, bool(np.abs(length * move).max() > 0)
             length /= 2
-        return theta, value, False
+        return theta, p, value, False
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(first, first + BLOCK) for first in range(0, n, BLOCK)]

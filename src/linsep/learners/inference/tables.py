@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import linalg, special
 
 from linsep.errors import DataError, ParameterError
 from linsep.learners.inference.likelihood import LogisticLikelihood, Peak
@@ -14,6 +14,7 @@ from linsep.learners.inference.likelihood import LogisticLikelihood, Peak
 Array = npt.NDArray[Any]
 
 ALIKE = 1e-4  # least eigenvalue of correlations from which on a matrix of products is exact enough
+SURE = 1e-6  # least eigenvalue of an information in units of its diagonal: far from singular
 NEAR = 1e-7  # of the weights: a step as short as this is the last
 FAR = 100.0  # means in units of the spread beyond which it is not
 
@@ -73,13 +74,24 @@ def _with_ones(X: Array, intercept: bool) -> Array:
     return np.column_stack([np.ones(len(X)), X]) if intercept else X
 
 
+def _require_rows(n: int, weights: int) -> None:
+    if n <= weights:
+        raise DataError(
+            f"there are {n} rows and {weights} weights; errors can be told of fewer weights than "
+            "rows. Drop columns."
+        )
+
+
+def _surely_regular(information: Array) -> bool:
+    """Whether an information matrix is that of columns none of which is a sum of others."""
+    size = np.sqrt(np.maximum(np.diag(information), 0.0))
+    if not (np.isfinite(information).all() and (size > 0).all()):
+        return False
+    return bool(np.linalg.eigvalsh(information / size / size[:, None])[0] > SURE)
+
+
 def _require_rank(Z: Array, names: list[str]) -> None:
     scaled = Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)
-    if len(Z) <= Z.shape[1]:
-        raise DataError(
-            f"there are {len(Z)} rows and {Z.shape[1]} weights; errors can be told of fewer "
-            "weights than rows. Drop columns."
-        )
     if np.linalg.matrix_rank(scaled) < Z.shape[1]:
         r = np.abs(np.diag(np.linalg.qr(scaled - 0.0, mode="r")))
         name = names[int(np.argmin(r))]
@@ -109,12 +121,14 @@ def logistic_summary(
         )
     Z = _with_ones(X, model.fit_intercept)
     labels = (["(intercept)"] if model.fit_intercept else []) + names
-    _require_rank(Z, labels)
+    _require_rows(*Z.shape)
     K = len(model.classes_)
-    likelihood = LogisticLikelihood(Z, codes, weights, K)
+    likelihood = LogisticLikelihood(Z, codes, weights, K, own=bool(model.fit_intercept))
     start = _start(model, K)
     fits = start.shape[1] == Z.shape[1]  # columns may have been left out
     peak = likelihood.peak(start if fits else np.zeros((K - 1, Z.shape[1])), firth)
+    if peak is None or not _surely_regular(peak.information):
+        _require_rank(likelihood.Z, labels)
     if peak is None:
         raise DataError(
             "The likelihood has no maximum that Newton's method finds: the classes may be "
@@ -162,7 +176,7 @@ def _logistic_figures(
     free = peak.theta.size
     total = float(likelihood.weights.sum())
     if model.fit_intercept:
-        shares = likelihood.weights @ likelihood.hit
+        shares = np.bincount(likelihood.codes, likelihood.weights, likelihood.K)
         null = float(shares @ np.log(shares / total))
         fewer = likelihood.K - 1
         if firth:  # the null model within the penalised likelihood: all weights but the first zero
@@ -235,14 +249,15 @@ def linear_summary(
     known = _by_products(model, X, y, root) if model.coef_.ndim == 1 else None
     theta, inverse, squares = known or _by_factors(model, X, y, root, labels)
     n, width = len(X), len(theta)
-    root = np.ones(n) if root is None else root
     freedom = n - width
     error = np.sqrt(np.square(inverse).sum(axis=1) * squares / freedom)
     t = theta / error
     reach = special.stdtrit(freedom, 0.5 + level / 2) * error
     mean = np.average(y, weights=weights) if model.fit_intercept else 0.0
-    total = float(np.square((y - mean) * root).sum())
-    value = -n / 2 * (np.log(2 * np.pi * squares / n) + 1) + float(np.log(root).sum())
+    apart = y - mean if root is None else (y - mean) * root
+    total = float(apart @ apart)
+    value = -n / 2 * (np.log(2 * np.pi * squares / n) + 1)
+    value += 0.0 if root is None else float(np.log(root).sum())
     between = width - int(model.fit_intercept)
     F = (total - squares) / between / (squares / freedom) if between else np.nan
     columns = {
@@ -273,26 +288,26 @@ def _by_products(model: Any, X: Array, y: Array, root: Array | None) -> Any:
     free = bool(model.fit_intercept)
     if n <= d + free or root is not None or not d:
         return None
-    mean = X.mean(axis=0) if free else np.zeros(d)
+    mean = np.full(n, 1 / n) @ X if free else np.zeros(d)
     products = X.T @ X - n * np.outer(mean, mean)
     size = np.sqrt(np.maximum(np.diag(products), 0.0))
     if not (size > 0).all() or (np.abs(mean) * np.sqrt(n) > FAR * size).any():
         return None
-    values, vectors = np.linalg.eigh(products / size / size[:, None])
-    if values[0] < ALIKE:
+    backwards = _root_of_inverse(products / size / size[:, None])
+    if backwards is None:
         return None
+    inverse = backwards / size[:, None]
     theta, b = np.array(model.coef_, np.float64), float(model.intercept_) if free else 0.0
     for _ in range(3):  # from the weights of the fit to the end of the digits
         left = y - X @ theta - b
         over = float(left.sum()) if free else 0.0
         slope = left @ X - mean * over
-        step = vectors @ ((vectors.T @ (slope / size)) / values) / size
+        step = inverse @ (slope @ inverse)
         theta += step
         b = float(y.mean() - mean @ theta) if free else 0.0
         squares = float(left @ left) - over * over / n - float(slope @ step)  # after the step
         if np.abs(step * size).max() <= NEAR * np.abs(theta * size).max():
             break  # a step leaves a share of about 1e-16 / ALIKE of what it takes
-    inverse = (vectors / np.sqrt(values)) / size[:, None]
     if free:
         first = np.append(-(mean @ inverse), 1 / np.sqrt(n))
         inverse = np.vstack([first, np.column_stack([inverse, np.zeros(d)])])
@@ -300,9 +315,22 @@ def _by_products(model: Any, X: Array, y: Array, root: Array | None) -> Any:
     return theta, inverse, squares
 
 
+def _root_of_inverse(R: Array) -> Array | None:
+    """M with M Mᵀ = R⁻¹ for a matrix of correlations; None where its columns are too much alike."""
+    try:
+        lower = np.linalg.cholesky(R)
+    except np.linalg.LinAlgError:
+        return None
+    inverse, _ = linalg.lapack.dtrtri(lower, lower=1)
+    if 1 / np.square(inverse).sum() < ALIKE and np.linalg.eigvalsh(R)[0] < ALIKE:
+        return None  # the first is never above the least eigenvalue
+    return np.ascontiguousarray(inverse.T)
+
+
 def _by_factors(model: Any, X: Array, y: Array, root: Array | None, labels: list[str]) -> Any:
     """The same by orthogonal factors of the rows seen from their means."""
     Z = _with_ones(X, model.fit_intercept)
+    _require_rows(*Z.shape)
     _require_rank(Z, labels)
     root = np.ones(len(Z)) if root is None else root
     middle = np.zeros(Z.shape[1])
