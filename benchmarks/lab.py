@@ -28,22 +28,23 @@ const svg = document.querySelector('.pane.input svg.picture'), box = mark.getBou
 const fire = (target, name, x, y) => target.dispatchEvent(new PointerEvent(name,
   {bubbles: true, button: 0, pointerId: 1, clientX: x, clientY: y}));
 svg.setPointerCapture = () => {};
-let x = box.x + box.width / 2, y = box.y + box.height / 2, k = 0;
+let x = box.x + box.width / 2, y = box.y + box.height / 2, k = 0, before = null, start = 0;
 fire(mark, 'pointerdown', x, y);
-const channel = new MessageChannel();
-let before = lab.runs()[0], start = performance.now();
 const move = () => {
   before = lab.runs()[0];
   start = performance.now();
   fire(svg, 'pointermove', x + 40 * Math.sin(k / 9), y + 30 * Math.cos(k / 7));
-  channel.port2.postMessage(0);
 };
-channel.port1.onmessage = () => {
-  if (lab.runs()[0] === before) { setTimeout(() => channel.port2.postMessage(0), 0); return; }
+const watch = new MutationObserver(() => { // the frame is told last: all is drawn by then
+  if (lab.runs()[0] === before) return;
+  before = lab.runs()[0];
   times.push(performance.now() - start);
-  if (++k === 150) { fire(svg, 'pointerup', x, y); done(times); return; }
-  requestAnimationFrame(move);
-};
+  if (++k < 150) { requestAnimationFrame(move); return; }
+  watch.disconnect();
+  fire(svg, 'pointerup', x, y);
+  done(times);
+});
+watch.observe(document.getElementById('player'), {attributeFilter: ['data-frame']});
 move();
 """
 PAINT = """

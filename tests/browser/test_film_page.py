@@ -45,6 +45,13 @@ class Page:
         script = "return [...document.querySelectorAll(arguments[0])].filter(one => one.getAttribute('visibility') !== 'hidden').length"  # noqa: E501
         return self.browser.execute_script(script, selector)
 
+    def circles(self, selector):
+        """How many outlines one path has."""
+        script = (
+            "return document.querySelector(arguments[0]).getAttribute('d').split('M').length - 1"
+        )
+        return self.browser.execute_script(script, selector)
+
 
 def test_keys_step_through_the_run_and_the_page_tells_each_correction(opened):
     from selenium.webdriver.common.keys import Keys
@@ -59,7 +66,7 @@ def test_keys_step_through_the_run_and_the_page_tells_each_correction(opened):
     assert "row 1 of class 1 scored −2.5" in page.one(".narration").text
     assert "(−1, −1) + (1) · (0.5, 3) = (−0.5, 2)" in page.one(".state pre").text
     assert "6 of at most 120" in page.one(".state").text
-    assert page.visible("circle.halo[cx]") == 1 + 1  # one row, and the legend
+    assert page.circles(".pane.input .halo") == 1
     page.press(Keys.ARROW_LEFT)
     assert page.frame == 5
     page.press(Keys.END)
@@ -125,12 +132,21 @@ def test_a_row_lights_its_line_and_a_line_its_row(opened):
 
     page = opened(Perceptron(shuffle=False, trace=True), *three_points())
     page.press("p")
-    assert len(page.all("path.constraint.lit")) == 1
+    assert page.visible("path.constraint.lit") == 1
     assert page.visible("circle.ring") == 1
     page.press("P")
     ActionChains(page.browser).move_to_element(page.all("path.mark")[2]).perform()
     lit = page.all("path.constraint.lit")
     assert [one.get_attribute("stroke") for one in lit] == ["#D55E00"]
+    ends = "return document.querySelector('.constraint.lit').getAttribute('d').split('M')[1]"
+    x1, y1, x2, y2 = map(float, page.browser.execute_script(ends).replace("L", " ").split())
+    svg = page.one(".pane.weight svg.picture")
+    ActionChains(page.browser).move_to_element(page.one(".verdict")).perform()
+    assert page.visible("path.constraint.lit") == 0
+    away = [(x1 + x2 - svg.rect["width"]) / 2, (y1 + y2 - svg.rect["height"]) / 2]
+    ActionChains(page.browser).move_to_element_with_offset(svg, *away).perform()
+    assert page.visible("path.constraint.lit") == page.visible("circle.ring") == 1
+    assert page.all("path.constraint.lit")[0].get_attribute("stroke") == "#D55E00"
 
 
 def test_where_nothing_separates_the_proof_is_on_the_page(opened):
@@ -138,7 +154,7 @@ def test_where_nothing_separates_the_proof_is_on_the_page(opened):
         page = opened(Perceptron(shuffle=False, max_iter=5, trace=True), *xor())
     assert "Not separable" in page.one(".verdict").text
     assert [one.text for one in page.all(".certificate td:last-child")] == ["1/4"] * 4
-    assert len(page.all("polygon.hull")) == 2
+    assert page.circles(".hull") == 2
     assert "no weights of this view" in page.one("text.empty").text
 
 

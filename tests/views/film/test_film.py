@@ -267,6 +267,7 @@ def test_a_shrunk_page_has_the_same_words_signs_and_texts():
 
 def test_spaces_that_tell_signs_apart_stay():
     assert shrink("a = b + +c - -d;") == "a=b + +c - -d;"
+    assert shrink("a = ( b / 2 ) , `${c} / d` + `e , f`;") == "a=(b / 2),`${c} / d` + `e , f`;"
     assert shrink("return x in y ? `a  ${ b }  c` : 1;") == "return x in y?`a  ${ b }  c`:1;"
     for line in ("a = /x , y/.test( b );", "a = `b ${ c ? ` , d` : 1 } , e`;", "a = 'b , c' ;"):
         assert shrink(line) == line

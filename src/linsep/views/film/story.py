@@ -1,6 +1,7 @@
 """A film as values: all that the player needs to draw it, and nothing that it can tell itself."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -229,18 +230,24 @@ def _notes(run: Run, flat: Flat, drawn: Array) -> list[str]:
 
 def _parameters(run: Run) -> str:
     """Parameters that say how the run went, as Python writes them."""
+    usual = _defaults(run.trace.learner)
+    said = [
+        f"{name}={value!r}"
+        for name, value in run.trace.parameters.items()
+        if name != "trace" and not (name in usual and usual[name] == value)
+    ]
+    return ", ".join(said)
+
+
+@cache
+def _defaults(learner: str) -> dict[str, Any]:
     import inspect
 
     import linsep
 
-    kind = getattr(linsep, run.trace.learner, None)
-    usual = {} if kind is None else inspect.signature(kind).parameters
-    said = [
-        f"{name}={value!r}"
-        for name, value in run.trace.parameters.items()
-        if name != "trace" and not (name in usual and usual[name].default == value)
-    ]
-    return ", ".join(said)
+    kind = getattr(linsep, learner, None)
+    taken = {} if kind is None else inspect.signature(kind).parameters
+    return {name: one.default for name, one in taken.items()}
 
 
 def _finite(value: float) -> float | None:

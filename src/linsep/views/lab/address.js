@@ -17,20 +17,20 @@ export function writeAddress(state) {
 export function readAddress(hash, menu) {
   if (hash === "" || hash === "#") return null;
   if (hash.length > 40000) throw new Error("The address is too long.");
-  const found = new Map();
+  const fields = new Map();
   for (const part of hash.slice(1).split("&")) {
     const match = /^(\w+)=([\w.,;+-]*)$/.exec(part);
     if (!match) throw new Error("The address has a part that is not name=value.");
-    if (found.has(match[1])) throw new Error(`The address has ${match[1]} twice.`);
-    found.set(match[1], match[2]);
+    if (fields.has(match[1])) throw new Error(`The address has ${match[1]} twice.`);
+    fields.set(match[1], match[2]);
   }
   const take = (name) => {
-    const value = found.get(name);
-    found.delete(name);
+    const value = fields.get(name);
+    fields.delete(name);
     return value;
   };
   take("token"); // it was for the door
-  if (!found.size) return null;
+  if (!fields.size) return null;
   if (take("v") !== VERSION) throw new Error("The address is of another version of the lab.");
   const data = take("data");
   const known = data === "points" || (data === "opened" && menu.opened) || Object.hasOwn(menu.toys, data);
@@ -45,7 +45,7 @@ export function readAddress(hash, menu) {
   if (scale !== "true" && scale !== "false") throw new Error("The address has a scale that is neither true nor false.");
   if (t !== undefined && !/^\d{1,6}$/.test(t)) throw new Error("The address has a frame that is not a number.");
   const parameters = {};
-  for (const [name, text] of found) {
+  for (const [name, text] of fields) {
     if (!Object.hasOwn(menu.parameters, name)) throw new Error(`The address has ${name}, which the lab does not know.`);
     parameters[name] = readParameter(name, text, menu.parameters[name]);
   }

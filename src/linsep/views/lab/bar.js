@@ -1,4 +1,4 @@
-import { colourOf, extent, shape, tag } from "./drawing.js";
+import { colourOf, extent, markPath, shape, tag } from "./drawing.js";
 
 const RARE = ["margin", "bias_step", "multiclass", "random_state", "batch_size", "variant"]; // shown when asked for, or changed
 
@@ -20,10 +20,9 @@ export function bar(root, menu, actions) {
     const svg = shape("svg", { viewBox: "0 0 54 42", "aria-hidden": "true" }, button);
     const [left, right, low, high] = extent(points.flatMap(([x, y]) => [x, y]));
     const scale = Math.min(42 / (right - left || 1), 30 / (high - low || 1));
-    for (const [x, y, code] of points) {
-      const cx = 26 + (x - (left + right) / 2) * scale, cy = 20 - (y - (low + high) / 2) * scale, r = points.length > 20 ? 1.7 : 3;
-      shape(code % 2 ? "circle" : "rect", code % 2 ? { cx, cy, r, fill: colourOf(code) } : { x: cx - r, y: cy - r, width: 2 * r, height: 2 * r, fill: colourOf(code) }, svg);
-    }
+    const r = points.length > 20 ? 1.7 : 3, drawn = {};
+    for (const [x, y, code] of points) (drawn[code] ||= []).push(markPath(code % 2, 26 + (x - (left + right) / 2) * scale, 20 - (y - (low + high) / 2) * scale, r));
+    for (const code in drawn) shape("path", { d: drawn[code].join(""), fill: colourOf(Number(code)) }, svg);
   }
 
   if (menu.opened) {

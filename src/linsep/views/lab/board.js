@@ -96,11 +96,11 @@ export function board(stage, head, actions, most, classes) {
 
   svg.addEventListener("pointerdown", (event) => {
     if (!editable || event.button !== 0) return;
-    const found = event.target.closest(".mark");
-    if (found) {
-      dragged = Number(found.dataset.row);
+    const mark = event.target.closest(".mark");
+    if (mark) {
+      dragged = Number(mark.dataset.row);
       actions.begin();
-      found.focus();
+      mark.focus();
     } else {
       const where = under(event);
       if (!inside(where)) return;
@@ -130,15 +130,15 @@ export function board(stage, head, actions, most, classes) {
     });
   }
   svg.addEventListener("contextmenu", (event) => {
-    const found = event.target.closest(".mark");
-    if (!editable || !found) return;
+    const mark = event.target.closest(".mark");
+    if (!editable || !mark) return;
     event.preventDefault();
-    remove(Number(found.dataset.row));
+    remove(Number(mark.dataset.row));
   });
   svg.addEventListener("keydown", (event) => {
     if (!editable || event.ctrlKey || event.metaKey || event.altKey) return;
-    const found = event.target.closest(".mark");
-    const done = found ? keyed(Number(found.dataset.row), event) : aimed(event);
+    const mark = event.target.closest(".mark");
+    const done = mark ? keyed(Number(mark.dataset.row), event) : aimed(event);
     if (!done) return;
     event.preventDefault();
     event.stopPropagation();

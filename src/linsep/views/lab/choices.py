@@ -129,7 +129,8 @@ def menu() -> dict[str, Any]:
     return {
         "toys": {name: {"label": toy.label, "hint": toy.hint, **_thumbnail(*toy.rows())}
                  for name, toy in TOYS.items()},
-        "learners": {name: {**one._asdict(), "fixed": None} for name, one in LEARNERS.items()},
+        "learners": {name: {"label": one.label, "family": one.family, "takes": one.takes}
+                     for name, one in LEARNERS.items()},
         "parameters": {name: one._asdict() for name, one in PARAMETERS.items()},
         "lifts": LIFTS,
         "most": POINTS,

@@ -195,11 +195,11 @@ def _all(headers: list[tuple[bytes, bytes]], name: bytes) -> list[str]:
 
 
 def _signed(headers: Any) -> list[tuple[bytes, bytes]]:
-    found = list(headers)
-    have = {key.lower() for key, _ in found}
+    complete = list(headers)
+    have = {key.lower() for key, _ in complete}
     if b"content-security-policy" not in have:
-        found.append((b"content-security-policy", CLOSED.encode()))
+        complete.append((b"content-security-policy", CLOSED.encode()))
     for key, value in FIXED.items():
         if key.encode() not in have:
-            found.append((key.encode(), value.encode()))
-    return found
+            complete.append((key.encode(), value.encode()))
+    return complete

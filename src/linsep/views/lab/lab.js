@@ -21,7 +21,7 @@ const root = byId("player"), dialog = byId("dialog");
 const usual = Object.fromEntries(Object.entries(menu.parameters).map(([name, kind]) => [name, kind.usual]));
 const say = (text) => { byId("message").textContent = text; };
 const server = requests(menu.key), past = pastAndFuture();
-let state = null, python = "", timer = 0, remembering = 0, before = null, view = "weights", asked = 0, answered = 0, refused = false;
+let state = null, python = "", timer = 0, remembering = 0, before = null, view = "weights", changes = 0, answered = 0, refused = false;
 
 const controls = bar(byId("bar"), menu, {
   data: chooseData, learner: chooseLearner, compare: (name) => change({ learners: name ? [state.learners[0], name] : [state.learners[0]], t: null }),
@@ -160,10 +160,10 @@ function chooseLearner(name) {
   change({ learners: [name, ...state.learners.slice(1)], t: null });
 }
 
-function useTable(told, features, scale) {
+function useTable(table, features, scale) {
   past.keep(snapshot());
-  if (told.points && features.length === 2 && !scale) state = { ...state, data: "points", names: told.classes, points: told.points.map(([x, y], k) => [x, y, told.codes[k]]), lift: "", t: null };
-  else state = { ...state, data: "table", table: told, features, scale, points: [], lift: "", t: null };
+  if (table.points && features.length === 2 && !scale) state = { ...state, data: "points", names: table.classes, points: table.points.map(([x, y], k) => [x, y, table.codes[k]]), lift: "", t: null };
+  else state = { ...state, data: "table", table, features, scale, points: [], lift: "", t: null };
   refresh(false);
   later(0);
 }
@@ -172,10 +172,10 @@ function useTable(told, features, scale) {
 function refresh(keep = true) {
   arrange();
   if (replay()) return;
-  const mine = ++asked, classes = new Set(state.points.map((one) => one[2]));
+  const mine = ++changes, classes = new Set(state.points.map((one) => one[2]));
   if (canEdit() && classes.size < 2) { answered = mine; server.cancel(); blank(); return; }
   if (canEdit() && !keep) blank("Fitting …", "Fitting …");
-  server.quick(request(), (told) => { if (mine > answered) show(told, null, keep && canEdit(), true); }, failed); // not over the steps
+  server.quick(request(), (answer) => { if (mine > answered) show(answer, null, keep && canEdit(), true); }, failed); // not over the steps
 }
 
 function later(wait = PAUSE) {
@@ -187,14 +187,14 @@ async function settle() {
   timer = 0;
   if (replay()) { stage.open(unpack(bytesOf(menu.opened.story)).stories.map(openRun), state.t); after(); return; }
   if (canEdit() && new Set(state.points.map((one) => one[2])).size < 2) return;
-  const mine = asked;
+  const mine = changes;
   root.classList.add("busy");
   const patience = setTimeout(() => { stage.narration.textContent = "Fitting … The first time a learner runs on this machine it is compiled, which takes a few seconds."; }, 1500);
   try {
-    const told = await server.traced(request());
-    if (mine === asked) { answered = mine; show(told, state.t, canEdit()); }
+    const answer = await server.traced(request());
+    if (mine === changes) { answered = mine; show(answer, state.t, canEdit()); }
   } catch (problem) {
-    if (mine === asked) failed(problem);
+    if (mine === changes) failed(problem);
   }
   clearTimeout(patience);
   root.classList.toggle("busy", server.running());
@@ -207,11 +207,11 @@ function failed(problem) {
   if (canEdit() && problem.data) blank(problem.message, "There is no model of these points.");
 }
 
-function show(told, t, keep, quick) {
+function show(answer, t, keep, quick) {
   if (!refused) say("");
-  python = told.python;
+  python = answer.python || python;
   const wanted = state.t; // a quick answer has one frame, and must not forget which one is wanted
-  stage.open(told.stories.map(openRun), t, keep, quick);
+  stage.open(answer.stories.map(openRun), t, keep, quick);
   state.t = wanted;
   after();
 }

@@ -74,7 +74,7 @@ export const LESSONS = [
 export function lessons(column, dialog, lab) {
   const box = tag("section", { class: "lesson", "aria-label": "Lesson", hidden: "" });
   column.prepend(box);
-  let open = null, done = [], items = [];
+  let open = null, done = [], items = [], praise = null;
 
   function list() {
     dialog.replaceChildren();
@@ -103,6 +103,7 @@ export function lessons(column, dialog, lab) {
       if (answer !== undefined) question(item, i, answer);
       return item;
     });
+    praise = tag("p", { class: "praise", role: "status" }, box);
     const row = tag("div", { class: "row" }, box);
     if (k + 1 < LESSONS.length) tag("button", { type: "button" }, row, "Next lesson").addEventListener("click", () => begin(k + 1));
     tag("button", { type: "button" }, row, "Leave").addEventListener("click", leave);
@@ -114,11 +115,14 @@ export function lessons(column, dialog, lab) {
   function question(item, i, answer) {
     item.append(" ");
     const input = tag("input", { type: "text", size: 4, "aria-label": "Your answer" }, item);
+    const reply = tag("span", { role: "status" }, item);
     input.addEventListener("input", () => {
+      reply.textContent = "";
       if (input.value.trim().toLowerCase() !== answer) return;
       done[i] = true;
       mark();
     });
+    input.addEventListener("change", () => { if (input.value && !done[i]) reply.textContent = " Not so; look again."; });
   }
 
   function leave() {
@@ -129,6 +133,7 @@ export function lessons(column, dialog, lab) {
   function mark() {
     const next = done.indexOf(false);
     items.forEach((item, i) => { item.className = done[i] ? "done" : next >= 0 && i > next ? "later" : "wide"; });
+    praise.textContent = next < 0 ? "Solved." : "";
     box.dataset.done = String(done.filter(Boolean).length);
     box.dataset.tasks = String(done.length);
   }

@@ -62,16 +62,16 @@ function projection([[x0, x1], [y0, y1], [z0, z1]], { yaw, pitch }, width, heigh
 
 // Where a plane meets a box: corners in a circle.
 function slice([a, b, c, d], [xs, ys, zs]) {
-  const value = (p) => a * p[0] + b * p[1] + c * p[2] + d, found = [];
+  const value = (p) => a * p[0] + b * p[1] + c * p[2] + d, crossings = [];
   const corners = xs.flatMap((x) => ys.flatMap((y) => zs.map((z) => [x, y, z])));
   corners.forEach((one, i) => corners.forEach((two, j) => {
     if (j <= i || one.filter((part, k) => part !== two[k]).length !== 1) return;
     const s = value(one), r = value(two);
-    if (s > 0 !== r > 0) found.push(one.map((part, k) => part + ((two[k] - part) * s) / (s - r)));
+    if (s > 0 !== r > 0) crossings.push(one.map((part, k) => part + ((two[k] - part) * s) / (s - r)));
   }));
-  if (found.length < 3) return [];
+  if (crossings.length < 3) return [];
   const span = [xs, ys, zs].map(([low, high]) => high - low || 1);
-  const scaled = found.map((p) => p.map((part, k) => part / span[k]));
+  const scaled = crossings.map((p) => p.map((part, k) => part / span[k]));
   const mean = [0, 1, 2].map((k) => scaled.reduce((total, p) => total + p[k], 0) / scaled.length);
   const normal = [a * span[0], b * span[1], c * span[2]], length = Math.hypot(...normal);
   const n = normal.map((part) => part / length);
@@ -79,5 +79,5 @@ function slice([a, b, c, d], [xs, ys, zs]) {
   const v = [n[1] * u[2] - n[2] * u[1], n[2] * u[0] - n[0] * u[2], n[0] * u[1] - n[1] * u[0]];
   const dot = (p, q) => p.reduce((total, part, k) => total + part * q[k], 0);
   const angle = (p) => { const from = p.map((part, k) => part - mean[k]); return Math.atan2(dot(from, v), dot(from, u)); };
-  return found.map((p, k) => [p, angle(scaled[k])]).sort((p, q) => p[1] - q[1]).map(([p]) => p);
+  return crossings.map((p, k) => [p, angle(scaled[k])]).sort((p, q) => p[1] - q[1]).map(([p]) => p);
 }

@@ -48,8 +48,8 @@ def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opene
 
 def _target(source: Any) -> str:
     """The column of the labels, where nobody named it."""
-    found = getattr(source.encoding, "target", None)
-    return "the label" if found is None else str(found.column)
+    target = getattr(source.encoding, "target", None)
+    return "the label" if target is None else str(target.column)
 
 
 def _too_many(name: str, target: str, labels: Any) -> str:

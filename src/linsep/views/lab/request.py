@@ -28,7 +28,7 @@ SOURCES = ("toy", "points", "opened", "table")
 NAME = 60  # letters of a class's name at most
 
 
-class Asked(NamedTuple):
+class RunRequest(NamedTuple):
     """A run that was asked for.
 
     Attributes
@@ -56,73 +56,72 @@ class Asked(NamedTuple):
 def read_json(body: bytes) -> dict[str, Any]:
     """The object in a body of JSON: no number that is none, no name twice."""
     try:
-        found = json.loads(body, parse_constant=_no_number, object_pairs_hook=_once)
+        document = json.loads(body, parse_constant=_no_number, object_pairs_hook=_once)
     except (ValueError, RecursionError) as problem:
         raise DataError(f"The request is not JSON: {problem}.") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise DataError("The request is not a JSON object.")
-    return found
+    return document
 
 
-def read_request(body: bytes) -> Asked:
+def read_request(body: bytes) -> RunRequest:
     """The request in a body of JSON; anything unexpected is a DataError that says what.
 
     >>> read_request(b'{"toy": "xor", "learners": ["online"]}').learners
     ['online']
     """
-    asked = read_json(body)
-    for name in asked:
+    fields = read_json(body)
+    for name in fields:
         if name not in FIELDS:
             raise DataError(f"The request has {name[:40]!r}; it may have {_list(FIELDS)}.")
-    if sum(name in asked for name in SOURCES) != 1:
+    if sum(name in fields for name in SOURCES) != 1:
         raise DataError("The request needs exactly one of toy, points, opened and table.")
-    if asked.get("opened", True) is not True:
+    if fields.get("opened", True) is not True:
         raise DataError("opened is not true; leave it out, or say true.")
-    toy = asked.get("toy")
-    if "toy" in asked and (not isinstance(toy, str) or toy not in TOYS):
+    toy = fields.get("toy")
+    if "toy" in fields and (not isinstance(toy, str) or toy not in TOYS):
         raise DataError(f"toy is {_short(toy)}; there are {_list(TOYS)}.")
-    table = asked.get("table")
-    if "table" in asked and not isinstance(table, str):
+    table = fields.get("table")
+    if "table" in fields and not isinstance(table, str):
         raise DataError(f"table is {_short(table)}; the name of a file opened here was wanted.")
-    lift = asked.get("lift", "")
+    lift = fields.get("lift", "")
     if not isinstance(lift, str) or lift not in LIFTS:
         raise DataError(f"lift is {_short(lift)}; there are {_list(LIFTS)}.")
-    scale = asked.get("scale", False)
+    scale = fields.get("scale", False)
     if not isinstance(scale, bool):
         raise DataError(f"scale is {_short(scale)}; true or false was wanted.")
-    rows = _points(asked["points"], asked.get("names")) if "points" in asked else None
-    return Asked(toy, rows, table, _features(asked.get("features")),
-                 _learners(asked.get("learners")), _parameters(asked.get("parameters")), lift,
-                 scale)  # fmt: skip
+    rows = _points(fields["points"], fields.get("names")) if "points" in fields else None
+    learners, parameters = _learners(fields.get("learners")), _parameters(fields.get("parameters"))
+    features = _features(fields.get("features"))
+    return RunRequest(toy, rows, table, features, learners, parameters, lift, scale)
 
 
-def _features(found: Any) -> list[int] | None:
-    if found is None:
+def _features(features: Any) -> list[int] | None:
+    if features is None:
         return None
-    whole = isinstance(found, list) and all(type(one) is int and one >= 0 for one in found)
-    if not whole or not 1 <= len(found) <= 1000 or len(set(found)) < len(found):
-        raise DataError(f"features is {_short(found)}; a list of column numbers was wanted.")
-    return list(found)
+    whole = isinstance(features, list) and all(type(one) is int and one >= 0 for one in features)
+    if not whole or not 1 <= len(features) <= 1000 or len(set(features)) < len(features):
+        raise DataError(f"features is {_short(features)}; a list of column numbers was wanted.")
+    return list(features)
 
 
-def _points(found: Any, names: Any) -> tuple[Array, Array]:
-    if not isinstance(found, list) or not 2 <= len(found) <= POINTS:
-        n = len(found) if isinstance(found, list) else _short(found)
+def _points(points: Any, names: Any) -> tuple[Array, Array]:
+    if not isinstance(points, list) or not 2 <= len(points) <= POINTS:
+        n = len(points) if isinstance(points, list) else _short(points)
         raise DataError(f"points has {n}; 2 to {POINTS} points [x1, x2, class] were wanted.")
     most = CLASSES if names is None else len(_names(names))
-    for k, point in enumerate(found):
+    for k, point in enumerate(points):
         if not isinstance(point, list) or len(point) != 3:
             raise DataError(f"point {k} is {_short(point)}; [x1, x2, class] was wanted.")
-        if not all(_finite(one) and abs(one) <= REACH for one in point[:2]):
+        x, y, code = point
+        if not (_finite(x) and _finite(y) and abs(x) <= REACH and abs(y) <= REACH):
             raise DataError(
                 f"point {k} is at {_short(point[:2])}; numbers of at most {REACH:g} were wanted."
             )
-        if type(point[2]) is not int or not 0 <= point[2] < most:
-            raise DataError(
-                f"point {k} has the class {_short(point[2])}; 0 to {most - 1} was wanted."
-            )
-    X = np.array([[float(one) for one in point[:2]] for point in found])
-    codes = np.array([point[2] for point in found])
+        if type(code) is not int or not 0 <= code < most:
+            raise DataError(f"point {k} has the class {_short(code)}; 0 to {most - 1} was wanted.")
+    X = np.array([[float(one) for one in point[:2]] for point in points])
+    codes = np.array([point[2] for point in points])
     if len(set(codes.tolist())) < 2:
         raise DataError(f"All points have the class {codes[0]}; add one of another class.")
     if names is not None:
@@ -130,31 +129,33 @@ def _points(found: Any, names: Any) -> tuple[Array, Array]:
     return X, 2 * codes - 1 if codes.max() < 2 else codes
 
 
-def _names(found: Any) -> list[str]:
-    fine = isinstance(found, list) and all(isinstance(one, str) for one in found)
-    if not fine or not 2 <= len(found) <= 20 or len(set(found)) < len(found):
-        raise DataError(f"names is {_short(found)}; 2 to 20 different texts were wanted.")
-    if max(len(one) for one in found) > NAME:
+def _names(names: Any) -> list[str]:
+    fine = isinstance(names, list) and all(isinstance(one, str) for one in names)
+    if not fine or not 2 <= len(names) <= 20 or len(set(names)) < len(names):
+        raise DataError(f"names is {_short(names)}; 2 to 20 different texts were wanted.")
+    if max(len(one) for one in names) > NAME:
         raise DataError(f"names has one of more than {NAME} letters.")
-    return list(found)
+    return list(names)
 
 
-def _learners(found: Any) -> list[str]:
-    if not isinstance(found, list) or not 1 <= len(found) <= 2:
-        raise DataError(f"learners is {_short(found)}; a list of one or two names was wanted.")
-    for name in found:
+def _learners(learners: Any) -> list[str]:
+    if not isinstance(learners, list) or not 1 <= len(learners) <= 2:
+        raise DataError(f"learners is {_short(learners)}; a list of one or two names was wanted.")
+    for name in learners:
         if not isinstance(name, str) or name not in LEARNERS:
             raise DataError(f"learners has {_short(name)}; there are {_list(LEARNERS)}.")
-    return found
+    return learners
 
 
-def _parameters(found: Any) -> dict[str, Any]:
+def _parameters(parameters: Any) -> dict[str, Any]:
     values: dict[str, Any] = {name: one.usual for name, one in PARAMETERS.items()}
-    if found is None:
+    if parameters is None:
         return values
-    if not isinstance(found, dict):
-        raise DataError(f"parameters is {_short(found)}; an object of names and values was wanted.")
-    for name, value in found.items():
+    if not isinstance(parameters, dict):
+        raise DataError(
+            f"parameters is {_short(parameters)}; an object of names and values was wanted."
+        )
+    for name, value in parameters.items():
         if name not in PARAMETERS:
             raise DataError(f"parameters has {name[:40]!r}; there are {_list(PARAMETERS)}.")
         values[name] = _parameter(name, value)
@@ -197,10 +198,10 @@ def _no_number(text: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a name occurs twice in one object")
-    return found
+    return members
 
 
 def _short(value: Any) -> str:

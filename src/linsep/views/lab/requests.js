@@ -18,8 +18,8 @@ export function requests(key) {
       throw new Error("The lab's server does not answer; is `linsep lab` still running?");
     }
     if (answer.ok) return answer;
-    const told = await answer.json().catch(() => ({}));
-    const refusal = new Error(told.error || `The lab answered ${answer.status}.`);
+    const refused = await answer.json().catch(() => ({}));
+    const refusal = new Error(refused.error || `The lab answered ${answer.status}.`);
     refusal.superseded = answer.status === 409;
     refusal.data = answer.status === 400;
     throw refusal;

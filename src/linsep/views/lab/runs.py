@@ -13,10 +13,10 @@ from linsep.learners.fitting.diagnosis import proved_by
 from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
 from linsep.views.lab.choices import LEARNERS, settings
-from linsep.views.lab.request import Asked
+from linsep.views.lab.grids import grid_of
+from linsep.views.lab.request import RunRequest
 from linsep.views.lab.toys import TOYS
 from linsep.views.lab.verdicts import Verdicts
-from linsep.views.scene.geometry import around
 from linsep.views.scene.packing import pack
 from linsep.views.scene.run import Run, open_run
 
@@ -25,7 +25,6 @@ Array = npt.NDArray[Any]
 FRAMES = 10_000
 FADING = (1, 10, 100, 1000, 10_000, 100_000)  # ever weaker penalties
 verdict = Verdicts()  # of this process: a worker answers the drags of one page after the other
-GRID = (120, 90)  # places at which a curved boundary is looked up
 
 
 class Opened(NamedTuple):
@@ -69,52 +68,59 @@ class Job(NamedTuple):
         return len(self.y) * int(passes) * len(self.learners)
 
 
-def job_of(asked: Asked, opened: Opened | None, traced: bool) -> Job:
+def job_of(request: RunRequest, opened: Opened | None, traced: bool) -> Job:
     """The rows that a request means, raised and scaled as it says."""
-    X, y, lines, axes = _rows(asked, opened)
+    X, y, lines, axes = _rows(request, opened, traced)
     if len(y) > 10_000 or X.shape[1] > 1000:
         raise DataError(f"{X.shape} rows and features are too many for the lab.")
-    for name in asked.learners:
+    for name in request.learners:
         if LEARNERS[name].two and len(np.unique(y)) > 2:
             raise DataError(f"{LEARNERS[name].label} tells two classes apart; choose another.")
-    if asked.scale:
+    if request.scale:
         spread = X.std(axis=0)
         X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
         lines = [*lines, "X = (X - X.mean(axis=0)) / X.std(axis=0)"]
-    if asked.lift:
+    if request.lift:
         if X.shape[1] != 2:
             raise DataError(f"Two features can be raised to three; these rows have {X.shape[1]}.")
         third, said = {
             "product": (X[:, 0] * X[:, 1], "X[:, 0] * X[:, 1]"),
             "squares": ((X**2).sum(axis=1), "(X**2).sum(axis=1)"),
-        }[asked.lift]
+        }[request.lift]
         X = np.column_stack([X, third])
         lines = [*lines, "import numpy as np", f"X = np.column_stack([X, {said}])"]
-    return Job(X, y, lines, axes, asked.learners, asked.parameters, asked.lift, traced)
+    return Job(X, y, lines, axes, request.learners, request.parameters, request.lift, traced)
 
 
-def _rows(asked: Asked, opened: Opened | None) -> tuple[Array, Array, list[str], list[str]]:
-    if asked.toy is not None:
-        return *TOYS[asked.toy].rows(), TOYS[asked.toy].lines, []
-    if asked.rows is not None:
-        X, y = asked.rows
-        lines = ["import numpy as np", f"X = np.array({X.tolist()})", f"y = np.array({y.tolist()})"]
-        return X, y, lines, []
+def _points_lines(X: Array, y: Array) -> list[str]:
+    return ["import numpy as np", f"X = np.array({X.tolist()})", f"y = np.array({y.tolist()})"]
+
+
+def _rows(
+    request: RunRequest, opened: Opened | None, traced: bool
+) -> tuple[Array, Array, list[str], list[str]]:
+    if request.toy is not None:
+        return *TOYS[request.toy].rows(), TOYS[request.toy].lines, []
+    if request.rows is not None:
+        X, y = request.rows
+        return X, y, _points_lines(X, y) if traced else [], []
     if opened is None or opened.rows is None:
         raise DataError("The lab was opened without data; ask for a toy or for points.")
     X, y = opened.rows
     lines, columns = opened.lines, opened.columns
-    if asked.features is not None:
-        if max(asked.features) >= X.shape[1]:
-            raise DataError(f"features has {max(asked.features)}; there are {X.shape[1]} columns.")
-        X = X[:, asked.features]
-        lines = [*lines, f"X = X[:, {asked.features}]"]
-        columns = [columns[k] for k in asked.features]
+    if request.features is not None:
+        if max(request.features) >= X.shape[1]:
+            raise DataError(
+                f"features has {max(request.features)}; there are {X.shape[1]} columns."
+            )
+        X = X[:, request.features]
+        lines = [*lines, f"X = X[:, {request.features}]"]
+        columns = [columns[k] for k in request.features]
     return X, y, lines, columns
 
 
 def packed(job: Job) -> bytes:
-    """The answer to a job: stories, models and lines, as bytes."""
+    """The answer to a job: stories with models, and Python lines where steps are told, as bytes."""
     stories = []
     lines = ["import linsep", *job.lines]
     for place, name in zip(("first", "second"), job.learners, strict=False):
@@ -130,8 +136,9 @@ def packed(job: Job) -> bytes:
         if trace and not _regression(kind):
             lines.append(f'linsep.film({place}.trace_, "{place}.html")')
         stories[-1]["command"] = _command(kind, given)
-    lines = list(dict.fromkeys(lines))
-    return pack({"stories": stories, "python": "\n".join(lines)})
+    if not job.traced:
+        return pack({"stories": stories})
+    return pack({"stories": stories, "python": "\n".join(dict.fromkeys(lines))})
 
 
 def _written(value: Any) -> str:
@@ -166,10 +173,11 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
         run = _run_of(job, model, given, classes, codes)
         title, proof = f"{learner.family}: {learner.label}", getattr(model, "proof_", None)
         story = story_of(run, title, job.lift, proof, None if job.traced else verdict)
+    wrong = _decided(model, job.X) != codes
     if learner.curved:
-        story |= _curved(model, job, codes)
-    decided = _decided(model, job.X)
-    story["model"] = _model(model, decided != codes)
+        story["grid"] = _curved(model, job, wrong)
+        _of_no_plane(story["frames"], int(wrong.sum()))
+    story["model"] = _model(model, wrong)
     cause = getattr(model, "diagnosis_", None)
     if cause and run.trace.status is not None:
         story["status"] = story["status"].replace(run.trace.status.value, cause)
@@ -184,6 +192,13 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
     return story
 
 
+def _of_no_plane(frames: dict[str, Any], wrong: int) -> None:
+    """The last frame shows a model without a plane: what is told of a plane is not so there."""
+    frames["count"][-1] = wrong
+    for name in ("loss", "norm", "margin", "angle"):
+        frames[name][-1] = np.nan
+
+
 def _growth(job: Job, given: dict[str, Any]) -> list[list[float]]:
     """The length of logistic regression's weights as the penalty fades: [C, ‖w‖]."""
     model = linsep.LogisticRegression(fit_intercept=given["fit_intercept"])
@@ -196,8 +211,8 @@ def _cycle(run: Run) -> dict[str, int] | None:
 
     Only where rows are met in one order: then the same weights have the same future.
     """
-    asked = run.trace.parameters
-    if run.trace.learner != "Perceptron" or asked.get("shuffle", True) or run.every > 1:
+    parameters = run.trace.parameters
+    if run.trace.learner != "Perceptron" or parameters.get("shuffle", True) or run.every > 1:
         return None
     ends = {int(event["epoch"]): t for t, event in enumerate(run.events, 1)}
     met: dict[bytes, int] = {}
@@ -279,37 +294,29 @@ def _decided(model: Any, X: Array) -> Array:
     return (model.predict(X) >= 0).astype(int)
 
 
-def _curved(model: Any, job: Job, codes: Array) -> dict[str, Any]:
+def _curved(model: Any, job: Job, wrong: Array) -> dict[str, Any]:
     """What a model without one plane says at the places of a grid."""
     if job.X.shape[1] != 2:
         raise DataError("A curved boundary is drawn for two features; choose two columns.")
-    box = around(job.X, 1.0, GRID[0] / GRID[1])
-    x, y = np.linspace(box.left, box.right, GRID[0]), np.linspace(box.low, box.high, GRID[1])
-    places = np.column_stack([np.tile(x, GRID[1]), np.repeat(y, GRID[0])])
-    classes = np.unique(job.y)
-    wrong = _decided(model, job.X) != codes
-    grid = {
-        "box": list(map(float, box)), "across": GRID[0], "wrong": wrong.astype(np.uint8),
-        "codes": _decided(model, places).astype(np.uint8),
-    }  # fmt: skip
-    if len(classes) == 2 and hasattr(model, "dual_coef_"):
-        grid["scores"] = np.ravel(model.decision_function(places)).astype(np.float32)
-    return {"grid": grid}
+    even = len(np.unique(job.y)) == 2 and hasattr(model, "dual_coef_")
+    score = model.decision_function if even else None
+    grid = grid_of(lambda places: _decided(model, places), score, job.X, job.traced)
+    return grid | {"wrong": wrong.astype(np.uint8)}
 
 
 def _model(model: Any, wrong: Array) -> dict[str, Any]:
     """What the fit returned, which is what the last frame shows."""
-    told: dict[str, Any] = {"wrong": int(wrong.sum()), "rows": len(wrong)}
+    record: dict[str, Any] = {"wrong": int(wrong.sum()), "rows": len(wrong)}
     if _is_plane(model):
-        told["w"] = np.atleast_2d(model.coef_).tolist()
-        told["b"] = np.atleast_1d(model.intercept_).tolist()
+        record["w"] = np.atleast_2d(model.coef_).tolist()
+        record["b"] = np.atleast_1d(model.intercept_).tolist()
     support = getattr(model, "support_", None)
     if support is not None:
-        told["support"] = np.asarray(support, int).tolist()
+        record["support"] = np.asarray(support, int).tolist()
     gap = getattr(model, "gap_", None)
     if isinstance(gap, float) and np.isfinite(gap):
-        told["gap"] = gap
-    return told
+        record["gap"] = gap
+    return record
 
 
 def _geometry(model: Any, kind: str, free: int) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from linsep.views.lab import connections
 from linsep.views.lab.guard import Guard, Keys, Refused, same, words
 from linsep.views.lab.page import door_page, lab_page, policy_of
 from linsep.views.lab.pool import Overrun, Pool
-from linsep.views.lab.request import Asked, read_json, read_request
+from linsep.views.lab.request import RunRequest, read_json, read_request
 from linsep.views.lab.runs import Job, Opened, job_of
 from linsep.views.lab.tables import Shelf, columns_of, summary
 
@@ -60,8 +60,7 @@ class Lab:
         """The cookie for a token, or for who has it already."""
         from starlette.responses import Response
 
-        told = read_json(await request.body())
-        token = told.get("token")
+        token = read_json(await request.body()).get("token")
         right = isinstance(token, str) and same(token, self.keys.token)
         if not right and not self.keys.knows(request.scope["headers"]):
             raise Refused(401, "This address is of a lab that was closed; use the new one.")
@@ -87,8 +86,8 @@ class Lab:
         """A file that was dropped on the page."""
         from starlette.responses import JSONResponse
 
-        told = read_json(await request.body())
-        text, name, target = told.get("text"), told.get("name"), told.get("target")
+        fields = read_json(await request.body())
+        text, name, target = fields.get("text"), fields.get("name"), fields.get("target")
         if not isinstance(text, str) or not isinstance(name, str) or len(name) > 200:
             raise DataError("The request needs a text and a name.")
         if target is not None and not isinstance(target, str):
@@ -104,15 +103,15 @@ class Lab:
     ) -> "Response":
         from starlette.responses import Response
 
-        asked = read_request(await request.body())
-        job = job_of(asked, self._source(asked), traced)
+        run_request = read_request(await request.body())
+        job = job_of(run_request, self._source(run_request), traced)
         own = work == "run" and traced
         page = request.headers.get("x-lab-page", "")[:40] if own else None
         answer = await self._waited(request, self._do(work, job), page or None)
         return Response(answer, media_type=kind)
 
-    def _source(self, asked: Asked) -> Opened | None:
-        return self.opened if asked.table is None else self.shelf.get(asked.table)
+    def _source(self, request: RunRequest) -> Opened | None:
+        return self.opened if request.table is None else self.shelf.get(request.table)
 
     async def _do(self, work: str, job: Job) -> bytes:
         """Small runs have a worker of their own, so that none waits for a large one."""

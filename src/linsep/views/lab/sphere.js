@@ -74,15 +74,15 @@ function unit(v) {
 
 // A closed curve in two parts: what faces the eye, and what is behind.
 function curve(points, at) {
-  const found = { front: "", back: "" };
+  const arcs = { front: "", back: "" };
   let side = "";
   points.map(at).forEach(([x, y, depth], k, all) => {
     const next = depth >= 0 ? "front" : "back", place = `${x.toFixed(1)} ${y.toFixed(1)}`;
-    if (next === side) found[next] += `L${place}`;
-    else found[next] += k && all[k - 1] ? `M${all[k - 1][0].toFixed(1)} ${all[k - 1][1].toFixed(1)}L${place}` : `M${place}`;
+    if (next === side) arcs[next] += `L${place}`;
+    else arcs[next] += k && all[k - 1] ? `M${all[k - 1][0].toFixed(1)} ${all[k - 1][1].toFixed(1)}L${place}` : `M${place}`;
     side = next;
   });
-  return found;
+  return arcs;
 }
 
 function ring(normal) {
@@ -97,15 +97,15 @@ function arc(from, to) {
 
 // The corners of what all rows allow: where two circles cross and no row forbids, in a circle.
 function corners(normals) {
-  const found = [], allows = (v) => normals.every((one) => dot(one, v) > -1e-9);
+  const corners = [], allows = (v) => normals.every((one) => dot(one, v) > -1e-9);
   for (let i = 0; i < normals.length; i++) {
     for (let j = 0; j < i; j++) {
       const v = cross(normals[i], normals[j]), length = Math.hypot(...v);
       if (length < 1e-12) continue;
-      for (const sign of [1, -1]) { const one = v.map((part) => (sign * part) / length); if (allows(one) && !found.some((other) => dot(one, other) > 1 - 1e-12)) found.push(one); }
+      for (const sign of [1, -1]) { const one = v.map((part) => (sign * part) / length); if (allows(one) && !corners.some((other) => dot(one, other) > 1 - 1e-12)) corners.push(one); }
     }
   }
-  if (found.length < 3) return found;
-  const middle = unit([0, 1, 2].map((k) => found.reduce((sum, one) => sum + one[k], 0))), u = unit(cross(middle, Math.abs(middle[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0])), v = cross(middle, u);
-  return found.map((one) => [Math.atan2(dot(one, v), dot(one, u)), one]).sort((a, b) => a[0] - b[0]).map(([, one]) => one);
+  if (corners.length < 3) return corners;
+  const middle = unit([0, 1, 2].map((k) => corners.reduce((sum, one) => sum + one[k], 0))), u = unit(cross(middle, Math.abs(middle[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0])), v = cross(middle, u);
+  return corners.map((one) => [Math.atan2(dot(one, v), dot(one, u)), one]).sort((a, b) => a[0] - b[0]).map(([, one]) => one);
 }

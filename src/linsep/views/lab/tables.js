@@ -21,26 +21,26 @@ export function tables(dialog, server, use, say) {
 
   async function read(text, name, target) {
     try {
-      const told = await (await server.post("/table", { text, name, target })).json();
+      const table = await (await server.post("/table", { text, name, target })).json();
       say("");
-      ask(told, text, target);
+      ask(table, text, target);
     } catch (problem) {
       say(problem.message);
     }
   }
 
-  function ask(told, text, target) {
+  function ask(table, text, target) {
     dialog.replaceChildren();
-    tag("h2", { id: "dialog-title" }, dialog, told.name);
-    tag("p", {}, dialog, `${told.rows} rows, ${told.columns.length} features, classes ${told.classes.join(", ")}.`);
+    tag("h2", { id: "dialog-title" }, dialog, table.name);
+    tag("p", {}, dialog, `${table.rows} rows, ${table.columns.length} features, classes ${table.classes.join(", ")}.`);
     const labels = tag("label", {}, tag("div", { class: "row" }, dialog), "Column of labels ");
     const pick = tag("select", { id: "target" }, labels);
-    told.header.forEach((name) => tag("option", { value: name }, pick, name));
-    pick.value = target ?? told.header[told.header.length - 1];
-    pick.addEventListener("change", () => read(text, told.name, pick.value));
+    table.header.forEach((name) => tag("option", { value: name }, pick, name));
+    pick.value = target ?? table.header[table.header.length - 1];
+    pick.addEventListener("change", () => read(text, table.name, pick.value));
     tag("p", {}, dialog, "Features; two of them are drawn as they are, more along two axes:");
     const columns = tag("div", { class: "columns" }, dialog);
-    const boxes = told.columns.map((name) => {
+    const boxes = table.columns.map((name) => {
       const label = tag("label", {}, columns), box = tag("input", { type: "checkbox" }, label);
       box.checked = true;
       label.append(` ${name}`);
@@ -54,7 +54,7 @@ export function tables(dialog, server, use, say) {
       const features = boxes.flatMap((box, k) => (box.checked ? [k] : []));
       if (!features.length) return;
       dialog.close();
-      use(told, features, scale.checked);
+      use(table, features, scale.checked);
     });
     tag("button", { type: "button" }, row, "Cancel").addEventListener("click", () => dialog.close());
     if (!dialog.open) dialog.showModal();

@@ -9,9 +9,9 @@ export function inputSpace(parent, onLight) {
   const band = shape("path", { class: "band" }, body);
   const linesOf = pool(layer("boundaries"), (group) => shape("path", {}, group));
   const shapesOf = pool(layer("ellipses"), (group) => shape("path", { class: "ellipse" }, group));
-  const proof = layer("proof"), halos = layer("halos"), marks = layer("marks");
-  const ringsOf = pool(halos, (group) => shape("circle", { class: "halo" }, group));
-  const supportOf = pool(layer("supports"), (group) => shape("circle", { class: "support" }, group));
+  const proof = layer("proof"), [hulls, proofs, cross] = ["hull", "proofrow", "meet"].map((name) => shape("path", { class: name }, proof));
+  const halos = layer("halos"), marks = layer("marks");
+  const rings = shape("path", { class: "halo" }, halos), supports = shape("path", { class: "support" }, layer("supports"));
   const namesOf = pool(layer("names"), (group) => shape("text", { class: "label", "text-anchor": "middle" }, group));
   const marksOf = pool(marks, (group, k) => {
     const mark = shape("path", { class: "mark" }, group);
@@ -22,7 +22,7 @@ export function inputSpace(parent, onLight) {
   });
   const lit = shape("circle", { class: "ring" }, body), current = shape("circle", { class: "current" }, body);
   const normal = arrow(body, "normal");
-  let runs = [], t = 0, box = null, size = 6, lighted = -1;
+  let runs = [], t = 0, box = null, size = 6, lighted = -1, wrong = new Uint8Array(0);
   const at = (k) => { const { points } = runs[0].story; return [picture.scale.x(points[2 * k]), picture.scale.y(points[2 * k + 1])]; };
 
   // A box stays while a point is dragged, so that nothing moves under the hand.
@@ -38,7 +38,6 @@ export function inputSpace(parent, onLight) {
   function place() {
     const { story, n } = runs[0];
     marksOf(n).slice(0, n).forEach((mark, k) => put(mark, { d: markPath(story.codes[k], ...at(k), size), fill: colourOf(story.codes[k]) }));
-    ringsOf(n).slice(0, n).forEach((ring, k) => { const [cx, cy] = at(k); put(ring, { cx, cy, r: size + 5 }); });
     drawProof();
     drawShapes();
   }
@@ -48,27 +47,34 @@ export function inputSpace(parent, onLight) {
     const run = runs[0], now = Math.min(t, run.T - 1), { story } = run;
     drawRegions(run, now);
     drawBoundaries(now);
-    const wrong = run.wrong(now);
-    ringsOf(run.n).slice(0, run.n).forEach((ring, k) => hide(ring, !wrong[k]));
+    wrong = run.wrong(now);
+    drawHalos();
     const row = story.frames.at[now];
     hide(current, row < 0);
     if (row >= 0) { const [cx, cy] = at(row); put(current, { cx, cy, r: size + 8 }); }
     const support = now === run.T - 1 && story.model && story.model.support && run.n === story.rows ? story.model.support : [];
-    supportOf(support.length).slice(0, support.length).forEach((ring, k) => { const [cx, cy] = at(support[k]); put(ring, { cx, cy, r: size + 3.5 }); });
+    drawRings(supports, support, 3.5);
     light(lighted);
   }
 
+  // Circles around rows, all in one path.
+  function drawRings(path, rows, room) {
+    put(path, { d: rows.map((k) => markPath(1, ...at(k), size + room)).join("") });
+  }
+
+  function drawHalos() {
+    drawRings(rings, [...wrong.keys()].filter((k) => wrong[k]), 5);
+  }
+
   function drawRegions(run, now) {
-    const { story, K } = run, count = story.classes.length, { scale } = picture;
+    const { story } = run, count = story.classes.length, { scale } = picture;
     const texts = namesOf(run.binary ? 0 : count);
     let shapes;
     if (run.grid(now)) shapes = covering(scale, box, count, (x, y) => (story.grid.scores ? (gridScore(story.grid, x, y) >= 0 ? 1 : 0) : gridClass(story.grid, x, y)));
     else if (story.lift) shapes = covering(scale, box, count, (x, y) => run.classAt(now, x, y));
     else {
       shapes = story.classes.map((_, k) => {
-        let corners = cornersOf(box);
-        if (run.binary) corners = cut(corners, ...run.plane(now).map((value) => (k === 1 ? value : -value)));
-        else for (let j = 0; j < K; j++) if (j !== k) corners = cut(corners, ...run.plane(now, k).map((value, i) => value - run.plane(now, j)[i]));
+        const corners = cellOf(run, now, k, box);
         if (!run.binary) nameRegion(texts[k], story.classes[k], corners);
         return corners.length ? `M${outline(scale, corners).replaceAll(" ", "L")}z` : "";
       });
@@ -76,9 +82,19 @@ export function inputSpace(parent, onLight) {
     regionsOf(count).slice(0, count).forEach((region, k) => put(region, { d: shapes[k], fill: colourOf(k) }));
   }
 
+  // What is left of a box for a class: the corners of a polygon.
+  function cellOf(run, now, k, within) {
+    let corners = cornersOf(within);
+    if (run.binary) return cut(corners, ...run.plane(now).map((value) => (k === 1 ? value : -value)));
+    for (let j = 0; j < run.K; j++) if (j !== k) corners = cut(corners, ...run.plane(now, k).map((value, i) => value - run.plane(now, j)[i]));
+    return corners;
+  }
+
   function nameRegion(text, name, corners) {
-    hide(text, !corners.length);
-    if (!corners.length) return;
+    const area = corners.reduce((sum, [x, y], k) => { const [u, v] = corners[(k + 1) % corners.length]; return sum + (x * v - u * y) / 2; }, 0);
+    const seen = 200 * Math.abs(area) > (box[1] - box[0]) * (box[3] - box[2]); // ties leave slivers
+    hide(text, !seen);
+    if (!seen) return;
     const mean = [0, 1].map((i) => corners.reduce((sum, one) => sum + one[i], 0) / corners.length);
     put(text, { x: picture.scale.x(mean[0]), y: picture.scale.y(mean[1]) });
     text.textContent = short(name);
@@ -137,24 +153,22 @@ export function inputSpace(parent, onLight) {
     return contour(picture.scale, box, (x, y) => (gridClass(grid, x, y) ? 1 : -1));
   }
 
+  // Outlines of the classes; those along the frame are outside of it.
   function contourOfClasses(run, moment) {
-    return run.story.classes.map((_, k) => contour(picture.scale, box, (x, y) => (run.classAt(moment, x, y) === k ? 1 : -1))).join("");
+    if (run.story.lift) return run.story.classes.map((_, k) => contour(picture.scale, box, (x, y) => (run.classAt(moment, x, y) === k ? 1 : -1))).join("");
+    const [left, right, low, high] = box, x = (right - left) / 20, y = (high - low) / 20;
+    return run.story.classes.map((_, k) => cellOf(run, moment, k, [left - x, right + x, low - y, high + y])).filter((some) => some.length).map((some) => `M${outline(picture.scale, some).replaceAll(" ", "L")}z`).join("");
   }
 
   // The rows that rule every separator out: those of one class, those of the other, where they meet.
   function drawProof() {
-    proof.replaceChildren();
-    const { facts, codes, lift } = runs[0].story, { scale } = picture;
-    if (!facts.rows.length) return;
-    const meet = lift ? null : facts.meet;
-    [0, 1].forEach((code) => {
-      const some = facts.rows.filter((k) => codes[k] === code).map(at);
-      if (meet && some.length > 1) shape("polygon", { points: some.map((one) => one.join(",")).join(" "), class: "hull" }, proof);
-    });
-    facts.rows.forEach((k) => { const [cx, cy] = at(k); shape("circle", { cx, cy, r: size + 6, class: "proofrow" }, proof); });
-    if (!meet) return;
-    const x = scale.x(meet[0]), y = scale.y(meet[1]);
-    shape("path", { d: `M${x - 8} ${y - 8}L${x + 8} ${y + 8}M${x - 8} ${y + 8}L${x + 8} ${y - 8}`, class: "meet" }, proof);
+    const { facts, codes, lift } = runs[0].story, { scale } = picture, meet = lift ? null : facts.meet;
+    const corners = (code) => facts.rows.filter((k) => codes[k] === code).map((k) => at(k).join(" "));
+    const sides = meet ? [0, 1].map(corners).filter((some) => some.length > 1) : [];
+    put(hulls, { d: sides.map((some) => `M${some.join("L")}z`).join("") });
+    drawRings(proofs, facts.rows, 6);
+    const [x, y] = meet ? [scale.x(meet[0]), scale.y(meet[1])] : [0, 0];
+    put(cross, { d: meet ? `M${x - 8} ${y - 8}L${x + 8} ${y + 8}M${x - 8} ${y + 8}L${x + 8} ${y - 8}` : "" });
   }
 
   function drawShapes() {
@@ -181,7 +195,7 @@ export function inputSpace(parent, onLight) {
     for (const { story } of runs) { story.points[2 * k] = x; story.points[2 * k + 1] = y; }
     const [cx, cy] = at(k);
     put(marksOf(runs[0].n)[k], { d: markPath(runs[0].story.codes[k], cx, cy, size) });
-    put(ringsOf(runs[0].n)[k], { cx, cy });
+    if (wrong[k]) drawHalos();
     light(lighted);
   }
 

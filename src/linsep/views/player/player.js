@@ -33,7 +33,7 @@ export function player(root, options = {}) {
     const single = runs.every((run) => run.T === 1 && run.story.grid); // no plane of weights: one large picture
     if (single !== stage.classList.contains("single")) { stage.classList.toggle("single", single); keep = false; }
     rows.open(runs, keep);
-    weights.open(runs);
+    weights.open(runs, quick);
     panel.open(runs);
     clock.open(runs, quick);
     to(at === null ? clock.last() : at);
@@ -179,8 +179,8 @@ export function film(root, stories) {
   const head = tag("header", { class: "title" }, root);
   tag("h1", {}, head, stories.map((story) => story.title).join(" · "));
   tag("p", { class: "small" }, head, "Space plays and pauses, ← and → step, Shift with them goes to the next mistake, P lights the next row and its line.");
-  const made = player(root), found = /^#t=(\d{1,6})$/.exec(location.hash);
-  made.open(stories.map(openRun), found ? Number(found[1]) : null);
+  const made = player(root), frame = /^#t=(\d{1,6})$/.exec(location.hash);
+  made.open(stories.map(openRun), frame ? Number(frame[1]) : null);
   if (location.hash === "#play" && !made.clock.slow) {
     made.clock.pace(1);
     made.act("play");

@@ -55,12 +55,12 @@ export function openRun(story) {
 
   run.wrong = (t) => {
     if (run.grid(t)) return story.grid.wrong;
-    const found = new Uint8Array(n);
+    const flags = new Uint8Array(n);
     if (frames.wrong) {
       const each = frames.wrong.length / T;
-      for (let k = 0; k < n; k++) found[k] = (frames.wrong[t * each + (k >> 3)] >> (k & 7)) & 1;
-    } else for (let k = 0; k < n; k++) found[k] = run.lead(t, k) <= 0 ? 1 : 0;
-    return found;
+      for (let k = 0; k < n; k++) flags[k] = (frames.wrong[t * each + (k >> 3)] >> (k & 7)) & 1;
+    } else for (let k = 0; k < n; k++) flags[k] = run.lead(t, k) <= 0 ? 1 : 0;
+    return flags;
   };
 
   // The score at the edge of the margin: ±1, or of the nearest row where all are right.

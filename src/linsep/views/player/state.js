@@ -7,25 +7,44 @@ export function statePanel(parent) {
   const verdict = tag("section", { class: "verdict", "aria-label": "Verdict" }, parent);
   const places = [0, 1].map((k) => tag("section", { class: k ? "model other" : "model" }, parent));
   const more = tag("section", { class: "more" }, parent);
-  let shown = [];
+  const stands = new Map();
+  let shown = [], runs = [];
 
-  function open(runs) {
-    drawVerdict(verdict, runs[0]);
-    places.forEach((one) => one.replaceChildren());
-    shown = runs.map((run, k) => modelPart(places[k], run, runs.length > 1));
-    more.replaceChildren();
-    legend(more, runs[0]);
-    certificate(more, runs[0].story);
-    const notes = tag("ul", { class: "notes" }, more);
-    [...runs[0].story.notes, `Weight space: ${runs[0].story.weights.note}`].forEach((note) => tag("li", {}, notes, note));
+  // Builds a part anew where what it says has changed: while a point is dragged most of it stands.
+  function part(place, says, build) {
+    const key = JSON.stringify(says), known = stands.get(place);
+    if (known && known.key === key) return known.made;
+    place.replaceChildren();
+    const made = build();
+    stands.set(place, { key, made });
+    return made;
   }
 
-  return { open, show: (t) => shown.forEach((one) => one(t)) };
+  function open(given) {
+    runs = given;
+    const { story } = runs[0], { facts } = story;
+    part(verdict, [facts, story.lift, story.intercept, story.features, story.classes], () => drawVerdict(verdict, story));
+    shown = places.map((place, k) => part(place, runs[k] ? modelSays(runs[k], runs.length) : null, () => runs[k] && modelPart(place, runs[k], runs.length > 1)));
+    const remarks = runs[0].T === 1 && story.grid ? story.notes : [...story.notes, `Weight space: ${story.weights.note}`]; // a curve has no plane of weights
+    part(more, [facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, Boolean(story.grid), remarks], () => {
+      legend(more, story);
+      certificate(more, story);
+      const notes = tag("ul", { class: "notes" }, more);
+      remarks.forEach((note) => tag("li", {}, notes, note));
+    });
+  }
+
+  return { open, show: (t) => runs.forEach((run, k) => shown[k](run, t)) };
 }
 
-function drawVerdict(place, { story }) {
+// What the part of a model is built of; the rest changes with the frame. Images are always built anew.
+function modelSays({ story, T, n }, several) {
+  const { title, learner, parameters, classes, cycle, runaway, growth, status, facts, grid } = story;
+  return [several, T > 1, title, learner, parameters, classes, cycle, runaway, growth, status, facts.bound, facts.boundText, Boolean(grid), Boolean(story.frames.wrong), n === story.rows, story.images && Math.random()];
+}
+
+function drawVerdict(place, story) {
   const { facts } = story;
-  place.replaceChildren();
   place.dataset.answer = String(facts.separable);
   const heads = { true: "✓ Separable", false: "✕ Not separable", null: "? Not known" };
   const raised = story.lift ? " when lifted" : "", origin = story.intercept ? "" : " through the origin";
@@ -41,7 +60,7 @@ function drawVerdict(place, { story }) {
 }
 
 function modelPart(place, run, several) {
-  const { story } = run, { facts, frames } = story;
+  const { story } = run, { facts } = story;
   const title = tag("h3", {}, place);
   tag("span", { class: "stroke" }, title);
   title.append(story.title);
@@ -61,20 +80,32 @@ function modelPart(place, run, several) {
   const sum = run.T === 1 && story.grid ? null : tag("pre", {}, entry(run.T > 1 ? "This step" : "Weights"));
   const picture = images(place, run);
   const table = several ? null : confusion(place, run);
-  if (story.model && story.model.support) tag("p", { class: "small" }, place, `${story.model.support.length} support vectors (double rings)${story.model.gap !== undefined ? `; duality gap ${brief(story.model.gap)}` : ""}.`);
-  if (story.geometry) tag("p", { class: "small" }, place, `Ellipses are one standard deviation of ${story.learner === "FisherDiscriminant" ? "the scatter within classes" : "the shared covariance"}.${story.geometry.criterion === null ? "" : ` Fisher's J = ${brief(story.geometry.criterion)}.`}`);
+  const aside = tag("p", { class: "small" }, place);
 
-  return (t) => {
-    const now = Math.min(t, run.T - 1), margin = frames.margin[now];
-    wrong.textContent = `${run.count(now)} of ${story.rows}`;
-    if (!run.grid(now) && Number.isFinite(margin) && margin > 0 && run.count(now) === 0) wrong.textContent += `, margin ${brief(margin)}`;
-    moment.textContent = run.isModel(now) ? `the model returned: ${story.returned}` : run.T === 1 ? "the model returned" : now === 0 ? "before the first correction" : `correction ${frames.n[now]}, pass ${frames.epoch[now]}`;
-    if (count) count.textContent = bounded ? `${many(frames.n[now])} of at most ${many(facts.bound)}` : `${many(frames.n[now])} so far`;
+  return (run, t) => {
+    const { story } = run, { frames, facts } = story, now = Math.min(t, run.T - 1), margin = frames.margin[now];
+    const wide = !run.grid(now) && Number.isFinite(margin) && margin > 0 && run.count(now) === 0;
+    write(wrong, `${run.count(now)} of ${story.rows}${wide ? `, margin ${brief(margin)}` : ""}`);
+    write(moment, run.isModel(now) ? `the model returned: ${story.returned}` : run.T === 1 ? "the model returned" : now === 0 ? "before the first correction" : `correction ${frames.n[now]}, pass ${frames.epoch[now]}`);
+    if (count) write(count, bounded ? `${many(frames.n[now])} of at most ${many(facts.bound)}` : `${many(frames.n[now])} so far`);
     if (meter) meter.value = frames.n[now];
-    if (sum) sum.textContent = caption(run, now).sum || weights(run, now) || "–";
+    if (sum) write(sum, caption(run, now).sum || weights(run, now) || "–");
     if (picture) picture(now);
-    if (table) table(now);
+    if (table) table(run, now);
+    write(aside, asideOf(story));
   };
+}
+
+function asideOf({ model, geometry, learner }) {
+  const said = [];
+  if (model && model.support) said.push(`${model.support.length} support vectors (double rings)${model.gap !== undefined ? `; duality gap ${brief(model.gap)}` : ""}.`);
+  if (geometry) said.push(`Ellipses are one standard deviation of ${learner === "FisherDiscriminant" ? "the scatter within classes" : "the shared covariance"}.`);
+  if (geometry && geometry.criterion !== null) said.push(`Fisher's J = ${brief(geometry.criterion)}.`);
+  return said.join(" ");
+}
+
+function write(place, text) {
+  if (place.textContent !== text) place.textContent = text;
 }
 
 // How long the weights are, the less the penalty weighs.
@@ -103,17 +134,18 @@ function confusion(place, run) {
     tag("th", { scope: "row" }, line, name);
     return story.classes.map(() => tag("td", {}, line));
   });
-  return (t) => {
+  return (run, t) => {
+    const { story } = run;
     const counts = cells.map((line) => line.map(() => 0));
     for (let k = 0; k < run.n; k++) counts[story.codes[k]][run.classAt(t, story.points[2 * k], story.points[2 * k + 1])] += 1;
     counts.forEach((line, i) => line.forEach((value, j) => {
-      cells[i][j].textContent = String(value);
+      write(cells[i][j], String(value));
       cells[i][j].className = i !== j && value ? "off" : "";
     }));
   };
 }
 
-function legend(parent, { story }) {
+function legend(parent, story) {
   const list = tag("ul", { class: "legend" }, parent);
   const sign = (name, draw) => {
     const item = tag("li", {}, list);

@@ -8,28 +8,28 @@ export function weightSpace(parent, onLight) {
   const picture = panel(parent, "Weight space: a line for each row, and the path of the weights"), { body } = picture;
   const region = shape("polygon", { class: "solution" }, body);
   const zero = shape("path", { class: "zero" }, body);
-  const linesOf = pool(shape("g", { class: "constraints" }, body), (group, k) => {
-    const element = shape("g", {}, group), line = shape("path", { class: "constraint" }, element);
-    const touch = shape("path", { class: "touch" }, element);
-    touch.addEventListener("pointerenter", () => onLight(runs[0].story.weights.lines[k]));
-    touch.addEventListener("pointerleave", () => onLight(-1));
-    return { element, line, touch };
-  });
+  // Lines of one look are one path: of each class those that are satisfied, above them those that are not.
+  const strands = ["constraint", "constraint", "constraint violated", "constraint violated"].map((name, k) => shape("path", { class: name, stroke: colourOf(k % 2) }, body));
+  const bright = shape("path", { class: "constraint lit" }, body);
   const loop = shape("polyline", { class: "loop" }, body);
   const pathsOf = pool(body, (group) => shape("polyline", { class: "path" }, group));
   const dotsOf = pool(body, (group) => shape("path", { class: "now" }, group));
   const namesOf = pool(body, (group) => shape("text", { class: "label" }, group));
   const step = arrow(body, "step");
   const empty = shape("text", { x: 70, y: 28, class: "empty" }, picture.svg);
-  let runs = [], box = null, lit = -1, t = 0;
+  let runs = [], box = null, lit = -1, t = 0, drawn = [];
+  picture.svg.addEventListener("pointermove", (event) => { const row = under(event); if (row !== lit) onLight(row); });
+  picture.svg.addEventListener("pointerleave", () => onLight(-1));
 
   // The two numbers of the weights that are drawn: (w₁, w₂), or (w, b) of one feature.
   const flat = (run) => run.story.features === 1;
   const where = (run, s, k = 0) => { const plane = run.plane(s, k); return [plane[0], flat(run) ? plane[2] : plane[1]]; };
 
-  function open(given) {
+  // While a point is dragged the frame stays as long as the weights are well within it.
+  function open(given, steady) {
     runs = given.filter((run) => run.T > 1 || !run.story.grid);
     picture.svg.classList.toggle("blank", !runs.length);
+    drawn = [];
     if (!runs.length) { body.setAttribute("visibility", "hidden"); empty.textContent = "no plane of weights: the boundary is curved"; return; }
     body.removeAttribute("visibility");
     const seen = [0, 0];
@@ -37,7 +37,8 @@ export function weightSpace(parent, onLight) {
       for (let s = 0; s < run.T; s += Math.max(1, Math.floor(run.T / 2000))) for (let k = 0; k < run.K; k++) seen.push(...where(run, s, k));
       for (let k = 0; k < run.K; k++) seen.push(...where(run, run.T - 1, k));
     }
-    box = roomy(extent(seen), 0.25, ...picture.size(), Infinity);
+    const around = extent(seen);
+    if (!steady || !box || !holds(box, around)) box = roomy(around, 0.25, ...picture.size(), Infinity);
     const scale = picture.frame(box, runs[0].story.weights.names);
     put(zero, { d: `M${scale.x(box[0])} ${scale.y(0)}H${scale.x(box[1])}M${scale.x(0)} ${scale.y(box[2])}V${scale.y(box[3])}` });
   }
@@ -57,34 +58,53 @@ export function weightSpace(parent, onLight) {
     const run = runs[0], now = Math.min(t, run.T - 1), { lines } = run.story.weights;
     const all = Array.from(lines, (row, k) => constraint(run, row, k, now));
     drawRegion(run, now, all);
-    const ticked = lines.length <= TICKED, held = linesOf(lines.length), [u, v] = where(run, now);
-    all.forEach((one, k) => drawLine(held[k], one, lines[k], ticked, !(one.sign * (one.A * u + one.B * v + one.C) > 0)));
+    drawLines(all, lines, where(run, now));
     drawPaths();
   }
 
   function drawRegion(run, now, lined) {
-    const { story } = run, told = run.binary && run.n === story.rows && (!story.weights.offsets || lined.length === run.n);
-    const all = story.weights.offsets ? lined : Array.from({ length: told ? run.n : 0 }, (_, row) => constraint(run, row, 0, now));
-    let corners = told ? cornersOf(box) : [];
+    const { story } = run, complete = run.binary && run.n === story.rows && (!story.weights.offsets || lined.length === run.n);
+    const all = story.weights.offsets ? lined : Array.from({ length: complete ? run.n : 0 }, (_, row) => constraint(run, row, 0, now));
+    let corners = complete ? cornersOf(box) : [];
     for (const { A, B, C, sign } of all) {
       if (!corners.length) break;
       corners = A || B ? cut(corners, sign * A, sign * B, sign * C) : sign * C > 0 ? corners : [];
     }
     hide(region, corners.length < 3);
     region.setAttribute("points", outline(picture.scale, corners));
-    empty.textContent = told && corners.length < 3 ? "no weights of this view satisfy all rows" : "";
+    empty.textContent = complete && corners.length < 3 ? "no weights of this view satisfy all rows" : "";
   }
 
-  function drawLine({ line, touch }, { A, B, C, sign }, row, ticked, violated) {
-    const ends = chord(box, A, B, C), { scale } = picture;
-    hide(line, !ends);
-    hide(touch, !ends);
-    if (!ends) return;
-    const [[x1, y1], [x2, y2]] = ends.map(([x, y]) => [scale.x(x), scale.y(y)]);
-    let d = `M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}`;
-    touch.setAttribute("d", d);
-    if (ticked || row === lit) d += ticks(x1, y1, x2, y2, -sign * A * scale.across, sign * B * scale.up);
-    put(line, { d, stroke: colourOf(runs[0].story.codes[row]), class: `constraint${violated ? " violated" : ""}${row === lit ? " lit" : ""}` });
+  function drawLines(all, rows, [u, v]) {
+    const { scale } = picture, parts = strands.map(() => []);
+    drawn = [];
+    all.forEach(({ A, B, C, sign }, k) => {
+      const ends = chord(box, A, B, C);
+      if (!ends) return;
+      const [[x1, y1], [x2, y2]] = ends.map(([x, y]) => [scale.x(x), scale.y(y)]);
+      const line = { row: rows[k], code: sign > 0 ? 1 : 0, at: [x1, y1, x2, y2], away: [-sign * A * scale.across, sign * B * scale.up] };
+      drawn.push(line);
+      parts[sign * (A * u + B * v + C) > 0 ? line.code : 2 + line.code].push(pathOf(line, all.length <= TICKED));
+    });
+    strands.forEach((one, k) => put(one, { d: parts[k].join("") }));
+    brighten();
+  }
+
+  function brighten() {
+    const line = drawn.find(({ row }) => row === lit);
+    hide(bright, !line);
+    if (line) put(bright, { d: pathOf(line, true), stroke: colourOf(line.code) });
+  }
+
+  // The row whose line is nearest to the pointer, if one is near.
+  function under(event) {
+    const frame = picture.svg.getBoundingClientRect(), x = event.clientX - frame.left, y = event.clientY - frame.top;
+    let nearest = -1, least = 5;
+    for (const { row, at: [x1, y1, x2, y2] } of drawn) {
+      const far = Math.abs((x2 - x1) * (y1 - y) - (x1 - x) * (y2 - y1)) / Math.hypot(x2 - x1, y2 - y1);
+      if (far < least) { least = far; nearest = row; }
+    }
+    return nearest;
   }
 
   function drawPaths() {
@@ -120,10 +140,19 @@ export function weightSpace(parent, onLight) {
 
   function light(row) {
     lit = row;
-    if (runs.length) show(t);
+    brighten();
   }
 
   return { open, show, light, picture };
+}
+
+// Whether a box holds another, and not only as a speck.
+function holds([left, right, low, high], [a, b, c, d]) {
+  return a >= left && b <= right && c >= low && d <= high && 4 * Math.max((b - a) / (right - left), (d - c) / (high - low)) > 1;
+}
+
+function pathOf({ at: [x1, y1, x2, y2], away }, ticked) {
+  return `M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}${ticked ? ticks(x1, y1, x2, y2, ...away) : ""}`;
 }
 
 // Short strokes on the side that a line forbids; (u, v) points there, on the screen.
