@@ -108,6 +108,7 @@ export function lessons(column, dialog, lab) {
     if (k + 1 < LESSONS.length) tag("button", { type: "button" }, row, "Next lesson").addEventListener("click", () => begin(k + 1));
     tag("button", { type: "button" }, row, "Leave").addEventListener("click", leave);
     column.scrollTop = 0;
+    box.scrollIntoView({ block: "nearest" }); // on a phone it is far below
     lab.restart(start);
     mark();
   }

@@ -72,7 +72,7 @@ export function weightSpace(parent, onLight) {
     }
     hide(region, corners.length < 3);
     region.setAttribute("points", outline(picture.scale, corners));
-    empty.textContent = complete && corners.length < 3 ? "no weights of this view satisfy all rows" : "";
+    empty.textContent = complete && corners.length < 3 ? "no weights of this view fit all rows" : "";
   }
 
   function drawLines(all, rows, [u, v]) {

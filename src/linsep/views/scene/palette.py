@@ -1,5 +1,6 @@
 """The colours of pictures, and the axes to use them on."""
 
+import io
 import sys
 from typing import Any
 
@@ -47,6 +48,15 @@ def axes_of(ax: Any, size: tuple[float, float] = (4.8, 4.0)) -> tuple[Figure, An
     return figure, figure.subplots()
 
 
+class Picture(Figure):
+    """A figure that a notebook shows where a cell returns it, also before pyplot was imported."""
+
+    def _repr_png_(self) -> bytes:
+        held = io.BytesIO()
+        self.savefig(held, format="png")
+        return held.getvalue()
+
+
 def new_figure(size: tuple[float, float]) -> Figure:
     """A figure: one of pyplot's where pyplot is in use, so that `plt.show()` shows it.
 
@@ -55,7 +65,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
     """
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is None or "inline" in str(pyplot.get_backend()).lower():
-        return Figure(figsize=size, layout="constrained")
+        return Picture(figsize=size, layout="constrained")
     with pyplot.rc_context({"figure.max_open_warning": 0}):
         made: Figure = pyplot.figure(figsize=size, layout="constrained")
     return made
