@@ -17,18 +17,23 @@ view.dispatchEvent(new Event("change"));
 
 
 class View(NamedTuple):
-    """A picture: the end of its address, what the right side shows, which lesson is open."""
+    """A picture: the end of its address, what the right side shows, which lesson is open.
+
+    `present` is for a class: large type, and no bar.
+    """
 
     address: str
     look: str = "weights"
     lesson: int | None = None
     dark: bool = False
+    present: bool = False
 
 
 VIEWS = {
     "lab.png": View("v=2&data=two-groups&learner=online+svm&t=5"),
     "lab-sphere.png": View("v=2&data=separable&learner=online", look="sphere", dark=True),
     "lab-curved.png": View("v=2&data=rings&learner=kernel-svm", dark=True),
+    "lab-lift.png": View("v=2&data=xor&learner=online&lift=product", look="lift", present=True),
     "lab-lesson.png": View("v=2&data=xor&learner=online", lesson=5),
     "lab-infinity.png": View("v=2&data=separable&learner=logistic&penalised=false"),
 }
@@ -44,6 +49,8 @@ def photograph(browser: Any, address: str, name: str, view: View) -> None:
         browser.find_element("css selector", f"[data-lesson='{view.lesson}']").click()
     if view.look != "weights":
         browser.execute_script(LOOK, view.look)
+    if view.present:
+        browser.find_element("id", "present").click()
     browser.execute_script("document.querySelector('.cue').hidden = true")
     time.sleep(1)
     picture = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})

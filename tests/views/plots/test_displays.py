@@ -50,7 +50,8 @@ def test_pyplot_knows_figures_unless_a_notebook_shows_them(monkeypatch):
     assert plot.boundary(model, X, y) is plt.gcf()
     plt.close("all")
     monkeypatch.setattr(plt, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
-    assert isinstance(plot.boundary(model, X, y), Figure)
+    figure = plot.boundary(model, X, y)
+    assert isinstance(figure, Figure) and figure._repr_png_().startswith(b"\x89PNG")
     assert plt.get_fignums() == []
 
 

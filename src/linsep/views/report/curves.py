@@ -91,14 +91,18 @@ def calibration(chances: Array, positive: Array) -> list[Tenth]:
 
 
 def mean_interval(values: Array) -> Interval:
-    """Where the mean of independent values lies with 95 % confidence, by the normal law.
+    """Where the mean of independent losses lies with 95 % confidence, by the normal law.
+
+    Losses are never negative, so that their mean is not either.
 
     >>> mean_interval(np.array([1.0, 1.0]))
     Interval(low=1.0, high=1.0)
+    >>> mean_interval(np.array([0.0, 0.0, 0.0, 1.0])).low
+    0.0
     """
     n, mean = len(values), float(np.mean(values))
     half = 1.959964 * float(np.std(values, ddof=1)) / n**0.5 if n > 1 else float("inf")
-    return Interval(mean - half, mean + half)
+    return Interval(max(0.0, mean - half), mean + half)
 
 
 def losses(codes: Array, chances: Array) -> tuple[Array, Array]:
