@@ -16,7 +16,8 @@ import linsep.data.toys
 from linsep import LinearSVC
 from linsep.data import toys
 from linsep.errors import ParameterError
-from linsep.train.convex.dual.crammer_singer import even, solve
+from linsep.train.convex.joint.balance import even
+from linsep.train.convex.joint.crammer_singer import solve
 from proofs.gap.flows import break_even
 
 

@@ -6,9 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import OverflowedError, ParameterError
-from linsep.learners.fitting.certificates import noise, plane_certificate
+from linsep.learners.fitting.certificates import noise, plane_certificate, question
 from linsep.learners.fitting.first_order import descend_scores
 from linsep.learners.fitting.sklearn_compat import known_solver
+from linsep.proofs.gap.certificate import Certificate
+from linsep.proofs.gap.joint_certificate import softmax
 from linsep.proofs.gap.penalty import RIDGE
 from linsep.status import Status
 from linsep.train.convex.choose import line_for, shape_of
@@ -21,7 +23,9 @@ from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.logistic import fit_logistic
 from linsep.train.convex.newton.newton_cg import NewtonCG
+from linsep.train.convex.softmax import full_newton as full_softmax
 from linsep.train.convex.softmax.fit import fit_softmax
+from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
 from linsep.train.convex.softmax.sparse_descent import SparseDescent
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
@@ -106,6 +110,11 @@ def solve(
         settings |= {"n_classes": problem.n_classes, "start": start}
         if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
             X = X.toarray()
+        if full_softmax.suits(X, problem.n_classes, C, tol):
+            full = _by_full_softmax(learner, X, problem, listeners, settings)
+            if full.status is not Status.budget or full.n_iter >= max_iter:
+                return full
+            settings["start"] = full.w, full.b
         return fit_softmax(X, problem.codes, weights, C, **settings)
     K, several = problem.n_classes, not problem.binary and np.isfinite(C)
     settings |= {"n_classes": K, "listeners": listeners}
@@ -139,6 +148,26 @@ def _by_full_newton(
         watched=settings["listener"] is not None,
     )  # fmt: skip
     certify = plane_certificate(learner, problem, "logistic", RIDGE)
+    goal = Goal(
+        settings["tol"], settings["max_iter"], telling(listeners), certify, noise(problem),
+        savepoint=next(iter(learner._savepoints), None),
+    )  # fmt: skip
+    return drive(solver, goal)
+
+
+def _by_full_softmax(
+    learner: Any, X: Any, problem: Problem, listeners: list[Listener], settings: dict[str, Any]
+) -> Solution:
+    """The same for several classes; X are the rows written out."""
+    solver = FullSoftmaxNewton(
+        X, problem.codes, problem.weights if problem.weights.size else None, float(learner.C),
+        n_classes=problem.n_classes, fit_intercept=bool(learner.fit_intercept),
+        n_jobs=learner.n_jobs, start=settings["start"],
+    )  # fmt: skip
+
+    def certify(solution: Solution) -> Certificate:
+        return softmax(question(learner, problem, RIDGE, solution=solution), solution.alpha)
+
     goal = Goal(
         settings["tol"], settings["max_iter"], telling(listeners), certify, noise(problem),
         savepoint=next(iter(learner._savepoints), None),

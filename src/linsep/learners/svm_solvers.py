@@ -14,7 +14,7 @@ from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex.basis import few_rows
 from linsep.train.convex.choose import Machine
 from linsep.train.convex.drive import Goal, drive, telling
-from linsep.train.convex.dual.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.choose import joint_solver
 from linsep.train.convex.one_vs_rest import one_vs_rest
 from linsep.train.convex.row_space import InRowSpace, RowSpace
 from linsep.train.convex.solution import Solution
@@ -86,10 +86,11 @@ def fit_jointly(
         A = np.zeros((problem.n_rows, problem.n_classes))
         A[learner.support_] = learner.dual_coef_.T
         start = A, np.asarray(before[1], np.float64)
-    solver = CrammerSinger(
+    solver = joint_solver(
         problem.X, problem.codes, problem.weights if problem.weights.size else None,
-        float(learner.C), n_classes=problem.n_classes, fit_intercept=learner.fit_intercept,
-        max_iter=learner.max_iter, seed=seed_of(learner.random_state), start=start,
+        float(learner.C), which=learner.solver, n_classes=problem.n_classes,
+        fit_intercept=bool(learner.fit_intercept), max_iter=learner.max_iter,
+        n_jobs=learner.n_jobs, seed=seed_of(learner.random_state), start=start,
     )  # fmt: skip
 
     def certify(solution: Solution) -> Certificate:

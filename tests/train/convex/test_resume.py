@@ -7,14 +7,17 @@ import scipy.sparse as sp
 from linsep.train.convex.choose import Machine
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.dual.crammer_singer import CrammerSinger
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.handover import Handover, Pace
+from linsep.train.convex.joint.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.interior_point import JointInteriorPoint
 from linsep.train.convex.l1.prox_newton import ProxNewton
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.primal_newton import PrimalNewton
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.softmax.descent import SoftmaxDescent
+from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
 from linsep.train.run.checkpoint import pack, unpack
 from linsep.train.run.state import copied, freeze, thaw
 
@@ -63,6 +66,9 @@ SOLVERS = {
     "primal Newton, squared": lambda: PrimalNewton(*TALL, loss="squared_hinge", keep=True),
     "l1": lambda: ProxNewton(SPARSE, SIGNS, None, 1.0, Elastic(1.0, 0.0)),
     "Crammer and Singer": lambda: CrammerSinger(X, CODES, n_classes=3),
+    "Crammer and Singer, inside": lambda: JointInteriorPoint(X, CODES, n_classes=3),
+    "softmax": lambda: FullSoftmaxNewton(X, CODES, None, 1.0, n_classes=3),
+    "softmax, descent": lambda: SoftmaxDescent(X, CODES, None, 1.0, n_classes=3, tol=1e-6),
     "active set": lambda: Machine(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),
     "handover": handed_over,
 }

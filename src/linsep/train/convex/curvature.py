@@ -36,11 +36,9 @@ class Curvature:
         self._root: Floats | None = None
         self._dropped: Floats = np.zeros((len(H), 0))
         A.flat[:: len(A) + 1] = 1.0 + digits
-        try:
-            self._factor = sl.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
-            weak = float(np.min(self._factor.diagonal())) ** 2 <= len(A) * digits
-        except np.linalg.LinAlgError:
-            weak = True
+        # LAPACK without its wrappers, which take longer than a factor of few numbers.
+        self._factor, failed = sl.lapack.dpotrf(A.T, lower=1, overwrite_a=1)
+        weak = failed or float(self._factor.diagonal().min()) ** 2 <= len(A) * digits
         if weak:
             A = H * self.scale * self.scale[:, None]
             values, vectors = np.linalg.eigh(A)
@@ -57,7 +55,7 @@ class Curvature:
         """H⁻¹g"""
         if self._root is not None:
             return self._root @ (self._root.T @ g)
-        y: Any = sl.cho_solve((self._factor, True), self.scale * g, check_finite=False)
+        y: Any = sl.lapack.dpotrs(self._factor, self.scale * g, lower=1)[0]
         return self.scale * y
 
     def overlooks(self, g: Floats) -> bool:

@@ -22,6 +22,10 @@ class Memory:
     `apply` corrects an approximate inverse Hessian by them: exact along the remembered steps,
     unchanged elsewhere (Nocedal and Wright, *Numerical Optimization*, algorithm 7.4).
 
+    Attributes
+    ----------
+    pairs : (s, y, 1/⟨s, y⟩) of each, the latest last
+
     Examples
     --------
     >>> memory = Memory(5)
@@ -32,31 +36,31 @@ class Memory:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._pairs: list[tuple[Floats, Floats, float]] = []
+        self.pairs: list[tuple[Floats, Floats, float]] = []
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self.pairs)
 
     def clear(self) -> None:
         """Forget all pairs."""
-        self._pairs.clear()
+        self.pairs.clear()
 
     def add(self, s: Floats, y: Floats) -> None:
         """Remember a pair, unless rounding has hidden its curvature."""
         curvature = float(np.vdot(s, y))
         if curvature > 1e-12 * math.sqrt(float(np.vdot(s, s)) * float(np.vdot(y, y))):
-            self._pairs.append((s, y, 1 / curvature))
-            del self._pairs[: -self.size]
+            self.pairs.append((s, y, 1 / curvature))
+            del self.pairs[: -self.size]
 
     def apply(self, g: Floats, inverse: Callable[[Floats], Any]) -> Floats:
         """An approximation of H⁻¹g, starting from `inverse`."""
         q, taken = g.copy(), []
-        for s, y, rho in reversed(self._pairs):
+        for s, y, rho in reversed(self.pairs):
             alpha = rho * float(np.vdot(s, q))
             taken.append(alpha)
             q -= alpha * y
         r: Floats = np.asarray(inverse(q))
-        for (s, y, rho), alpha in zip(self._pairs, reversed(taken), strict=True):
+        for (s, y, rho), alpha in zip(self.pairs, reversed(taken), strict=True):
             r = r + (alpha - rho * float(np.vdot(y, r))) * s
         return r
 

@@ -9,13 +9,13 @@ import scipy.sparse as sp
 from linsep.parallel import Pool
 from linsep.train.convex.dual import kernels as compiled
 from linsep.train.convex.dual.active_set import polish
-from linsep.train.convex.dual.crammer_singer import solve as solve_jointly
 from linsep.train.convex.dual.design import Design, middle
 from linsep.train.convex.dual.dual_losses import Hinge, Logistic, SquaredHinge, logit_root
 from linsep.train.convex.dual.gram_descent import GramCache
 from linsep.train.convex.dual.kernels import Centred, Stretched
 from linsep.train.convex.dual.state import DualState
 from linsep.train.convex.dual.support import near_margin, supports
+from linsep.train.convex.joint.crammer_singer import solve as solve_jointly
 from linsep.train.convex.losses import Hinge as HingeLoss
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.problem import Problem

@@ -8,6 +8,7 @@ from linsep import LogisticRegression, gap
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.softmax.sparse_descent import FINE, Losses, SparseDescent
+from linsep.train.convex.softmax.sparse_spaces import FeatureSpace, Products, RowSpace
 from linsep.train.run.state import copied
 
 
@@ -121,3 +122,19 @@ def test_the_best_intercepts_are_found_from_anywhere(begin):
         losses.b = np.array(begin)
         _, R = losses.at(0.5 * rng.normal(size=(40, 3)), fine=True)
     assert np.abs(R.sum(axis=0)).max() <= 40 * FINE
+
+
+@pytest.mark.parametrize("space", [RowSpace, FeatureSpace])
+def test_vectors_of_either_space_are_weights(space):
+    X, _ = data(40, 60, 3)
+    A = np.random.default_rng(0).standard_normal((2, 40, 3))
+    with Pool(2) as pool:
+        products = Products(sp.csr_array(X), 3, pool)
+        here = space(products, np.ones(40))
+        nothing = here.begin(None, None)
+        one, two = (here.gradient(nothing, a) for a in A)
+        W, V = (products.outside(here.weights(v)) for v in (one, two))
+        scores = here.scores(one.plus(2.0, two))
+    np.testing.assert_allclose(W, (X.T @ A[0]).T, atol=1e-12)
+    assert one.dot(two) == pytest.approx(float(np.vdot(W, V)), rel=1e-12)
+    np.testing.assert_allclose(scores, X @ (W + 2 * V).T, atol=1e-12)

@@ -28,6 +28,7 @@ from linsep.train.convex.softmax.curvature import Curvature, rebuilding_cost
 from linsep.train.convex.softmax.passes import SoftmaxPasses
 from linsep.train.convex.softmax.sums import TOO_LARGE
 from linsep.train.convex.solution import Solution
+from linsep.train.run.state import record
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -37,6 +38,7 @@ BALANCING = 12  # steps of the biases alone, at most, where all but their balanc
 PAIRS = 1 << 22  # weights that L-BFGS may remember, in steps of which it needs some
 
 
+@record
 class Point(NamedTuple):
     """Weights, the objective divided by C Σ cᵢ, its gradient, and Σ cᵢpᵢₖ(1 − pᵢₖ) by class."""
 
@@ -89,7 +91,7 @@ class SoftmaxDescent:
         self._careful = careful
         self._best: Point | None = None
         self._gap, self._promised = math.inf, math.inf
-        self.separated = False
+        self.separated = self._restored = False
 
     @property
     def name(self) -> str:
@@ -103,50 +105,63 @@ class SoftmaxDescent:
 
     def interrupted(self) -> None:
         """A pass changes nothing but its own sums."""
+        if self._best is None:
+            W, b = self._begin(guess=False)
+            self._keep(self._point(W, b))
 
     def state(self) -> dict[str, Any]:
-        """Nothing: a run that was stopped begins again, and ends with the same bytes."""
-        return {}
+        """The point, past steps, and where the guess at the Hessian was made: that is made again
+        from there, which needs rows but no memory."""
+        known = {"point": self._p, "pairs": self._memory.pairs, "guessed": self._guessed}
+        best = {"best": self._best, "gap": self._gap, "promised": self._promised}
+        return {**known, **best, "spent": self._spent, "n_iter": self.n_iter}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Begin again."""
+        W, b, stage = self._guessed = state["guessed"]
+        self._begin(guess=False)
+        self._p, self._best = state["point"], state["best"]
+        self._memory = Memory(self._size)
+        self._memory.pairs = list(state["pairs"])
+        self._curvature = Curvature.at(self._passes, self._ridge, W, b, self._free, stage)
+        self._gap, self._promised = state["gap"], state["promised"]
+        self._spent, self.n_iter, self._restored = state["spent"], state["n_iter"], True
 
     def candidates(self) -> Iterator[Candidate]:
-        """One for each pass over all rows."""
-        W, b = self._begin()
-        p = self._point(W, b)
-        yield self._candidate(p)
-        size = max(6, min(40, PAIRS // p.gradient.size))
-        memory, curvature, spent = Memory(size), self._first, 0.0
+        """One for each step, after the passes that it took."""
+        if not self._restored:
+            W, b = self._begin()
+            self._p = self._point(W, b)
+            self._memory, self._spent = Memory(self._size), 0.0
+            self._keep(self._p)
         while True:
-            price = rebuilding_cost(self._passes, curvature.next)
-            if spent >= price:
-                curvature = curvature.rebuilt(self._passes, self._ridge, p.W, p.b)
-                memory, spent = Memory(size), 0.0
-            step = None
-            for step in self._steps(p, memory, curvature):
-                spent += 1.0
-                if step is not None:
-                    break
-                yield self._candidate(p)
-            if step is None:
-                if curvature.final:
-                    return  # rounding forbids more
-                curvature = curvature.rebuilt(self._passes, self._ridge, p.W, p.b)
-                memory, spent = Memory(size), 0.0
-                continue
-            p = step
-            cost = self._imbalance(p)
-            if self._ridge.all() and self._bound(p) - cost <= 0.8 * self.tol * p.value < cost:
-                p = self._balanced(p)
-                memory.clear()
-            self.separated = self._all_right(p)
-            yield self._candidate(p)
-            if self.separated:
+            yield self._candidate()
+            if self.separated or not self._go_on():
                 return
+            self._keep(self._p)
 
-    def _begin(self) -> tuple[Floats, Floats]:
-        """Columns, passes and the first point."""
+    def _go_on(self) -> bool:
+        """One step, if need be with another guess at the Hessian; whether there was one."""
+        if self._spent >= rebuilding_cost(self._passes, self._curvature.next):
+            self._guess_again()
+        while (step := self._step(self._p)) is None:
+            if self._curvature.final:
+                return False  # rounding forbids more
+            self._guess_again()
+        p = step
+        cost = self._imbalance(p)
+        if self._ridge.all() and self._bound(p) - cost <= 0.8 * self.tol * p.value < cost:
+            p = self._balanced(p)
+            self._memory.clear()
+        self.separated, self._p = self._all_right(p), p
+        return True
+
+    def _guess_again(self) -> None:
+        p, stage = self._p, self._curvature.next
+        self._curvature = self._curvature.rebuilt(self._passes, self._ridge, p.W, p.b)
+        self._guessed, self._memory, self._spent = (p.W, p.b, stage), Memory(self._size), 0.0
+
+    def _begin(self, guess: bool = True) -> tuple[Floats, Floats]:
+        """Columns, passes and the first point; the first guess at the Hessian."""
         X, codes, weights, C = self._given
         options = self._options
         n, d = X.shape
@@ -170,8 +185,12 @@ class SoftmaxDescent:
         if start is not None:
             W, b = self._columns.inside(np.asarray(start[0], np.float64), np.asarray(start[1]))
             W = W - W.mean(axis=0)
-        self._first = Curvature.at(self._passes, self._ridge, W, b, free)
-        return W, np.asarray(b, np.float64)
+        W, b = np.asarray(W, np.float64), np.asarray(b, np.float64)
+        self._size = max(6, min(40, PAIRS // (K * (d + 1))))
+        if guess:
+            self._guessed = W, b, 0
+            self._curvature = Curvature.at(self._passes, self._ridge, W, b, free)
+        return W, b
 
     def _point(self, W: Floats, b: Floats) -> Point:
         """One pass over all rows."""
@@ -187,8 +206,9 @@ class SoftmaxDescent:
         gradient = np.concatenate([G, g], axis=1)
         return Point(W, b, value, gradient, seen.loss, seen.b, seen.doubt)
 
-    def _steps(self, p: Point, memory: Memory, curvature: Curvature) -> Iterator[Point | None]:
-        """One step of L-BFGS: None for each pass whose point is no better, then the new point."""
+    def _step(self, p: Point) -> Point | None:
+        """One step of L-BFGS; None where no point along it is better."""
+        memory, curvature = self._memory, self._curvature
         curvature.doubt = p.doubt
         direction = -memory.apply(p.gradient, curvature)
         slope = float(np.vdot(p.gradient, direction))
@@ -197,18 +217,18 @@ class SoftmaxDescent:
             direction = -curvature(p.gradient)
             slope = float(np.vdot(p.gradient, direction))
         if not -slope > 1e-14 * abs(p.value):
-            return
+            return None
         direction -= direction.mean(axis=0)  # one vector more for all classes is the same model
         t, noise = 1.0, 4 * float(np.finfo(self._passes.real).eps) * abs(p.value)
         while t > 1e-6:
             q = self._point(p.W + t * direction[:, :-1], p.b + t * direction[:, -1])
+            self._spent += 1.0
             if q.value <= p.value + 1e-4 * t * slope + noise:
                 memory.add(t * direction, q.gradient - p.gradient)
                 self._promised = -slope
-                yield q
-                return
-            yield None
+                return q
             t *= max(0.1, min(0.5, -0.5 * slope * t / (q.value - p.value - t * slope)))
+        return None
 
     def _all_right(self, p: Point) -> bool:
         """Whether, without a penalty, every row has more than half for its own class: the losses
@@ -216,12 +236,15 @@ class SoftmaxDescent:
         least = float(self._passes.c[self._passes.c > 0].min())
         return not self._ridge.any() and p.loss < 0.69 * least
 
-    def _candidate(self, p: Point) -> Candidate:
-        gap = self._bound(p)
-        best = self._best
+    def _keep(self, p: Point) -> None:
+        """The best point so far, by its bound or by its value."""
+        gap, best = self._bound(p), self._best
         if best is None or gap <= self._gap or (self._gap > best.value > p.value):
             self._best, self._gap = p, gap
-        primal = p.value if self._best is None else self._best.value
+
+    def _candidate(self) -> Candidate:
+        assert self._best is not None
+        primal = self._best.value
         return Candidate(self.n_iter, primal * self._unit, (primal - self._gap) * self._unit)
 
     def _bound(self, p: Point) -> float:

@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK
 from linsep.parallel import Pool
-from linsep.rows.rows import CSR, add_all, as_rows, scores
-from linsep.train.convex.drive import FINEST, Candidate, Goal, drive
+from linsep.rows.rows import CSR, as_rows
+from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.dual.design import middle
 from linsep.train.convex.dual.state import EPS
+from linsep.train.convex.joint.balance import even
+from linsep.train.convex.joint.sweep import charges, combine, sweep
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.standardise import Lens
 from linsep.train.convex.steps.delta_rule import seen_through
@@ -38,94 +39,8 @@ PULL = 0.1  # ρ as a part of the typical ‖x‖²
 INNER = 10  # visits to the rows that move, in one pass
 LOOKS = 5  # passes between two looks at all rows, at most
 NEGLIGIBLE = 0.1  # of its share in the gap that is asked for: what a row may lack and rest
-SMALL = 100_000  # products of a pass up to which the last digits are worth their passes
-
-
-@kernel
-def sweep(rows, codes, caps, squares, order, rho, least, A, W, b, rest, s, step, gap):  # type: ignore[no-untyped-def]
-    """One pass: move the multipliers of each row that does not rest to their best place.
-
-    With the others fixed, row i minimises ½q‖Aᵢ − old‖² + ⟨sᵢ + 1 − e_y, Aᵢ⟩, q = ‖xᵢ‖² + ρ, so
-    Aᵢₖ = min(capₖ, (β − Bₖ)/q) with the β at which Σₖ Aᵢₖ = 0. Changes A, W, b and `rest`, in
-    whose columns are the passes to sit out and the last such number; returns how many moved. `gap`
-    is what the rows lack as they are met, Uᵢξᵢ + ⟨sᵢ, Aᵢ⟩ − Aᵢ,yᵢ each; one that lacks `least` at
-    most is left as it is.
-    """
-    moved = 0
-    K = len(b)
-    gap[0] = 0.0
-    for i in order:
-        if caps[i] <= 0.0:
-            continue
-        if rest[i, 0] > 0:
-            rest[i, 0] -= 1
-            continue
-        y, q = codes[i], squares[i] + rho
-        scores(rows, i, W, s)
-        s[y] += b[y]
-        top, own, lack, total = s[y], s[y], A[i, y] * (s[y] - 1.0), 0.0
-        for k in range(K):
-            if k != y:
-                s[k] += b[k]
-                lack += A[i, k] * s[k]
-                s[k] += 1.0
-                top = max(top, s[k])
-            s[k] -= q * A[i, k]  # Bₖ
-            total += s[k]
-        lack += caps[i] * (top - own)
-        gap[0] += max(lack, 0.0)
-        change = 0.0
-        if lack > least:
-            edge = q * caps[i]  # q·capₖ of the own class; for all others it is zero
-            beta, again = total / K, True
-            while again:  # Michelot's rounds: leave out the classes that β finds at their cap
-                total, left = 0.0, 0
-                for k in range(K):
-                    d = s[k] + (edge if k == y else 0.0)
-                    if d > beta:
-                        total += d
-                        left += 1
-                best = (total - edge) / left if left else beta
-                again = best > beta
-                beta = max(beta, best)
-            for k in range(K):
-                a = min(caps[i] if k == y else 0.0, (beta - s[k]) / q)
-                step[k] = a - A[i, k]
-                A[i, k] = a
-                change = max(change, abs(step[k]))
-                b[k] += rho * step[k]
-        if change <= 1e-15 * caps[i]:
-            rest[i, 1] = min(8, 2 * rest[i, 1] + 1)
-            rest[i, 0] = rest[i, 1]
-        else:
-            rest[i, 0] = rest[i, 1] = 0
-            moved += 1
-        if change > 0.0:
-            add_all(rows, i, step, W)  # wₖ ← wₖ + (new − old) xᵢ
-    return moved
-
-
-@kernel
-def combine(rows, A, W):  # type: ignore[no-untyped-def]
-    """W ← Σ Aᵢxᵢᵀ; the rows of A are as wide as the weights."""
-    for i in range(A.shape[0]):
-        add_all(rows, i, A[i], W)
-
-
-@kernel
-def charges(rows, codes, caps, W, b, s):  # type: ignore[no-untyped-def]
-    """Σ Uᵢ max(0, maxₖ(1 + sᵢₖ − sᵢ,yᵢ))"""
-    total = 0.0
-    for i in range(len(codes)):
-        if caps[i] > 0.0:
-            y = codes[i]
-            scores(rows, i, W, s)
-            worst, own = 0.0, s[y] + b[y]
-            for k in range(len(b)):
-                if k != y:
-                    worst = max(worst, 1.0 + s[k] + b[k] - own)
-            total += caps[i] * worst
-    return total
+WRITTEN = 1 << 26  # entries up to which dense rows may be written out otherwise
+DEARER, WASTED = 1.3, 24  # an entry by itself, against one of a dense row; what such a row adds
 
 
 class Joint(Stateful):
@@ -144,7 +59,7 @@ class Joint(Stateful):
         self.scale = 2.0 ** float(np.clip(np.ceil(np.log2(largest)), -400, 400)) if largest else 1.0
         exact = np.full(d, 1.0 / self.scale)
         self.lens = Lens(exact, self.centre * exact, np.ones(d))
-        self.rows = as_rows(self.lens.of(X)) if sparse else seen_through(self.lens, as_rows(X))
+        self.rows = as_rows(self.lens.of(X)) if sparse else self._dense_rows()
         self.caps = caps * self.scale**2  # ½‖w‖² = ½‖v‖²/scale²: for v the caps are larger
         self.squares = np.concatenate([_squares(Z) for _, Z in self._blocks()])
         typical = float(np.median(self.squares))
@@ -155,6 +70,15 @@ class Joint(Stateful):
         self.W = self.rows.weights(K, d) if isinstance(self.rows, CSR) else np.zeros((K, d))
         self.b, self.rest = np.zeros(K), np.zeros((n, 2), np.int64)
         self.lacking = float(self.caps.sum())
+
+    def _dense_rows(self) -> Any:
+        """Entry by entry, all classes at each, where rows are short or mostly zero."""
+        n, d = self.X.shape
+        if n * d <= WRITTEN:
+            Z = self.lens.of(self.X)
+            if DEARER * np.count_nonzero(Z) <= n * (d + WASTED):
+                return as_rows(sp.csr_matrix(Z.astype(np.float64, copy=False)))
+        return seen_through(self.lens, as_rows(self.X))
 
     def _raw(self) -> Any:
         for start in range(0, self.X.shape[0], BLOCK):
@@ -257,50 +181,6 @@ def _squares(Z: Any) -> Floats:
     ).ravel()
 
 
-def even(A: Floats, codes: Array) -> Floats:
-    """Multipliers made smaller, so that Σᵢ Aᵢₖ = 0 for each class.
-
-    −Aᵢₖ flows from the class of row i to class k. What does not flow in a circle is a sum of paths
-    from classes that give too much to classes that take too much, and these are taken away.
-    """
-    K = A.shape[1]
-    leave = np.maximum(0.0, -A)
-    flow = np.zeros((K, K))
-    np.add.at(flow, codes, leave)
-    left, least = flow.copy(), 1e-15 * float(flow.sum())
-    for _ in range(2 * K * K):
-        excess = left.sum(axis=1) - left.sum(axis=0)
-        giver = int(excess.argmax())
-        if excess[giver] <= least:
-            break
-        path = _path(left, giver, excess < 0.0)
-        if len(path) < 2:
-            break
-        steps = path[:-1], path[1:]
-        left[steps] -= min(excess[giver], -excess[path[-1]], left[steps].min())
-    part = np.divide(left, flow, out=np.zeros_like(flow), where=flow > 0.0)
-    leave *= np.clip(part, 0.0, 1.0)[codes]
-    found = -leave
-    found[np.arange(len(codes)), codes] = leave.sum(axis=1)
-    return found
-
-
-def _path(flow: Floats, start: int, ends: Array) -> list[int]:
-    """A shortest way along positive flow from `start` to one of the `ends`."""
-    before, front = {start: start}, [start]
-    for here in front:
-        if ends[here]:
-            path = [here]
-            while path[-1] != start:
-                path.append(before[path[-1]])
-            return path[::-1]
-        for there in np.flatnonzero(flow[here] > 0.0).tolist():
-            if there not in before:
-                before[there] = here
-                front.append(there)
-    return []
-
-
 class Best(Stateful):
     """The lowest P and the highest D met, from W = 0 and A = 0 on."""
 
@@ -335,11 +215,13 @@ class CrammerSinger:
     n_classes : K
     fit_intercept : whether intercepts are free, or zero
     max_iter : most passes
+    n_jobs : threads for whoever takes over; rows are visited one after the other
     seed : of the order of the rows
     start : multipliers (n, K) and intercepts of a neighbouring problem
     """
 
     name = "dual"
+    tol = 1e-4
     _moved: int | None = None  # rows that the last pass moved
     _part = 1.0  # of the gap that is asked for, what rows may lack before all are looked at
 
@@ -353,6 +235,7 @@ class CrammerSinger:
         n_classes: int,
         fit_intercept: bool = True,
         max_iter: int = 1000,
+        n_jobs: int | None = 1,
         seed: int = 0,
         start: tuple[Array, Array] | None = None,
     ) -> None:
@@ -360,17 +243,7 @@ class CrammerSinger:
         caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, np.float64)
         self._given = (X, codes, caps, n_classes, fit_intercept)
         self.max_iter, self._seed, self._start = max_iter, seed, start
-        self.pool, self.n_iter = Pool(1), 0
-        self._tol, self._small = 1e-4, n * X.shape[1] * n_classes <= SMALL
-
-    @property
-    def tol(self) -> float:
-        """What small problems end at are their last digits: these cost next to nothing."""
-        return FINEST if self._small else self._tol
-
-    @tol.setter
-    def tol(self, tol: float) -> None:
-        self._tol = tol
+        self.pool, self.n_iter = Pool(n_jobs), 0
 
     def _begin(self) -> None:
         self.joint = Joint(*self._given)

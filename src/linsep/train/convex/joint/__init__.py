@@ -1,0 +1,8 @@
+"""Losses that all classes share: Crammer and Singer's machine, and what it has in common with
+softmax.
+
+`choose.joint_solver` is the way in: `interior_point` where weights are few, otherwise descent on
+the dual in `crammer_singer`, handed over where it is slow; `balance` makes multipliers break even
+where intercepts are free. `class_hessian` is the matrix of second derivatives that steps of both
+losses solve with.
+"""

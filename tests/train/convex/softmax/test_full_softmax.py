@@ -1,0 +1,109 @@
+"""Newton's method in memory for several classes: the optimum, what a step foretells, endings."""
+
+import numpy as np
+import pytest
+
+from linsep import LogisticRegression
+from linsep.parallel import Pool
+from linsep.status import Status
+from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.softmax import full_newton
+from linsep.train.convex.softmax.fit import fit_softmax
+from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton, Problem, sample_of_classes
+
+
+def classes(n=300, d=4, K=3, seed=0, strength=1.5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = (strength * X @ rng.standard_normal((d, K)) + rng.gumbel(size=(n, K))).argmax(axis=1)
+    y[:K] = np.arange(K)
+    return X, y
+
+
+def fit(X, y, C=1.0, weights=None, tol=1e-6, **more):
+    solver = FullSoftmaxNewton(X, y, weights, C, n_classes=int(y.max()) + 1, **more)
+    return drive(solver, Goal(tol, 100))
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_it_ends_at_the_optimum_and_its_multipliers_are_feasible(free, C):
+    X, y = classes()
+    weights = np.random.default_rng(1).integers(0, 3, len(y)) + (np.arange(len(y)) < 3.0)
+    ours = fit(X, y, C, weights, fit_intercept=free)
+    best = fit_softmax(X, y, weights, C, n_classes=3, fit_intercept=free, tol=1e-12)
+    assert ours.status is Status.converged
+    assert ours.dual <= best.primal * (1 + 1e-12) <= ours.primal * (1 + 1e-12)
+    p = np.eye(3)[y] - ours.alpha / np.maximum(C * weights, 1e-300)[:, None]
+    assert (p[weights > 0] >= 0).all()
+    np.testing.assert_allclose(ours.alpha.sum(axis=1), 0, atol=1e-12 * C)
+    if free:
+        np.testing.assert_allclose(ours.alpha.sum(axis=0), 0, atol=1e-9 * C * len(y))
+
+
+def test_a_step_foretells_a_bound_of_third_order():
+    X, y = classes()
+    Z, ridge = np.c_[X, np.ones(300)], np.array([1e-6] * 4 + [0.0])
+    with Pool(1) as pool:
+        problem = Problem(Z, y, np.full(300, 1 / 300), ridge, 3, True, pool)
+        u = np.zeros((3, 5))
+        S = u @ Z.T
+        errors = []
+        for _ in range(6):
+            d = problem.at(u, S, S, 0.0)[1]
+            du, decrement2 = problem.step(u, d)
+            ds = du @ Z.T
+            after, _ = problem.at(u + du, S, ds, 1.0)
+            bound, p = problem.foretold(d, ds)
+            errors.append((after - bound, decrement2))
+            np.testing.assert_allclose(p.sum(axis=0), 1 / 300, rtol=1e-12)
+            u, S = u + du, S + ds
+    assert all(gap >= -1e-14 for gap, _ in errors)
+    assert errors[3][0] < 1e-2 * errors[3][1]  # the gap falls faster than what is left to gain
+
+
+@pytest.mark.parametrize("kind", ["units", "offset", "separable", "rare class", "constant"])
+@pytest.mark.parametrize("order", range(3))
+def test_ordinary_tables_converge_whatever_the_order_of_rows(kind, order):
+    X, y = classes(400, 5, 4, seed=3)
+    if kind == "units":
+        X = X * np.geomspace(1e-3, 1e3, 5)
+    elif kind == "offset":
+        X = X + 1e6
+    elif kind == "separable":
+        X = X + 9 * np.eye(5)[y]
+    elif kind == "rare class":
+        y = np.where((y == 3) & (np.arange(400) > 4), 0, y)
+    else:
+        X[:, 2] = 7.0
+    places = np.random.default_rng(order).permutation(400)
+    learner = LogisticRegression(tol=1e-4).fit(X[places], y[places])
+    assert (learner.status_, learner.solver_) == (Status.converged, "newton")
+    assert learner.gap_ <= 1e-4
+    finest = fit_softmax(X, y, C=1.0, n_classes=4, tol=1e-10)
+    assert learner.objective_ <= finest.primal * (1 + 1e-4)
+
+
+def test_a_sample_saves_steps_with_all_rows_and_holds_every_class(monkeypatch):
+    X, y = classes(9000, 3, 6, seed=4)
+    y[y == 5] = 0
+    y[100:110] = 5
+    rows, weights = sample_of_classes(y, 6, 500)
+    np.testing.assert_allclose(np.bincount(y[rows], weights), np.bincount(y))
+    sampled = fit(X, y)
+    monkeypatch.setattr(full_newton, "WORTH", 10**9)
+    whole = fit(X, y)
+    assert sampled.n_iter < whole.n_iter
+    assert sampled.primal == pytest.approx(whole.primal, rel=1e-6)
+
+
+def test_threads_change_no_byte():
+    X, y = classes(6000, 8, 12, seed=5)
+    one, two = (fit(X, y, n_jobs=jobs) for jobs in (1, 2))
+    assert one.w.tobytes() == two.w.tobytes() and one.alpha.tobytes() == two.alpha.tobytes()
+
+
+def test_a_looser_tolerance_takes_no_more_steps():
+    X, y = classes(500, 6, 5, seed=6)
+    steps = [fit(X, y, tol=tol).n_iter for tol in (1e-2, 1e-4, 1e-6)]
+    assert steps == sorted(steps)
