@@ -3,10 +3,11 @@
     python -m benchmarks cluster       the comparison
 
 Forest cover (two classes, columns of unit spread, float32) and text are repeated to
-LINSEP_CLUSTER_ROWS rows (2,000,000) and a tenth as many; workers make their rows from a file, so
-that the client holds none. Peers get as many iterations as bring them within 1e-4 of the optimum,
-if any do; only the last of these runs is counted. What a round costs is measured by
-`benchmarks.cluster_rounds`.
+LINSEP_CLUSTER_ROWS rows (10,000,000, where 10 GB of memory are free) and a fiftieth as many;
+workers make their rows from a file, so that the client holds none. linsep's seconds are medians of
+FITS fits, in memory and on the cluster in turn. Peers get as many iterations as bring them within
+1e-4 of the optimum, if any do; only the last of these runs is counted. What a round costs is
+measured by `benchmarks.cluster_rounds`.
 """
 
 import json
@@ -20,9 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 import scipy.sparse as sp
 
-ROWS = int(os.environ.get("LINSEP_CLUSTER_ROWS", "2000000"))
+FREE = psutil.virtual_memory().available
+ROWS = int(os.environ.get("LINSEP_CLUSTER_ROWS", "10000000" if FREE > 10 << 30 else "2000000"))
+FITS = 3
 CHUNK = 131_072
 LIMIT = float(os.environ.get("LINSEP_CLUSTER_SECONDS", "120"))
 """Seconds after which a peer is not asked for more iterations."""
@@ -40,7 +44,7 @@ def write_sets(folder: Path) -> dict[str, tuple[int, int]]:
     T, t, _ = imdb()
     sp.save_npz(folder / "text.npz", sp.csr_matrix(T, dtype=np.float32), compressed=False)
     np.save(folder / "text-y.npy", np.asarray(t).astype(np.int64))
-    return {"table": (len(y), ROWS), "text": (T.shape[0], ROWS // 10)}
+    return {"table": (len(y), ROWS), "text": (T.shape[0], ROWS // 50)}
 
 
 def rows_of(folder: str, name: str, start: int, stop: int) -> Any:
@@ -68,6 +72,12 @@ def collection(client: Any, folder: str, name: str, n: int) -> tuple[list[Any], 
     kept = client.persist(parts)
     wait(kept)
     return kept, labels_of(folder, name, n)
+
+
+def in_turn(*calls: Any) -> list[float]:
+    """Median seconds of each of some calls, made one after the other, FITS times."""
+    took = [[seconds(call)[0] for call in calls] for _ in range(FITS)]
+    return np.median(took, axis=0).tolist()
 
 
 def seconds(call: Any) -> tuple[float, Any]:
@@ -100,9 +110,11 @@ def _compared(folder: str, name: str, n: int) -> list[dict[str, Any]]:
     import linsep
 
     X, y = rows_of(folder, name, 0, n), labels_of(folder, name, n)
-    linsep.LogisticRegression(tol=CLOSE).fit(X[:40_000], y[:40_000])  # kernels
-    memory, here = seconds(lambda: linsep.LogisticRegression(tol=CLOSE).fit(X, y))
-    lines, before = [], memory
+
+    def fit(*data: Any) -> Any:
+        return linsep.LogisticRegression(tol=CLOSE).fit(*data)
+
+    here, lines, before = fit(X, y), [], None
     for workers, threads, wanted in ((1, 2, -1.3), (2, 1, -1.15)):
         with (
             LocalCluster(
@@ -112,16 +124,15 @@ def _compared(folder: str, name: str, n: int) -> list[dict[str, Any]]:
             Client(cluster) as client,
         ):  # fmt: skip
             dX, dy = collection(client, folder, name, n)
-            linsep.LogisticRegression(tol=CLOSE).fit(dX, dy)  # kernels, connections
-            took, there = seconds(
-                lambda dX=dX, dy=dy: linsep.LogisticRegression(tol=CLOSE).fit(dX, dy)
-            )
+            there = fit(dX, dy)  # kernels, connections
+            memory, took = in_turn(lambda: fit(X, y), lambda dX=dX, dy=dy: fit(dX, dy))
             same = there.coef_.tobytes() == here.coef_.tobytes()
-            than = "memory" if workers == 1 else "1 x 2"
+            than, ratio = ("memory", took / memory) if workers == 1 else ("1 x 2", took / before)
             lines.append(
                 _line(
-                    f"{name}, {n:,} rows, {workers} x {threads} / {than}", took, before,
-                    took / before, wanted, f"same bytes: {same}, {there.solver_}",
+                    f"{name}, {n:,} rows, {workers} x {threads} / {than}", took,
+                    memory if workers == 1 else before, ratio, wanted,
+                    f"same bytes: {same}, {there.solver_}, in memory {memory:.2f} s",
                 )
             )  # fmt: skip
             before = took

@@ -1,13 +1,16 @@
 """What a round on a cluster costs: passes over made rows with 1, 2 and 4 workers.
 
     python -m benchmarks.cluster_rounds     writes out/cluster-rounds.json for `cluster_model`
+    python -m benchmarks.cluster_rounds 2   the lines of two workers anew
 
-Each line has the seconds of a round of logistic sums (loss, gradient) over n rows of d features, of
-as many tasks that do nothing, and the bytes of weights sent and of sums that came back.
+A last line, four times as many rows on two workers, is there to check the model that is fitted to
+the others. Each line has the seconds of a round of logistic sums (loss, gradient) over n rows of d
+features, of as many tasks that do nothing, and the bytes sent and received.
 """
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import numpy as np
 
 ROWS = int(os.environ.get("LINSEP_CLUSTER_ROWS", "1000000"))
 SHAPES = ((ROWS // 4, 54), (ROWS, 54), (ROWS // 16, 512), (ROWS // 64, 20_000))
+HELD_OUT = 4 * ROWS, 54
 
 
 def made(seed: int, n: int, d: int) -> np.ndarray:
@@ -35,7 +39,7 @@ def measured(workers: tuple[int, ...] = (1, 2, 4)) -> list[dict[str, float]]:
             ) as cluster,
             Client(cluster) as client,
         ):
-            for n, d in SHAPES:
+            for n, d in (*SHAPES, *([HELD_OUT] if count == 2 else [])):
                 lines.append({"workers": count, **_round(client, n, d)})
                 print(json.dumps(lines[-1]), flush=True)
     return lines
@@ -49,10 +53,11 @@ def _round(client: Any, n: int, d: int) -> dict[str, float]:
     from linsep.train.convex.losses import Logistic
     from linsep.train.convex.newton.row_products import RowProducts
 
-    step = 32_768
+    step = max(32_768, 1 << 24 >> (d - 1).bit_length())
     chunks = [dask.delayed(made)(k, min(step, n - k), d) for k in range(0, n, step)]
     there = rows_of(client, chunks)
     signs = np.where(np.arange(n) % 3 == 0, np.int8(1), np.int8(-1))
+    there.keep(signs)
     loss, u = Logistic(), np.zeros(d + 1)
     with Pool(1) as pool:
         sums = RowProducts(there, signs, np.ones(1), pool)
@@ -79,4 +84,7 @@ def _empty(client: Any, tasks: int) -> None:
 if __name__ == "__main__":
     out = Path("out")
     out.mkdir(exist_ok=True)
-    (out / "cluster-rounds.json").write_text(json.dumps(measured(), indent=1))
+    path, counts = out / "cluster-rounds.json", tuple(map(int, sys.argv[1:])) or (1, 2, 4)
+    kept = json.loads(path.read_text()) if path.exists() and sys.argv[1:] else []
+    kept = [line for line in kept if line["workers"] not in counts]
+    path.write_text(json.dumps(kept + measured(counts), indent=1))

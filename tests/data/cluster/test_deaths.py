@@ -90,3 +90,26 @@ def test_rows_that_exceed_the_memory_of_a_worker_are_spilled():
         spilled = client.run(lambda dask_worker: dask_worker.data.spilled_total.memory)
         assert all(spilled.values())
     assert content(learner) == content(linsep.LinearDiscriminantAnalysis().fit(X, y))
+
+
+def test_an_adaptive_cluster_starts_from_no_worker_and_gives_the_same_bytes():
+    from distributed import Client, LocalCluster
+
+    X, y = rows()
+    expected = content(linsep.LogisticRegression().fit(X, y))
+    with (
+        dask.config.set(RETURN),
+        LocalCluster(
+            n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        cluster.adapt(minimum=0, maximum=2, interval="200ms", wait_count=2)
+        dX, dy = da.from_array(X, chunks=(20_000, 31)), da.from_array(y, chunks=30_000)
+        learner = linsep.LogisticRegression().fit(dX, dy)
+        assert content(learner) == expected
+        deadline = time.monotonic() + 60  # with nothing to do workers leave, and come again
+        while client.nthreads() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert not client.nthreads()
+        assert content(linsep.LogisticRegression().fit(dX, dy)) == expected

@@ -107,6 +107,7 @@ def _said(problem: BaseException) -> str:
 
 def _require_workers(client: Any) -> None:
     """Refuse a cluster without workers, or with other versions of what decides the bytes."""
+    first = client.submit(versions, pure=False)  # adaptive clusters start workers for tasks alone
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -114,6 +115,7 @@ def _require_workers(client: Any) -> None:
             f"the scheduler at {client.scheduler.address} has no workers; start some with `dask "
             f"worker {client.scheduler.address}`."
         ) from None
+    del first
     mine = versions()
     for address, theirs in client.run(versions, on_error="return").items():
         if isinstance(theirs, OSError):
