@@ -1,5 +1,9 @@
 """Files that workers read, and what is refused before training."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -115,3 +119,31 @@ def test_a_worker_with_another_version_is_named(client, monkeypatch):
         connect.client_of(client),
     ):
         pass
+
+
+@pytest.mark.skipif(
+    not os.environ.get("LINSEP_CLUSTER"), reason="starts a cluster of its own: make cluster-tests"
+)
+def test_a_model_fitted_by_the_command_on_a_cluster_goes_through_all_others(tmp_path):
+    rng = np.random.default_rng(3)
+    for k in range(2):
+        lines = ["age,town,hours,income"]
+        for age, town, hours in rng.integers(0, 60, (3_000, 3)).tolist():
+            lines.append(f"{age},{'ABC'[town % 3]},{hours},{'yes' if age + hours > 61 else 'no'}")
+        (tmp_path / f"people-{k}.csv").write_text("\n".join(lines) + "\n")
+
+    def linsep_command(*arguments):
+        command = [sys.executable, "-m", "linsep", *arguments]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    how = "fit", "people-*.csv", "--target", "income", "--holdout", "0", "--quiet"
+    linsep_command(*how, "--out", "near.linsep")
+    linsep_command(*how, "--out", "far.linsep", "--cluster", "local", "--report", "far.html")
+    assert (tmp_path / "far.linsep").read_bytes() == (tmp_path / "near.linsep").read_bytes()
+    assert len(linsep_command("predict", "far.linsep", "people-0.csv").splitlines()) >= 3_000
+    assert "income" in linsep_command("inspect", "far.linsep")
+    linsep_command("export", "far.linsep", "far.sql")
+    assert "SELECT" in (tmp_path / "far.sql").read_text().upper()
+    assert (tmp_path / "far.html").stat().st_size > 10_000

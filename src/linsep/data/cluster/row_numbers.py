@@ -5,6 +5,7 @@ alone, as signs are, is not sent at all: workers make it from their class number
 """
 
 import hashlib
+import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -101,7 +102,10 @@ class RowNumbers:
 
     def _map(self, name: str, function: Any, *arguments: list[Any]) -> list[Any]:
         keys = [key_of(name) for _ in self.spans]
-        return list(self.client.map(function, self.partitions, *arguments, key=keys, pure=False))
+        with warnings.catch_warnings():  # what is sent is sent once
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            made = self.client.map(function, self.partitions, *arguments, key=keys, pure=False)
+        return list(made)
 
     def _part(self, numbers: Array, spans: list[Span], n_classes: int | None = None) -> Partition:
         """Numbers of some runs of rows; of classes, as short as can be."""

@@ -82,12 +82,12 @@ def settled(client: Any, futures: list[Any], bring: bool = True) -> list[Any]:
 
 def _awaited(client: Any, futures: list[Any], bring: bool) -> list[Any]:
     """Results of futures, waited for as long as there are workers that may bring them."""
-    from distributed import wait
+    from distributed.client import _wait  # `wait` asks the default client, which may be another
 
     alone_since = None
     while True:
         try:
-            wait(futures, timeout=LOOK)
+            client.sync(_wait, futures, timeout=LOOK)
             _raise_failures(futures)
             return list(client.gather(futures)) if bring else []
         except TimeoutError:
