@@ -17,7 +17,7 @@ def drawing(formula: str, size: float) -> str:
     with rc_context({"mathtext.fontset": "stix", "svg.hashsalt": "linsep"}):
         depth = mathtext.math_to_image(tex, buffer, FontProperties(size=size), 72, "svg")
     svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
+    svg = svg[svg.index("<svg") :].rstrip()  # a blank would stand before the comma that follows
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="patch_1">.*?</g>', "", svg, count=1, flags=re.DOTALL)
     svg = re.sub(r'style="fill: #000000"', "", svg)
