@@ -72,6 +72,67 @@ def test_a_pipeline_is_reported(tmp_path):
         assert "x0 x1" in (tmp_path / f"{name}.html").read_text()
 
 
+IMAGES = RNG.normal(size=(60, 5 * 6 * 2))
+CHANNELS = {"shape": [5, 6], "colours": 2, "cell": [2, 3], "orientations": 3, "name": "Channels"}
+
+
+def channels():
+    maps = linsep.Channels((5, 6), colours=2, cell=(2, 3), orientations=3)
+    pipeline = make_pipeline(maps, linsep.Scaled(linsep.LogisticRegression()))
+    return pipeline.fit(IMAGES, IMAGES[:, :9].sum(axis=1) > 0)
+
+
+def test_a_pipeline_of_channels_is_saved_reported_and_refused_by_exports(tmp_path):
+    pipeline = channels()
+    linsep.save(pipeline, tmp_path / "m.linsep")
+    model = linsep.load(tmp_path / "m.linsep")
+    expected = np.asarray(pipeline.decision_function(IMAGES))
+    assert model.decision_function(IMAGES).tobytes() == expected.tobytes()
+    assert model.weight_names == pipeline[0].get_feature_names_out().tolist()
+    assert to_bytes(model) == (tmp_path / "m.linsep").read_bytes()
+    again = model.to_estimator()
+    np.testing.assert_array_equal(again.decision_function(IMAGES), expected)
+    assert again[0].transform(IMAGES[:2]).tolist() == pipeline[0].transform(IMAGES[:2]).tolist()
+    for suffix in ("py", "sql", "onnx"):
+        with pytest.raises(ParameterError, match="a Channels, which no export holds"):
+            linsep.export(model, tmp_path / f"m.{suffix}")
+    pytest.importorskip("matplotlib")
+    linsep.report(model, IMAGES, IMAGES[:, :9].sum(axis=1) > 0, tmp_path / "r.html")
+    assert "edge60_0_1" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": [6, 5]}, {"shape": [30, 1]}, {"shape": 30}, {"shape": [5.0, 6]}, {"colours": 0},
+        {"colours": 1}, {"cell": [0, 3]}, {"cell": [6, 3]}, {"cell": [True, 3]}, {"cell": None},
+        {"orientations": 0}, {"orientations": 1 << 40}, {"orientations": 4}, {"more": 1},
+        {"name": "HOG"},
+    ],
+)  # fmt: skip
+def test_a_file_whose_channels_do_not_add_up_is_refused(change):
+    text, tensors = unseal(to_bytes(channels()), "m")
+    document = parse(text, "m")
+    assert document["steps"] == [CHANNELS]
+    changed = document | {"steps": [CHANNELS | change]}
+    with pytest.raises(ModelFileError):
+        from_bytes(seal(spell(changed), tensors))
+
+
+def test_other_images_are_refused_by_a_file_and_hog_with_its_reason(tmp_path):
+    wide = linsep.Channels((1, 1 << 20), cell=(1, 1 << 20), orientations=8)
+    one = np.zeros((4, 1 << 20), np.float32)
+    one[::2, 0] = 1
+    with pytest.raises((ValueError, ParameterError), match="other images"):
+        linsep.save(make_pipeline(wide, linsep.Perceptron()).fit(one, [0, 1, 0, 1]), tmp_path / "m")
+    pytest.importorskip("skimage")
+    pipeline = make_pipeline(
+        linsep.HOG((5, 12), cell=(5, 6)), linsep.Perceptron(max_iter=2, tol=1.0)
+    )
+    with pytest.raises(ParameterError, match="HOG needs scikit-image, and loading"):
+        linsep.save(pipeline.fit(IMAGES, IMAGES[:, 0] > 0), tmp_path / "m")
+
+
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
 def test_maps_are_the_transformers(seed, include, squared):
     rng = np.random.default_rng(seed)
@@ -93,7 +154,9 @@ def test_maps_are_the_transformers(seed, include, squared):
 
 def test_other_steps_are_refused_by_name(tmp_path):
     pipeline = make_pipeline(StandardScaler(), linsep.Perceptron(max_iter=2, tol=1.0))
-    with pytest.raises(ParameterError, match="StandardScaler; a model file can hold PairProducts"):
+    with pytest.raises(
+        ParameterError, match="StandardScaler; a model file can hold PairProducts, R"
+    ):
         linsep.save(pipeline.fit(X, Y["two"]), tmp_path / "m.linsep")
     with pytest.raises(ParameterError, match="not fitted"):
         linsep.save(PIPELINES["pairs"](), tmp_path / "m.linsep")

@@ -8,12 +8,15 @@ import numpy.typing as npt
 
 from linsep.errors import ParameterError
 from linsep.model.forms import require
+from linsep.rows.channel_map import ChannelMap
 from linsep.rows.feature_maps import PairMap, RadialMap
 
 Array = npt.NDArray[Any]
 
-Map = PairMap | RadialMap
+Map = PairMap | RadialMap | ChannelMap
 MOST = 100  # maps one after the other
+MOST_PIXELS = 1 << 20  # numbers of an image that a file may speak of
+MOST_TURNS = 360  # and directions
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +54,7 @@ class Mapped:
 
     def steps(self) -> list[dict[str, Any]]:
         """The maps as a file lists them, beside their tensors."""
-        return [
-            {"name": one.name, "include_input": one.include_input}
-            | ({"squared": one.squared} if isinstance(one, RadialMap) else {})
-            for one in self.maps
-        ]
+        return [_step(one) for one in self.maps]
 
     def tensors(self) -> dict[str, Array]:
         """The numbers, by name."""
@@ -63,9 +62,17 @@ class Mapped:
         for k, one in enumerate(self.maps):
             if isinstance(one, PairMap):
                 own[f"step{k}.pairs"] = one.pairs.astype(np.int64)
-            else:
+            elif isinstance(one, RadialMap):
                 own[f"step{k}.centres"] = np.asarray(one.centres, np.float64)
         return dict(self.inner.tensors()) | own
+
+
+def _step(one: Map) -> dict[str, Any]:
+    if isinstance(one, ChannelMap):
+        return {"name": one.name, "shape": list(one.shape), "colours": one.colours,
+                "cell": list(one.cell), "orientations": one.orientations}  # fmt: skip
+    radial = {"squared": one.squared} if isinstance(one, RadialMap) else {}
+    return {"name": one.name, "include_input": one.include_input} | radial
 
 
 def read_maps(
@@ -85,7 +92,26 @@ def read_maps(
     return tuple(maps), rest, d
 
 
+def _read_channels(step: dict[str, Any], k: int, d: int) -> ChannelMap:
+    if set(step) != {"name", "shape", "colours", "cell", "orientations"}:
+        raise ValueError(f"step {k} is no feature map")
+    pairs = [step["shape"], step["cell"]]
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ValueError(f"step {k} has no shape")
+    sizes = [*step["shape"], *step["cell"], step["colours"], step["orientations"]]
+    if not all(type(size) is int and 1 <= size <= MOST_PIXELS for size in sizes):
+        raise ValueError(f"step {k} has a size that is none")
+    height, width, high, wide, colours, orientations = sizes
+    if high > height or wide > width or orientations > MOST_TURNS:
+        raise ValueError(f"step {k} has no cell, or too many orientations")
+    if height * width * colours != d or d * (colours + orientations + 1) > MOST_PIXELS * 8:
+        raise ValueError(f"step {k} is of other images")
+    return ChannelMap((height, width), colours, (high, wide), orientations)
+
+
 def _read_map(step: Any, rest: dict[str, Array], k: int, d: int) -> Map:
+    if isinstance(step, dict) and step.get("name") == "Channels":
+        return _read_channels(step, k, d)
     fields = {"PairProducts": {"include_input"}, "Radial": {"include_input", "squared"}}
     name = step.get("name") if isinstance(step, dict) else None
     if not isinstance(name, str) or name not in fields or set(step) != fields[name] | {"name"}:
@@ -129,12 +155,19 @@ def _map_of(step: Any) -> Map:
         return PairMap(step.pairs_.astype(np.int64), bool(step.include_input))
     if own and kind == "Radial" and hasattr(step, "centres_"):
         return RadialMap(step.centres_, bool(step.squared), bool(step.include_input))
-    if own and kind in ("PairProducts", "Radial"):
+    if own and kind == "Channels" and hasattr(step, "shape_"):
+        channels: ChannelMap = step.map()
+        d = channels.shape[0] * channels.shape[1] * channels.colours
+        _read_channels(_step(channels), 0, d)  # refuses what a file may not hold
+        return channels
+    if own and kind in ("PairProducts", "Radial", "Channels"):
         raise ParameterError(f"This {kind} is not fitted; call fit of the pipeline first.")
     raise ParameterError(
-        f"a step of the pipeline is a {kind}; a model file can hold PairProducts and Radial before "
-        "a learner, alone or in Scaled (which stands for StandardScaler and MinMaxScaler). Save "
-        "the last step, and prepare new rows as before."
+        f"a step of the pipeline is a {kind}; a model file can hold PairProducts, Radial and "
+        "Channels before a learner, alone or in Scaled (which stands for StandardScaler and "
+        "MinMaxScaler). "
+        + ("HOG needs scikit-image, and loading a model imports nothing. " if kind == "HOG" else "")
+        + "Save the last step, and prepare new rows as before."
     )
 
 
@@ -151,6 +184,10 @@ def estimator_of(model: Any) -> Any:
         if isinstance(one, PairMap):
             step = linsep.PairProducts(one.pairs.tolist(), include_input=one.include_input)
             step.pairs_ = one.pairs.astype(np.uint32)
+        elif isinstance(one, ChannelMap):
+            step = linsep.Channels(one.shape, colours=one.colours, cell=one.cell,
+                                   orientations=one.orientations)  # fmt: skip
+            step.shape_, step.cells_, step.channels_ = one.shape, one.cells, one.channels
         else:
             step = linsep.Radial(one.centres.tolist(), squared=one.squared,
                                  include_input=one.include_input)  # fmt: skip

@@ -14,6 +14,7 @@ from linsep.model.files.store import as_model
 from linsep.model.forms import Framed
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import Model
+from linsep.rows.channel_map import ChannelMap
 
 Array = npt.NDArray[Any]
 
@@ -79,6 +80,12 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
     """
     suffix = Path(path).suffix.lower()
     known = as_model(model)
+    maps = known.form.maps if isinstance(known.form, Mapped) else ()
+    if any(isinstance(one, ChannelMap) for one in maps):
+        raise ParameterError(
+            "a step of the pipeline is a Channels, which no export holds. Save the model "
+            "(linsep.load and predict need NumPy alone), or export the last step."
+        )
     if suffix == ".onnx":
         from linsep.model.export.onnx_graph import answers, graph_of
 

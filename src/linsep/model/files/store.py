@@ -36,7 +36,7 @@ def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
     Parameters
     ----------
     model : a fitted learner of linsep, a pipeline that ends in one, or what `load` returned
-        Steps before the learner may be `PairProducts` and `Radial`.
+        Steps before the learner may be `PairProducts`, `Radial` and `Channels`.
     path : where to write, replacing what is there
     data : (X, y), optional
         The training rows and labels, to keep the SHA-256 of all of them in the file. Their number
@@ -129,7 +129,7 @@ def as_model(learner: Any, data: Any = None) -> Model:
     if name not in LEARNERS or not type(learner).__module__.startswith("linsep."):
         raise ParameterError(
             f"model is a {name}; linsep.save takes the learners of linsep, alone, in Scaled or "
-            f"behind PairProducts and Radial in a pipeline: {', '.join(LEARNERS)}."
+            f"behind PairProducts, Radial and Channels in a pipeline: {', '.join(LEARNERS)}."
         )
     if not hasattr(learner, "status_"):
         raise ParameterError(f"This {name} is not fitted; call fit first.")

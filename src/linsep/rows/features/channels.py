@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, ParameterError
+from linsep.rows.channel_map import ChannelMap
 from linsep.rows.features.hog import image_shape, two
 from linsep.rows.features.naming import Names, NewColumns, names_in
 
@@ -91,53 +92,27 @@ class Channels(NewColumns):
                 f"images of {self.shape_[0]} by {self.shape_[1]} pixels hold no cell of {cell[0]} "
                 f"by {cell[1]}. Give a smaller cell=."
             )
-        turns = [f"edge{180 * k // self.orientations}" for k in range(self.orientations)]
-        self.channels_ = [*(f"colour{c}" for c in range(self.colours)), "magnitude", *turns]
+        self.channels_ = self.map().channels
         return self
+
+    def map(self) -> ChannelMap:
+        """What it does with rows, by NumPy alone."""
+        high, wide = two("cell", self.cell)
+        shape = int(self.shape_[0]), int(self.shape_[1])
+        return ChannelMap(shape, int(self.colours), (high, wide), int(self.orientations))
 
     def channels(self, X: Any) -> Array:
         """(n, channels, height, width): the channels themselves, before they are summed."""
         check_is_fitted(self)
         X = check_rows(X, self, reset=False)
-        X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
-        images = X.reshape(len(X), *self.shape_, self.colours)
-        down, across = np.zeros_like(images), np.zeros_like(images)
-        if self.shape_[0] > 2:
-            down[:, 1:-1] = 0.5 * (images[:, 2:] - images[:, :-2])
-        if self.shape_[1] > 2:
-            across[:, :, 1:-1] = 0.5 * (images[:, :, 2:] - images[:, :, :-2])
-        size = np.hypot(down, across)
-        strongest = size.argmax(axis=3)[..., None]
-        size, down, across = (
-            np.take_along_axis(part, strongest, axis=3)[..., 0] for part in (size, down, across)
-        )
-        angle = np.arctan2(down, across) % np.pi
-        turn = np.minimum((angle / np.pi * self.orientations).astype(int), self.orientations - 1)
-        edges = [np.where(turn == k, size, 0.0) for k in range(self.orientations)]
-        return np.stack([*np.moveaxis(images, 3, 0), size, *edges], axis=1)
+        return self.map().images(X)
 
     def transform(self, X: Any) -> Array:
         """(n, channels · cells) sums, of X's type."""
-        kind = getattr(X, "dtype", np.float64)
-        channels = self.channels(X)
-        whole = np.zeros((*channels.shape[:2], self.shape_[0] + 1, self.shape_[1] + 1))
-        whole[:, :, 1:, 1:] = channels.cumsum(axis=2).cumsum(axis=3)  # integral images
-        high, wide = self.cell
-        top = high * np.arange(self.cells_[0] + 1)
-        left = wide * np.arange(self.cells_[1] + 1)
-        corners = whole[:, :, top][:, :, :, left]
-        sums = np.diff(np.diff(corners, axis=2), axis=3)
-        return sums.reshape(len(channels), -1).astype(
-            np.float32 if kind == np.float32 else np.float64
-        )
+        check_is_fitted(self)
+        return self.map().apply(check_rows(X, self, reset=False))
 
     def get_feature_names_out(self, input_features: Any = None) -> Names:
         """Names such as edge30_0_1: edges at 30 degrees in cell 0 down and 1 across."""
-        names_in(self, input_features)
-        names = [
-            f"{channel}_{i}_{j}"
-            for channel in self.channels_
-            for i in range(self.cells_[0])
-            for j in range(self.cells_[1])
-        ]
-        return np.array(names, dtype=object)
+        given = names_in(self, input_features)
+        return np.array(self.map().names(list(given)), dtype=object)
