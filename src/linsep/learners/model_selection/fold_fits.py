@@ -20,6 +20,11 @@ Array = npt.NDArray[Any]
 
 Folds = Sequence[tuple[Array, Array]]
 
+TALL = 16
+"""Rows for each feature from which Newton's steps, fold by fold, beat descent on all of them: ten C
+and five folds on a9a 2.0 -> 0.6 s of processor time, 300,000 flights 12 -> 3.3 s, one-hot 100,000 x
+2,400 40 -> 5 s; but on 60,000 x 30,000 short texts 7 s are 30 s."""
+
 
 def shared_fits(
     learner: Any, X: Any, codes: Array, folds: Folds, Cs: Array, tol: float, keep: bool
@@ -38,7 +43,8 @@ def shared_fits(
     signs = np.where(codes == 1, 1.0, -1.0)
     settings = {"fit_intercept": learner.fit_intercept, "tol": tol, "n_jobs": learner.n_jobs}
     if sp.issparse(X):
-        if learner.solver == "newton" or not fold_descent.suits(X):
+        tall = learner.solver == "auto" and X.shape[0] >= TALL * X.shape[1]
+        if tall or learner.solver == "newton" or not fold_descent.suits(X):
             return None
         require_finite(X)
         seed = seed_of(learner.random_state)
