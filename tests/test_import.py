@@ -61,6 +61,10 @@ def test_every_public_name_leads_somewhere(name):
     assert name in dir(linsep)
 
 
+def test_nothing_but_public_names_is_listed():
+    assert [name for name in dir(linsep) if not name.startswith("__")] == NAMES
+
+
 def test_other_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'Perceptorn'"):
         linsep.Perceptorn

@@ -372,7 +372,7 @@ def test_weights_found_for_one_order_of_inputs_serve_all_orders():
         ((lambda *a: 1, MAX_INPUTS + 1), ParameterError, "n = 17 inputs"),
         ((lambda *a: 1, -1), ParameterError, "n = -1"),
         ((lambda *a: 1, 2.0), ParameterError, "n = 2.0"),
-        (("x1 & x2",), DataError, "read it first: parse"),
+        (("x1 &",), DataError, "x1 &"),
         ((AND(), 3), DataError, "f has 4 truth values; n = 3"),
         ((TruthTable(6, 2), 3), DataError, "f has 2 inputs; n = 3"),
         (([0, [1]],), DataError, "flat list"),
@@ -389,3 +389,9 @@ def test_an_error_inside_the_function_is_not_hidden():
 
     with pytest.raises(KeyError, match="inside"):
         realize(broken, 2)
+
+
+@pytest.mark.parametrize("text", ["x1 ^ x2", "x1 & (x2 | x3)", "~x1"])
+def test_an_expression_is_realised_as_its_parsed_form(text):
+    found, expected = realize(text), realize(parse(text))
+    assert type(found) is type(expected) and str(found) == str(expected)

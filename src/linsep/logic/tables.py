@@ -72,10 +72,11 @@ def truth_table(f: Any, n: int | None = None) -> TruthTable:
 
     Parameters
     ----------
-    f : callable, array-like of 2ⁿ values, or anything with a ``truth_table()`` method
+    f : callable, array-like of 2ⁿ values, expression, or anything with a ``truth_table()`` method
         A Python function is called with n arguments, each 0 or 1; when it takes fewer it is called
-        with one argument, the row as a tuple. Units, networks and parsed expressions know their
-        own tables. A sequence lists the values with the first input most significant.
+        with one argument, the row as a tuple. Texts such as "x1 ^ x2" are parsed; units, networks
+        and parsed expressions know their own tables. A sequence lists the values with the first
+        input most significant.
     n : int, optional
         The number of inputs; needed for a Python function, checked when `f` tells it.
 
@@ -92,7 +93,9 @@ def truth_table(f: Any, n: int | None = None) -> TruthTable:
         _agree(n, f.n)
         return f
     if isinstance(f, str):
-        raise DataError(f"f is the text {f!r}; read it first: parse({f!r})")
+        from linsep.logic.expressions import parse  # which needs tables itself
+
+        f = parse(f)
     if hasattr(f, "truth_table"):
         return _from_values(f.truth_table(), n)
     if callable(f):
