@@ -151,6 +151,41 @@ def share_out(function: Callable[[S], T], items: Iterable[S], n_jobs: int | None
     return results
 
 
+class _SharedSources:
+    """Sources that threads get pieces of in turn, each source by one thread at a time."""
+
+    def __init__(self, sources: list[Iterator[Any]]) -> None:
+        self._sources, self._locks = sources, [Lock() for _ in sources]
+        self._done = 0  # pieces that were got
+
+    def next(self) -> tuple[int, list[Any]]:
+        """The number of the next piece, and it from every source; -1 where there is none.
+
+        What getting it raises stands in its place.
+        """
+        results: list[Any] = []
+        number, locks = -1, self._locks
+        held = locks[0]
+        held.acquire()
+        try:
+            for place, source in enumerate(self._sources):
+                if place:  # nobody overtakes: the next lock is taken before this one is let go
+                    locks[place].acquire()
+                    held.release()
+                    held = locks[place]
+                else:
+                    number, self._done = self._done, self._done + 1
+                piece = next(source, locks)
+                if piece is locks:
+                    return -1, []
+                results.append(piece)
+            return number, results
+        except BaseException as problem:
+            return number, [problem]
+        finally:
+            held.release()
+
+
 def read_in_order(
     function: Callable[..., T],
     pieces: Iterable[Any],
@@ -168,36 +203,10 @@ def read_in_order(
     if workers == 1:
         yield from map(function, *sources)
         return
-    locks = [Lock() for _ in sources]
-    done = 0  # pieces that were got
-
-    def got() -> tuple[int, list[Any]]:
-        """The number of the next piece, and it from every source; -1 where there is none."""
-        nonlocal done
-        results: list[Any] = []
-        number = -1
-        held = locks[0]
-        held.acquire()
-        try:
-            for place, source in enumerate(sources):
-                if place:  # nobody overtakes: the next lock is taken before this one is let go
-                    locks[place].acquire()
-                    held.release()
-                    held = locks[place]
-                else:
-                    number, done = done, done + 1
-                piece = next(source, locks)
-                if piece is locks:
-                    return -1, []
-                results.append(piece)
-            return number, results
-        except BaseException as problem:
-            return number, [problem]
-        finally:
-            held.release()
+    shared = _SharedSources(sources)
 
     def turn() -> tuple[int, T | None, BaseException | None]:
-        number, results = got()
+        number, results = shared.next()
         if number < 0:
             return -1, None, None
         if isinstance(results[-1], BaseException):

@@ -29,13 +29,12 @@ from linsep.proofs.gap.certificate import planes
 from linsep.proofs.gap.joint_certificate import softmax
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
-from linsep.train.convex.drive import Savepoint, savepoints
+from linsep.train.convex.drive import Savepoint, begin
 from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.solution import Solution
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.run import replay_log
 from linsep.train.run.loop import Listener
-from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 
@@ -134,8 +133,7 @@ class LogisticRegression(Inference, LinearClassifier):
 
     _any_scale = True
     _first_at_zero = True
-    _resumable = ("_replay_log", "_savepoints")
-    _replay_log: ReplayLog
+    _resumable = ("_savepoints",)
     _savepoints: list[Savepoint]
 
     @property
@@ -220,18 +218,17 @@ class LogisticRegression(Inference, LinearClassifier):
         if self.penalty == "firth":
             return fit_firth(self, problem)
         self.solver_ = choose(self, problem)
-        self._savepoints = savepoints(listeners)
-        replay_log.begin(self, listeners)
+        begin(self, listeners)
         solution: Any = None
 
         def fit(tol: float, max_iter: int, again: bool) -> Status:
             nonlocal solution
-            start = _pair(solution, problem.binary) if again else self._before(problem)
+            start = _pair(solution) if again else self._before(problem)
             solution = solve(self, problem, listeners, tol, max_iter, start)
             return self._finish(problem, solution)
 
         status = refined(self, fit)
-        del self._replay_log, self._savepoints
+        del self._savepoints
         self.diagnosis_ = explain(self, problem, status)
         return status
 
@@ -300,54 +297,50 @@ class LogisticRegression(Inference, LinearClassifier):
         check_multi_class(self, problem.binary)
         self._stream = None
 
-    def _finish(self, problem: Problem, solution: Any) -> Status:
+    def _finish(self, problem: Problem, solution: Solution) -> Status:
         self._publish(problem, solution)
         self.proof_ = None
         if solution.status is Status.no_optimum:
             self.proof_ = separation(problem, self.classes_, bool(self.fit_intercept))
-        status = Status.gap_left if solution.status is Status.budget else solution.status
+        status: Status = solution.status
+        status = Status.gap_left if status is Status.budget else status
         if status is not Status.no_optimum:
             status = self._recount(problem, solution, status)
         return status
 
-    def _recount(self, problem: Problem, solution: Any, status: Status) -> Status:
+    def _recount(self, problem: Problem, solution: Solution, status: Status) -> Status:
         """Bounds computed anew from data, stored weights and the solver's dual point."""
         claimed = self.gap_
-        if getattr(solution, "certificate", None) is not None:
+        if solution.certificate is not None:
             return believed(self, solution.certificate, status, claimed)
         fitted = question(self, problem, Penalty(*self._penalty))
         try:
             with Pool(1):
                 if problem.binary:
-                    alpha = getattr(solution, "alpha", None)
+                    alpha = solution.alpha
                     given = None if alpha is None else alpha.reshape(1, -1)
-                    again = planes("logistic", fitted, given, _pair(solution, True))
+                    again = planes("logistic", fitted, given, _pair(solution))
                 else:
-                    again = softmax(fitted, getattr(solution, "alpha", None))
+                    again = softmax(fitted, solution.alpha)
         except KeyboardInterrupt:
             return Status.interrupted
         if np.isposinf(self.C):
             return counted(self, again, status)
         return believed(self, again, status, claimed)
 
-    def _publish(self, problem: Problem, solution: Any) -> None:
-        W, b = _pair(solution, problem.binary)
+    def _publish(self, problem: Problem, solution: Solution) -> None:
+        W, b = _pair(solution)
         if len(b) > 1:  # one number more for all classes is the same model
             b = b - b.mean()
-        primal = solution.primal
-        if problem.binary and len(np.atleast_2d(solution.w)) == 2:
-            # At the optimum W₁ = −W₀, so that ½‖W‖² = ¼‖w‖² for w = W₁ − W₀: with C/2 the
-            # objective of the pair is half of the one asked for.
-            primal *= 2.0 if np.isfinite(self.C) else 1.0
         self.coef_ = np.ascontiguousarray(W, dtype=problem.X.dtype)
         self.intercept_ = b.astype(problem.X.dtype)
         self.n_iter_ = solution.n_iter
         self._learned, self._fitted_C = self.classes_.tolist(), float(self.C)
-        begin = getattr(solution, "start", None) if self.warm_start else None
+        begin = solution.start if self.warm_start else None
         self._ended: Any = None
         if begin is not None:
             self._ended = (self.data_, float(self.C), problem.n_rows), np.asarray(begin)
-        self.objective_ = float(primal)
+        self.objective_ = float(solution.primal)
         self.gap_ = float(solution.gap / solution.primal) if solution.primal > 0 else 0.0
 
     def predict_proba(self, X: Any) -> Array:
@@ -366,7 +359,6 @@ class LogisticRegression(Inference, LinearClassifier):
         return self.classes_[np.minimum(place, p.shape[1] - 1)]
 
 
-def _pair(solution: Any, binary: bool) -> tuple[Array, Array]:
-    """Weights (K, d) and intercepts (K,) as the solver had them, one hyperplane for two classes."""
-    W, b = np.atleast_2d(solution.w), np.atleast_1d(solution.b)
-    return (W[1:] - W[:1], b[1:] - b[:1]) if binary and len(W) == 2 else (W, b)
+def _pair(solution: Solution) -> tuple[Array, Array]:
+    """Weights (K, d) and intercepts (K,), one hyperplane for two classes."""
+    return np.atleast_2d(solution.w), np.atleast_1d(solution.b)

@@ -1,27 +1,28 @@
 """Which solver a logistic regression is left to, and what it is asked."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import OverflowedError, ParameterError
-from linsep.learners.fitting.certificates import noise, plane_certificate, question
+from linsep.learners.fitting.certificates import joint_certificate, noise, plane_certificate
 from linsep.learners.fitting.first_order import descend_scores
 from linsep.learners.fitting.sklearn_compat import known_solver
 from linsep.proofs.gap.certificate import Certificate
-from linsep.proofs.gap.joint_certificate import softmax
 from linsep.proofs.gap.penalty import RIDGE
 from linsep.status import Status
+from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.choose import line_for, shape_of
-from linsep.train.convex.drive import Goal, drive, telling
+from linsep.train.convex.drive import Goal, Solver, drive, telling
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.l1 import prox_newton
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
-from linsep.train.convex.newton.logistic import fit_logistic
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.softmax import full_newton as full_softmax
 from linsep.train.convex.softmax.fit import fit_softmax
@@ -31,7 +32,7 @@ from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.run.loop import Listener
+from linsep.train.run.loop import Listener, tell
 
 Array = npt.NDArray[Any]
 STEPPING = ("gradient", "minibatch", "sgd")
@@ -79,7 +80,8 @@ def solve(
         sparse = _sparse_weights(learner, problem, listeners, tol, max_iter, start)
         if sparse is not None:
             return sparse
-    if learner.solver_ in STEPPING or (learner._penalty.l1 > 0 and np.isfinite(C)):
+    free = learner.solver_ == "quasi-newton" and not np.isfinite(C)
+    if free or learner.solver_ in STEPPING or (learner._penalty.l1 > 0 and np.isfinite(C)):
         return descend_scores(
             learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
         )
@@ -90,25 +92,15 @@ def solve(
     if learner.solver_ == "dual":
         return _by_dual(learner, problem, listeners, start, tol, max_iter)
     if learner.solver_ in ("newton", "newton-cg"):
-        settings |= {"n_jobs": learner.n_jobs, "listener": learner._replay_log.telling(listeners)}
         if problem.binary:
-            plane = None if start is None else (start[0][0], float(start[1][0]))
-            if np.isfinite(C) and tol >= full_newton.FINEST and full_newton.suits(X):
-                full = _by_full_newton(learner, problem, listeners, settings, plane)
-                if full.status is not Status.budget or full.n_iter >= max_iter:
-                    return full
-                plane = full.w, full.b
-        shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
-        if problem.binary:
-            settings |= {"replay_log": learner._replay_log, "start": plane}
-            settings["savepoint"] = next(iter(learner._savepoints), None)
-            if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
-                X = X.toarray()
-            solution = fit_logistic(X, problem.signs, weights, C, **settings)
-            learner.solver_ = solution.solver or "newton"
-            return solution
+            return _by_newton(learner, problem, listeners, start, tol, max_iter)
+        settings |= {
+            "n_jobs": learner.n_jobs,
+            "listener": partial(tell, listeners) if listeners else None,
+        }
         settings |= {"n_classes": problem.n_classes, "start": start}
-        if shape.sparse and learner.solver_ == "newton" and not shape.short_rows:
+        shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
+        if shape.sparse and learner.solver_ == "newton":
             X = X.toarray()
         if full_softmax.suits(X, problem.n_classes, C, tol):
             full = _by_full_softmax(learner, X, problem, listeners, settings)
@@ -116,43 +108,63 @@ def solve(
                 return full
             settings["start"] = full.w, full.b
         return fit_softmax(X, problem.codes, weights, C, **settings)
-    K, several = problem.n_classes, not problem.binary and np.isfinite(C)
-    settings |= {"n_classes": K, "listeners": listeners}
-    if several:
-        alpha = learner._multipliers(problem, problem.signs, start)
-        solver = SparseDescent(
-            X, problem.codes, weights, C, n_classes=K, fit_intercept=learner.fit_intercept,
-            n_jobs=learner.n_jobs, start=(alpha, None if start is None else start[0]),
-        )  # fmt: skip
-        point = next(iter(learner._savepoints), None)
-        return drive(solver, Goal(tol, max_iter, telling(listeners), savepoint=point))
-    from linsep.train.convex.newton.quasi_logistic import (
-        fit_any,  # scipy.optimize, which few fits need
-    )
-
-    return fit_any(X, problem.codes, weights, 0.5 * C if K == 2 else C, start=start, **settings)
+    alpha = learner._multipliers(problem, problem.signs, start)
+    solver = SparseDescent(
+        X, problem.codes, weights, C, n_classes=problem.n_classes, n_jobs=learner.n_jobs,
+        fit_intercept=learner.fit_intercept, start=(alpha, None if start is None else start[0]),
+    )  # fmt: skip
+    certify = joint_certificate(learner, problem)
+    return _driven(learner, problem, listeners, solver, tol, max_iter, certify)
 
 
-def _by_full_newton(
+def _driven(
     learner: Any,
     problem: Problem,
     listeners: list[Listener],
-    settings: dict[str, Any],
-    start: tuple[Array, float] | None,
+    solver: Solver,
+    tol: float,
+    max_iter: int,
+    certify: Callable[[Solution], Certificate] | None,
 ) -> Solution:
-    """Newton's method in memory, ended by the certificate."""
+    """Run a solver until the certificate confirms what it came to; it is named in `solver_`."""
+    point, told = next(iter(learner._savepoints), None), telling(listeners)
+    goal = Goal(tol, max_iter, told, certify, noise(problem), savepoint=point)
+    solution = drive(solver, goal)
+    learner.solver_ = solution.solver
+    return solution
+
+
+def _by_newton(
+    learner: Any,
+    problem: Problem,
+    listeners: list[Listener],
+    start: tuple[Array, Array] | None,
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """Two classes by Newton's method: in memory where rows are few, or by sums over blocks."""
+    X, C, signs = problem.X, float(learner.C), problem.signs
     weights = problem.weights if problem.weights.size else None
-    solver = FullNewton(
-        problem.X, problem.signs, weights, float(learner.C), n_jobs=learner.n_jobs, start=start,
-        fit_intercept=bool(learner.fit_intercept), max_iter=settings["max_iter"],
-        watched=settings["listener"] is not None,
-    )  # fmt: skip
-    certify = plane_certificate(learner, problem, "logistic", RIDGE)
-    goal = Goal(
-        settings["tol"], settings["max_iter"], telling(listeners), certify, noise(problem),
-        savepoint=next(iter(learner._savepoints), None),
-    )  # fmt: skip
-    return drive(solver, goal)
+    plane = None if start is None else (start[0][0], float(start[1][0]))
+    settings = {"fit_intercept": bool(learner.fit_intercept), "n_jobs": learner.n_jobs}
+
+    def by_sums(plane: tuple[Array, float] | None) -> Solver:
+        shape = shape_of(X, "logistic", 2, bool(np.isposinf(C)))
+        written = shape.sparse and learner.solver_ == "newton" and not shape.short_rows
+        rows, keep = X.toarray() if written else X, bool(learner._savepoints)
+        return logistic_solver(rows, signs, weights, C, start=plane, keep=keep, **settings)
+
+    solver: Solver
+    if np.isfinite(C) and tol >= full_newton.FINEST and full_newton.suits(X):
+        full = FullNewton(
+            X, signs, weights, C, start=plane, max_iter=max_iter, watched=bool(listeners),
+            **settings,
+        )  # fmt: skip
+        solver = Handover(full, lambda at: by_sums((at.w, at.b)))
+    else:
+        solver = by_sums(plane)
+    certify = plane_certificate(learner, problem, "logistic", RIDGE) if np.isfinite(C) else None
+    return _driven(learner, problem, listeners, solver, tol, max_iter, certify)
 
 
 def _by_full_softmax(
@@ -164,15 +176,8 @@ def _by_full_softmax(
         n_classes=problem.n_classes, fit_intercept=bool(learner.fit_intercept),
         n_jobs=learner.n_jobs, start=settings["start"],
     )  # fmt: skip
-
-    def certify(solution: Solution) -> Certificate:
-        return softmax(question(learner, problem, RIDGE, solution=solution), solution.alpha)
-
-    goal = Goal(
-        settings["tol"], settings["max_iter"], telling(listeners), certify, noise(problem),
-        savepoint=next(iter(learner._savepoints), None),
-    )  # fmt: skip
-    return drive(solver, goal)
+    goal = settings["tol"], settings["max_iter"], joint_certificate(learner, problem)
+    return _driven(learner, problem, listeners, solver, *goal)
 
 
 def _sparse_weights(
@@ -221,10 +226,8 @@ def _by_dual(
             return NewtonCG(*given, fit_intercept=free, n_jobs=learner.n_jobs, start=where)
 
         solver = Handover(solver, then, float(max_iter))
-    point = next(iter(learner._savepoints), None)
-    solution = drive(solver, Goal(tol, max_iter, telling(listeners), savepoint=point))
-    learner.solver_ = solution.solver
-    return solution
+    certify = plane_certificate(learner, problem, "logistic", RIDGE)
+    return _driven(learner, problem, listeners, solver, tol, max_iter, certify)
 
 
 def loss_of(problem: Problem) -> ScoreLoss:

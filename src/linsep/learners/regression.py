@@ -8,34 +8,31 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import BaseEstimator, RegressorMixin, check_is_fitted
-from linsep.data.blocks.page_release import widened
-from linsep.data.blocks.store import blocks
 from linsep.data.check.arrays import check_shape, check_weights, frozen_rows, require_finite
 from linsep.data.check.fingerprint import sampled
 from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
-from linsep.errors import DataError
 from linsep.learners.fitting.frame import Fitting
 from linsep.learners.fitting.parameters import NamedParameters, one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_regression
+from linsep.learners.fitting.targets import targets_of
 from linsep.learners.inference.summary import Inference
 from linsep.learners.nonnegative import nonnegative_line
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.closed.conjugate_gradients import sparse_least_squares, suits
 from linsep.train.closed.least_squares import Line, least_squares, shortest_line
 from linsep.train.closed.moments import has_room
-from linsep.train.convex.steps.squared_error import Descent, descend
+from linsep.train.convex.drive import Candidate, Goal, Savepoint, Solver, begin, drive, telling
+from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients, suits
+from linsep.train.convex.steps.squared_error import Descent, Rule, SquaredErrorSteps
 from linsep.train.online.method import SCHEDULES
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.run import replay_log
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass, tell
-from linsep.train.run.replay_log import ReplayLog
 from linsep.train.run.trace import Trace
 
 Array = npt.NDArray[Any]
@@ -130,8 +127,8 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
     Converged to the tolerance asked for.
     """
 
-    _resumable = ("_replay_log",)
-    _replay_log: ReplayLog
+    _resumable = ("_savepoints",)
+    _savepoints: list[Savepoint]
 
     def __init__(
         self,
@@ -189,7 +186,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         X = check_shape(X, self)
-        y = _targets(y.labels() if isinstance(y, EncodedLabels) else y, X.shape[0])
+        y = targets_of(y.labels() if isinstance(y, EncodedLabels) else y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
         problem = RegressionProblem(frozen_rows(X), y, weights, self.n_jobs)
         # Exact solutions see by their first sums whether entries are finite; others look first.
@@ -214,9 +211,9 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         y = self._learnt(problem)
-        replay_log.begin(self, listeners)
+        begin(self, listeners)
         status = self._solve(problem, y.reshape(len(y), -1), listeners, y.ndim == 1)
-        del self._replay_log
+        del self._savepoints
         return status
 
     def _solve(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
@@ -256,14 +253,16 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         if hasattr(self, "rank_"):
             del self.rank_
 
-        def publish(line: Line, losses: list[float]) -> None:
-            self.loss_curve_ = losses
-            self._set(line, problem.X.dtype, single)
+        solver = ConjugateGradients(problem, Y, bool(self.fit_intercept))
 
-        listener = self._replay_log.telling(listeners)
-        return sparse_least_squares(
-            problem, Y, self.fit_intercept, self.max_iter, [listener] if listener else [], publish
-        )
+        def publish() -> None:
+            self.loss_curve_ = solver.losses
+            self._set(solver.line(), problem.X.dtype, single)
+
+        most = max(self.max_iter, solver.most)
+        status = self._driven(solver, most, listeners, publish)
+        publish()
+        return status
 
     def _descend(
         self, problem: Problem, Y: Array, listeners: list[Listener], single: bool
@@ -275,23 +274,33 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
             del self.rank_
 
         def publish() -> None:
+            self.loss_curve_ = descent.losses
             self._set(descent.line(), problem.X.dtype, single)
 
+        rule = Rule(
+            {"batch": None, "minibatch": self.batch_size, "sgd": 1}[self.solver],
+            None if isinstance(self.eta0, str) else float(self.eta0),
+            SCHEDULES.get(self.schedule), self.tol, self.stop == "absolute", seed, self.shuffle,
+        )  # fmt: skip
         try:
-            return descend(
-                descent,
-                {"batch": None, "minibatch": self.batch_size, "sgd": 1}[self.solver],
-                None if isinstance(self.eta0, str) else float(self.eta0),
-                SCHEDULES.get(self.schedule),
-                (self.tol, self.stop == "absolute"),
-                self.max_iter,
-                (seed, self.shuffle),
-                listeners,
-                publish,
-                self._replay_log,
-            )
+            return self._driven(SquaredErrorSteps(descent, rule), self.max_iter, listeners, publish)
         finally:
             publish()
+
+    def _driven(
+        self, solver: Solver, max_iter: int, listeners: list[Listener], publish: Callable[[], None]
+    ) -> Status:
+        """The ending of an iterative solver; weights are published before listeners hear."""
+        told = telling(listeners)
+
+        def heard(seen: Candidate) -> Any:
+            publish()
+            return told is not None and told(seen)
+
+        point = next(iter(self._savepoints), None)
+        goal = Goal(0.0, max_iter, heard if listeners else None, savepoint=point)
+        status = drive(solver, goal).status
+        return Status.unfinished if status is Status.budget else status
 
     def _set(self, line: Line, dtype: Any, single: bool) -> None:
         """Make a line visible as `coef_` and `intercept_`."""
@@ -341,56 +350,3 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
 
 def _seen() -> None:
     """Entries that went into a finite answer are finite."""
-
-
-def _first_wrong(y: Any) -> str:
-    """The first target that is no finite number, and what to do; nothing where none is found."""
-    for row, one in enumerate(np.asarray(y, dtype=object).reshape(-1)):
-        try:
-            number = float(one)
-        except (TypeError, ValueError):
-            return (
-                f"y is {_plain(one)!r} at row {row}; a regression predicts numbers. Give numbers, "
-                "or use a classifier such as LogisticRegression."
-            )
-        if not np.isfinite(number):
-            kind = "NaN" if np.isnan(number) else "infinity"
-            return (
-                f"Input y contains {kind}: y is {number} at row {row}; give finite numbers, or "
-                "leave the row out."
-            )
-    return ""
-
-
-def _finite(y: Array) -> bool:
-    return all(bool(np.isfinite(y[part]).all()) for part in blocks(y))
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _targets(y: Any, n_rows: int) -> Array:
-    """The numbers to predict, finite, one or several for each row."""
-    if y is None:
-        raise DataError(
-            "This learner requires y to be passed, but the target y is None; "
-            "give one number per row."
-        )
-    if type(y) in (np.ndarray, np.memmap) and y.dtype.kind in "fiub" and y.size and _finite(y):
-        Y = widened(y, np.float64)  # as a file gives it
-    else:
-        from sklearn.utils.validation import check_array
-
-        try:
-            Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        except (TypeError, ValueError) as problem:
-            raise DataError(_first_wrong(y) or str(problem)) from None
-    if Y.ndim not in (1, 2):
-        raise DataError(f"y has shape {Y.shape}; give one number per row, or one row of numbers.")
-    if len(Y) != n_rows:
-        raise DataError(
-            f"X has {n_rows} rows but y has {len(Y)} targets; "
-            "give one per row (inconsistent numbers of samples)."
-        )
-    return np.asarray(Y)

@@ -24,16 +24,14 @@ from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import planes, plus
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
-from linsep.train.convex.drive import Savepoint, savepoints
+from linsep.train.convex.drive import Savepoint, begin
 from linsep.train.convex.dual.support import near_margin, supports
 from linsep.train.convex.losses import Hinge, SquaredHinge
 from linsep.train.convex.penalties import LASSO, RIDGE, Elastic
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.problem import Problem
-from linsep.train.run import replay_log
 from linsep.train.run.loop import Listener
-from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 
@@ -123,8 +121,7 @@ class LinearSVC(LinearClassifier):
 
     batch_size = 1  # sgd steps row by row
     _first_at_zero = True
-    _resumable = ("_replay_log", "_savepoints")
-    _replay_log: ReplayLog
+    _resumable = ("_savepoints",)
     _savepoints: list[Savepoint]
     support_: Array
     dual_coef_: Array
@@ -228,7 +225,7 @@ class LinearSVC(LinearClassifier):
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         problem.settle()
         status = self._settle(problem, listeners)
-        del self._replay_log, self._savepoints
+        del self._savepoints
         self.diagnosis_ = explain(self, problem, status)
         if hasattr(self, "sigmoids_"):
             del self.sigmoids_
@@ -241,8 +238,7 @@ class LinearSVC(LinearClassifier):
         before = self._before(problem) if self.warm_start else None
         joint = self._joint and not problem.binary
         runs = 1 if problem.binary or joint else problem.n_classes
-        self._savepoints = savepoints(listeners, runs)
-        replay_log.begin(self, listeners)
+        begin(self, listeners, runs)
         if self.solver == "sgd":
             return self._by_rows(problem, listeners, before)
         if joint:
@@ -275,6 +271,7 @@ class LinearSVC(LinearClassifier):
         return self.coef_, self.intercept_, alpha
 
     def _by_rows(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
+        self.solver_ = "sgd"
         start = None if before is None else before[:2]
         goal = (self._score_loss, self._penalty, start, float(self.tol), self.max_iter)
         solution = descend_scores(self, problem, listeners, *goal)

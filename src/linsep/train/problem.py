@@ -238,8 +238,8 @@ class Problem:
     ) -> T:
         """The sum of `function` over blocks, the same bytes for any number of threads."""
         if on_cluster(self.X):
-            found = OnBlocks(function, self.X, self._codes, self.weights, self._positive)
-            return self.X.sum(found, range(len(self._spans)), add)  # type: ignore[no-any-return]
+            on_blocks = OnBlocks(function, self.X, self._codes, self.weights, self._positive)
+            return self.X.sum(on_blocks, range(len(self._spans)), add)  # type: ignore[no-any-return]
         total = sum_over(function, self.blocks(), add, n_jobs or self.n_jobs)
         self.settle()
         return total

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 
 from linsep import LinearRegression, Status
 from linsep.train.closed import least_squares as closed
+from linsep.train.closed.gram import gram
 from linsep.train.closed.minimum_norm import minimum_norm
-from linsep.train.closed.normal_equations import centred, gram, solve
+from linsep.train.closed.normal_equations import centred, solve
 from linsep.train.problem import Problem
 
 

@@ -9,7 +9,7 @@ import pytest
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.choose import TABLE, line_for, shape_of
-from linsep.train.convex.drive import Candidate, Goal, drive, telling
+from linsep.train.convex.drive import Candidate, Goal, begin, drive, telling
 from linsep.train.convex.solution import Solution
 from linsep.train.run.loop import UNCOUNTED, Pass
 
@@ -78,6 +78,12 @@ def test_a_solver_without_a_step_left_may_know_another_ending():
     assert drive(Runaway(), Goal(tol=1e-3)).status is Status.converged  # it had more steps
 
 
+def test_an_objective_that_overflows_is_no_gap_that_is_closed():
+    assert not Candidate(1, np.inf, -np.inf).within(1e-3)
+    assert not Candidate(1, np.inf, 0.0).within(1e-3)
+    assert Candidate(1, 0.0, 0.0).within(1e-3)
+
+
 def test_listeners_hear_what_a_solver_counts():
     class Counting(Halving):
         def candidates(self):
@@ -122,3 +128,16 @@ def test_every_shape_meets_the_first_line_that_applies():
         before = TABLE[: TABLE.index(line)]
         assert line.applies(shape) and not any(one.applies(shape) for one in before)
         assert line.when and line.reason
+
+
+def test_only_a_checkpoint_has_savepoints_kept():
+    learner = SimpleNamespace()
+    begin(learner, [print])
+    assert learner._savepoints == []
+
+    class Keeper:
+        def resume(self):
+            learner._savepoints[0].restore({"run": {"tol": 1.0}, "over": []})
+
+    begin(learner, [Keeper()], 2)
+    assert len(learner._savepoints) == 2 and learner._savepoints[0].earlier == {"tol": 1.0}

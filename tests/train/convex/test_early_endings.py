@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from linsep.status import Status
-from linsep.train.convex.dual.coordinate_descent import solve
-from linsep.train.convex.newton.logistic import fit_logistic
+from linsep.train.convex.blockwise.logistic import logistic_solver
+from linsep.train.convex.drive import solve, telling
+from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.softmax.fit import fit_softmax
 
 
@@ -43,7 +44,9 @@ def hinge(X, y, w, b):
 def test_a_listener_can_stop_the_descent_on_the_dual():
     X, y = two(2000, 30, 5)
     seen = []
-    found = solve(X, y, tol=1e-12, listener=lambda check: seen.append(check) or len(seen) == 2)
+    found = solve(
+        DualDescent, X, y, tol=1e-12, listener=lambda check: seen.append(check) or len(seen) == 2
+    )
     assert found.status is Status.stopped
     assert len(seen) == 2
     assert found.primal == seen[-1].primal
@@ -52,7 +55,7 @@ def test_a_listener_can_stop_the_descent_on_the_dual():
 def test_an_interrupt_leaves_the_best_machine_so_far():
     X, y = two(2000, 30, 6)
     listener, heard = stop_at(2)
-    found = solve(X, y, tol=1e-12, listener=listener)
+    found = solve(DualDescent, X, y, tol=1e-12, listener=listener)
     assert found.status is Status.interrupted
     assert found.primal <= heard[-1].primal
     assert found.primal == pytest.approx(hinge(X, y, found.w, found.b), rel=1e-12)
@@ -61,7 +64,7 @@ def test_an_interrupt_leaves_the_best_machine_so_far():
 def test_another_thread_can_end_a_run():
     halt = threading.Event()
     halt.set()
-    found = solve(*two(2000, 30, 7), tol=1e-12, halt=halt)
+    found = solve(DualDescent, *two(2000, 30, 7), tol=1e-12, halt=halt)
     assert found.status is Status.interrupted
     assert found.n_iter == 1
 
@@ -69,7 +72,8 @@ def test_another_thread_can_end_a_run():
 def test_a_listener_hears_every_pass_of_newton_and_may_stop_it():
     X, signs = two(200, 3, 11)
     heard = []
-    found = fit_logistic(X, signs, tol=1e-12, listener=lambda p: heard.append(p) or p.epoch == 2)
+    listener = telling([lambda done: heard.append(done) or done.epoch == 2])
+    found = solve(logistic_solver, X, signs, tol=1e-12, listener=listener)
     assert [p.epoch for p in heard] == [1, 2]
     assert heard[0].mistakes > heard[1].mistakes >= 0
     assert found.status is Status.stopped
@@ -77,7 +81,7 @@ def test_a_listener_hears_every_pass_of_newton_and_may_stop_it():
 
 def test_an_interrupt_keeps_the_best_point_so_far():
     listener, _ = stop_at(3)
-    found = fit_logistic(*two(200, 3, 12), tol=1e-12, listener=listener)
+    found = solve(logistic_solver, *two(200, 3, 12), tol=1e-12, listener=listener)
     assert found.status is Status.interrupted
     assert found.primal < 200 * math.log(2)
 
@@ -90,7 +94,7 @@ def test_an_interrupt_keeps_the_best_point_of_several_classes():
 
 
 def test_too_few_passes_are_said():
-    found = fit_logistic(*two(200, 3, 13), tol=1e-12, max_iter=2)
+    found = solve(logistic_solver, *two(200, 3, 13), tol=1e-12, max_iter=2)
     assert found.status is Status.budget
     assert found.n_iter == 2
     assert found.gap > 1e-12 * found.primal

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from linsep.errors import OverflowedError
 from linsep.status import Status
-from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.dual.coordinate_descent import solve
+from linsep.train.convex.drive import Goal, drive, solve
+from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.one_vs_rest import one_vs_rest
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -43,7 +43,7 @@ def test_each_class_against_the_rest_is_a_two_class_problem(loss):
     X = rng.standard_normal((90, 4)) + 1.5 * np.eye(4)[codes]
     solutions = each_class(X, codes, 3, loss=loss, tol=1e-6, n_jobs=2)
     for k, one in enumerate(solutions):
-        alone = solve(X, np.where(codes == k, 1.0, -1.0), loss=loss, tol=1e-6)
+        alone = solve(DualDescent, X, np.where(codes == k, 1.0, -1.0), loss=loss, tol=1e-6)
         assert one.w.tobytes() == alone.w.tobytes()
         assert one.status is Status.converged
 

@@ -4,20 +4,31 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from linsep.train.convex import handover
+from linsep.train.convex.blockwise.logistic import HessianNewton, logistic_solver
+from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.choose import Machine
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
-from linsep.train.convex.handover import Handover, Pace
+from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint.crammer_singer import CrammerSinger
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
 from linsep.train.convex.l1.prox_newton import ProxNewton
+from linsep.train.convex.losses import Hinge, Logistic
 from linsep.train.convex.newton.newton_cg import NewtonCG
-from linsep.train.convex.newton.primal_newton import PrimalNewton
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.softmax.descent import SoftmaxDescent
 from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
+from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients
+from linsep.train.convex.steps.proximal_newton import ProximalNewton
+from linsep.train.convex.steps.quasi_newton import QuasiNewton
+from linsep.train.convex.steps.score_descent import ScoreDescent
+from linsep.train.convex.steps.score_losses import Planes
+from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
+from linsep.train.convex.steps.squared_error import Descent, Rule, SquaredErrorSteps
+from linsep.train.problem import Problem
 from linsep.train.run.checkpoint import pack, unpack
 from linsep.train.run.state import copied, freeze, thaw
 
@@ -40,6 +51,19 @@ def texts(n=4000, d=3000, seed=0):
     return X, np.where(X @ w + 0.3 * rng.standard_normal(n) > 0, 1, -1)
 
 
+def wide():
+    """More features than Hessians are made of at first."""
+    return rows(900, 300)
+
+
+def stepping(loss, batch=None, walk=None, C=1.0, l1=0.0):
+    """Steps on scores, from anew."""
+    problem = Problem(X, (Y > 0).astype(np.int32), None, 2)
+    penalty = Elastic(l1, 1.0 - l1)
+    descent = ScoreDescent(problem, Planes(loss), 1, penalty, C, free=True, scale=True)
+    return Stepping(descent, Steps(batch, None, None, 0, True, False, Pace()), walk=walk)
+
+
 def handed_over():
     """Descent that is left for steps after a few passes."""
     X, y = rows(60, 200)
@@ -52,6 +76,8 @@ SPARSE, SIGNS = texts()
 TALL = rows(40_000, 6)
 CODES = np.digitize(X[:, 0] + 0.3 * X[:, 1], (-0.5, 0.5))
 
+LINE = Problem(sp.csr_array(np.abs(X) * (X > 1.0)), np.zeros(len(X), np.int32), None, 1)
+
 SOLVERS = {
     "dual hinge": lambda: DualDescent(X, Y, C=10.0, max_iter=3000),
     "dual squared hinge, text": lambda: DualDescent(SPARSE, SIGNS, loss="squared_hinge"),
@@ -62,6 +88,10 @@ SOLVERS = {
     "squared hinge, Newton": lambda: SquaredHingeNewton(X, Y, C=1e3),
     "Newton-CG, hinge": lambda: NewtonCG(X, Y, loss="hinge"),
     "Newton-CG, logistic": lambda: NewtonCG(SPARSE, SIGNS, C=50.0),
+    "Hessians": lambda: HessianNewton(X, Y, C=10.0, keep=True),
+    "Hessians, a sample first": lambda: HessianNewton(*TALL, keep=True),
+    "Hessians, no penalty": lambda: HessianNewton(X, Y, C=np.inf, keep=True),
+    "products, then Hessians": lambda: logistic_solver(*wide(), C=3.0, keep=True),
     "primal Newton, hinge": lambda: PrimalNewton(*TALL, keep=True),
     "primal Newton, squared": lambda: PrimalNewton(*TALL, loss="squared_hinge", keep=True),
     "l1": lambda: ProxNewton(SPARSE, SIGNS, None, 1.0, Elastic(1.0, 0.0)),
@@ -71,8 +101,22 @@ SOLVERS = {
     "softmax, descent": lambda: SoftmaxDescent(X, CODES, None, 1.0, n_classes=3, tol=1e-6),
     "active set": lambda: Machine(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),
     "handover": handed_over,
+    "search along the gradient": lambda: stepping(Logistic()),
+    "folds of rows": lambda: stepping(Logistic(), 8),
+    "folds of rows, hinge": lambda: stepping(Hinge(), 8),
+    "proximal steps": lambda: stepping(Logistic(), walk=ProximalNewton, l1=1.0),
+    "quasi-Newton": lambda: stepping(Logistic(), walk=QuasiNewton, C=np.inf),
+    "squared error": lambda: SquaredErrorSteps(
+        Descent(LINE, X[:, :1], True, True, "zero", 0),
+        Rule(8, None, None, 1e-8, False, 0, True),
+    ),
+    "conjugate gradients": lambda: ConjugateGradients(LINE, X[:, :2] @ np.ones((2, 2)), True),
 }
-TOL = {"dual hinge": 1e-3, "dual hinge, text": 1e-6, "l1": 1e-9, "Newton-CG, logistic": 1e-9}
+TOL = {
+    "dual hinge": 1e-3, "dual hinge, text": 1e-6, "l1": 1e-9, "Newton-CG, logistic": 1e-9,
+    "Hessians": 1e-12, "products, then Hessians": 1e-11, "folds of rows": 1e-3,
+    "folds of rows, hinge": 1e-1,
+}  # fmt: skip
 
 
 class Count:
@@ -179,7 +223,7 @@ def test_copies_stay_as_they_were_while_the_run_goes_on():
 
 
 def test_pace_is_part_of_a_handover():
-    pace, other = Pace(10.0, 1e-4), Pace(0.0, 0.0)
+    pace, other = handover.Pace(10.0, 1e-4), handover.Pace(0.0, 0.0)
     for n, gap in ((20, 0.5), (40, 0.4)):
         pace(Candidate(n, 1.0, 1.0 - gap))
     other.restore(written_down(pace.state()))

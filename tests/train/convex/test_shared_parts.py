@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linsep.parallel import Pool
-from linsep.train.closed.moments import frame_of
+from linsep.train.closed.frame import frame_of
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, decrease_left
@@ -15,7 +15,7 @@ from linsep.train.convex.penalties import Elastic, highest
 from linsep.train.convex.sampling import distances, draw, pick
 from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 from linsep.train.convex.solution import Solution
-from linsep.train.convex.standardise import View, lens_of, raw_lens
+from linsep.train.convex.steps.standardise import View, lens_of, raw_lens
 from linsep.train.problem import Problem
 
 

@@ -36,8 +36,15 @@ SOLVERS = {
     "newton": lambda: LogisticRegression(tol=1e-12, n_jobs=1),
     "short": lambda: LogisticRegression(tol=1e-9, n_jobs=1),
     "sgd": lambda: LogisticRegression(solver="minibatch", tol=1e-9, max_iter=40, n_jobs=1),
+    "free": lambda: LogisticRegression(C=np.inf, tol=1e-12, n_jobs=1),
+    "free text": lambda: LogisticRegression(C=np.inf, max_iter=40, n_jobs=1),
+    "gradient": lambda: LogisticRegression(solver="gradient", tol=1e-9, max_iter=60, n_jobs=1),
+    "corner": lambda: LinearSVC(solver="sgd", tol=1e-9, max_iter=40, n_jobs=1),
+    "sparse classes": lambda: LogisticRegression(l1_ratio=0.5, tol=1e-9, n_jobs=1),
     "tall": lambda: LinearSVC(tol=5e-8, n_jobs=1),
     "line": lambda: LinearRegression("sgd", tol=1e-14, max_iter=40, n_jobs=1),
+    "descent": lambda: LinearRegression("batch", tol=1e-14, max_iter=40, n_jobs=1),
+    "conjugate": lambda: LinearRegression(n_jobs=1),
     "dual": lambda: LinearSVC(solver="dual", tol=1e-5, n_jobs=1),
     "interior": lambda: LinearSVC(tol=1e-6, n_jobs=1),
     "newton-cg": lambda: LinearSVC(tol=1e-4, n_jobs=1),
@@ -56,9 +63,11 @@ def data(name):
     n = {**few, "sparse": 3000, "wide": 1000, "l1": 1000, "tall": 70_000, "short": 70_000}.get(
         name, 6000
     )
-    y = rng.integers(0, 3 if name in ("pocket", "joint") else 2, n)
+    y = rng.integers(0, 3 if name in ("pocket", "joint", "sparse classes") else 2, n)
     d = {"newton-cg": 600, "wide": 300, "l1": 250}.get(name, 20)
     X = rng.standard_normal((n, d)) + 0.1 * y[:, None]
+    if name in ("free text", "conjugate"):
+        X = sp.random(n, 2000 if name == "conjugate" else 3000, 0.005, "csr", random_state=1)
     if name in ("short", "sparse"):
         X = sp.csr_array(np.where(np.abs(X) > 0.8, X, 0.0))
     return X, y

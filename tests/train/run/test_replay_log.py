@@ -3,7 +3,6 @@
 import numpy as np
 
 from linsep.train.run import replay_log
-from linsep.train.run.loop import Pass
 
 
 def kept(*points):
@@ -44,30 +43,3 @@ def test_a_point_is_noted_as_it_was_when_it_was_seen():
 
     log.look(point, 1.0, move)
     assert log.entries[0][0].tolist() == [0.0]
-
-
-def test_listeners_hear_of_new_passes_only():
-    log, heard = kept([0.0]), []
-    told = log.telling([heard.append, lambda done: True])
-    log.look(np.zeros(1), 1.0, fails)
-    assert not told(Pass(1, 0, 0, 0.0))
-    log.look(np.ones(1), 1.0, lambda: 1)
-    assert told(Pass(2, 0, 0, 0.0))
-    assert [done.epoch for done in heard] == [2]
-    assert log.telling([]) is None
-
-
-def test_only_a_checkpoint_has_the_log_kept():
-    class Learner:
-        pass
-
-    learner = Learner()
-    assert not replay_log.begin(learner, [print]).keep
-
-    class Keeper:
-        def resume(self):
-            learner._replay_log.entries = [(np.zeros(1), 1.0, "kept")]
-
-    log = replay_log.begin(learner, [Keeper()])
-    assert log.keep
-    assert log.look(np.zeros(1), 1.0, fails) == "kept"

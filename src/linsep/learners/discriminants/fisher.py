@@ -17,7 +17,8 @@ from linsep.model.forms import Centred
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.closed.best_threshold import Line, best_cut
-from linsep.train.closed.moments import Moments, in_units, moments
+from linsep.train.closed.frame import in_units
+from linsep.train.closed.moments import Moments, moments
 from linsep.train.closed.whitening import Whitening, axes_of, factor_of, whiten, whiten_each
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, tell

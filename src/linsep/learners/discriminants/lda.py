@@ -21,7 +21,8 @@ from linsep.model.centred import CentredModel, in_range
 from linsep.model.chances import log_chances
 from linsep.model.forms import Centred
 from linsep.status import Status
-from linsep.train.closed.moments import Moments, in_units, moments, power
+from linsep.train.closed.frame import in_units, power
+from linsep.train.closed.moments import Moments, moments
 from linsep.train.closed.whitening import Whitening, axes_of, complete, whiten
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, tell

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes
-from linsep.proofs.gap.penalty import Penalty
+from linsep.proofs.gap.joint_certificate import softmax
+from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.status import Status
 from linsep.train.convex.solution import Solution
 from linsep.train.problem import Problem
@@ -58,6 +60,16 @@ def plane_certificate(
         fitted = fitted if problem.binary else fitted._replace(codes=codes)
         alpha = None if solution.alpha is None else solution.alpha[None]
         return planes(loss, fitted, alpha)
+
+    return certify
+
+
+def joint_certificate(learner: Any, problem: Problem) -> Callable[[Solution], Certificate]:
+    """The certificate of a multinomial logistic regression, all classes at once."""
+
+    def certify(solution: Solution) -> Certificate:
+        with Pool(1):
+            return softmax(question(learner, problem, RIDGE, solution=solution), solution.alpha)
 
     return certify
 

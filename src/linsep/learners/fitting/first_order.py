@@ -12,12 +12,14 @@ from linsep.data.blocks.blocks import on_cluster
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
+from linsep.train.convex.steps.quasi_newton import QuasiNewton
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import ScoreLoss
-from linsep.train.convex.steps.score_walks import Pace, Steps, descend
+from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
 from linsep.train.convex.steps.stream_steps import StreamMethod, StreamSteps
 from linsep.train.online.method import SCHEDULES
 from linsep.train.order import seed_of
@@ -85,17 +87,16 @@ def descend_scores(
         learner.coef_ = W.astype(problem.X.dtype)
         learner.intercept_ = b.astype(problem.X.dtype)
 
-    settings = (steps, tol, max_iter)
     with Pool(1), np.errstate(over="ignore", invalid="ignore"):
         descent = _descent(learner, problem, loss, penalty, start, learner.scale)
-        newton = learner.solver not in ("gradient", "minibatch", "sgd") and suits(descent)
-        walk = ProximalNewton(descent) if newton else None
-        replay_log = learner._replay_log
-        tell = replay_log.telling(listeners)
-        hearers = [] if tell is None else [tell]
-        solution = descend(
-            descent, *settings, hearers, learner._recorder, publish, walk, replay_log
-        )
+        walk: Any = None
+        if learner.solver_ == "quasi-newton":
+            walk = QuasiNewton
+        elif learner.solver not in ("gradient", "minibatch", "sgd") and suits(descent):
+            walk = ProximalNewton
+        solver = Stepping(descent, steps, learner._recorder, publish, walk, learner.solver_)
+        point = next(iter(learner._savepoints), None)
+        solution = drive(solver, Goal(tol, max_iter, telling(listeners), savepoint=point))
     if solution.alpha is None or len(solution.alpha) == problem.n_rows:
         return solution
     alpha = np.zeros((problem.n_rows, solution.alpha.shape[1]))

@@ -56,36 +56,51 @@ def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
     """
     if A is None and too_many(problem):
         return streamed_softmax(problem)
-    (W, b), K = problem.beside(problem), len(problem.W)
-    products = Products(problem.X, 2)
-    pages = PageRelease(problem.X, products.pointers)
-    S: Any = None  # scores of all rows; on a cluster they are made again where they are needed
-    if not on_cluster(problem.X):
-        S = room_for(np.broadcast_to(np.float64(0), (K, problem.X.shape[0])), problem.X)
+    return _SoftmaxCount(problem, A).certificate()
 
-    def scored(span: tuple[int, int]) -> Floats:
-        if S is not None:
-            return np.asarray(S[:, slice(*span)])
-        return np.add(products.part(span).scores(W), b[:, None])
 
-    def own_of(span: tuple[int, int]) -> Any:
-        return problem.codes[slice(*span)], np.arange(span[1] - span[0])
+class _SoftmaxCount:
+    """The sums of the certificate, with the scores of all rows kept but on a cluster, where they
+    are made again where they are needed."""
 
-    def score(span: tuple[int, int]) -> int:
-        np.add(products.part(span).scores(W), b[:, None], out=S[:, slice(*span)])
-        pages.advance(span[1] - span[0])
+    def __init__(self, problem: FittedProblem, A: Any) -> None:
+        self.problem, self.A = problem, A
+        (self.W, self.b), self.K = problem.beside(problem), len(problem.W)
+        self.products = Products(problem.X, 2)
+        self.pages = PageRelease(problem.X, self.products.pointers)
+        self.shift = np.zeros(self.K)
+        self.S: Any = None
+        if not on_cluster(problem.X):
+            shape = (self.K, problem.X.shape[0])
+            self.S = room_for(np.broadcast_to(np.float64(0), shape), problem.X)
+
+    def _over(self, function: Callable[[tuple[int, int]], Any], add: Callable[..., Any]) -> Any:
+        return sum_over(function, self.products.spans, add, self.problem.n_jobs)
+
+    def _scored(self, span: tuple[int, int]) -> Floats:
+        if self.S is not None:
+            return np.asarray(self.S[:, slice(*span)])
+        return np.add(self.products.part(span).scores(self.W), self.b[:, None])
+
+    def _own(self, span: tuple[int, int]) -> Any:
+        return self.problem.codes[slice(*span)], np.arange(span[1] - span[0])
+
+    def _score(self, span: tuple[int, int]) -> int:
+        scores = self.products.part(span).scores(self.W)
+        np.add(scores, self.b[:, None], out=self.S[:, slice(*span)])
+        self.pages.advance(span[1] - span[0])
         return 0
 
-    def lost(span: tuple[int, int]) -> float:
-        values = _softmax(scored(span))
-        return float(problem.caps(span) @ (values.spread - values.T[own_of(span)]))
+    def _lost(self, span: tuple[int, int]) -> float:
+        values = _softmax(self._scored(span))
+        return float(self.problem.caps(span) @ (values.spread - values.T[self._own(span)]))
 
-    def of(span: tuple[int, int]) -> Shares:
-        rows, C, own = products.part(span), problem.caps(span), own_of(span)
-        values = _softmax(scored(span) + shift[:, None])
+    def _shares(self, span: tuple[int, int]) -> Shares:
+        K, rows, C, own = self.K, self.products.part(span), self.problem.caps(span), self._own(span)
+        values = _softmax(self._scored(span) + self.shift[:, None])
         P, H = values.P, values.spread - np.einsum("ki,ki->i", values.P, values.T)
-        if A is not None:
-            P = _allowed(A[slice(*span)].T, C, own)
+        if self.A is not None:
+            P = _allowed(self.A[slice(*span)].T, C, own)
             H = entropies(P).sum(axis=0)
         P[own] = 0.0  # the own class has what is left of one
         P *= 1 - gamma(4 * K)  # a hair less: no rounding lets the others have more than all
@@ -96,39 +111,41 @@ def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
         given, mass = (np.bincount(own[0], one, minlength=K) for one in (out, C))
         far, dual = rows.size * length(C), float(C @ H)
         fuzz = K * (2 * dual + 40 * float(C.sum()) - float(C @ values.T[own]))
-        pages.advance(len(C))
+        self.pages.advance(len(C))
         return Shares(
             0.0, 2 * far, 2 * float(C.sum()), 0.0, dual, fuzz, dual, given, taken, mass, far,
             rows.size * length(moves.ravel()), rows.total(moves),
         )  # fmt: skip
 
-    def entropy(span: tuple[int, int], shrink: float) -> float:
-        C, own = problem.caps(span), own_of(span)
-        P = _softmax(scored(span) + shift[:, None]).P * shrink
+    def _entropy(self, span: tuple[int, int], shrink: float) -> float:
+        C, own = self.problem.caps(span), self._own(span)
+        P = _softmax(self._scored(span) + self.shift[:, None]).P * shrink
         P[own] += 1.0 - shrink
-        return float(C @ entropies(P).sum(axis=0)) - 64 * K * UNIT * float(C.sum())
+        return float(C @ entropies(P).sum(axis=0)) - 64 * self.K * UNIT * float(C.sum())
 
-    def again(t: float) -> float:
-        parts = partial(entropy, shrink=t)
-        return left * float(sum_over(parts, products.spans, plus, problem.n_jobs))
+    def certificate(self) -> Certificate:
+        problem, products, K = self.problem, self.products, self.K
+        with np.errstate(all="ignore"):
+            if self.S is not None:
+                self._over(self._score, max)
+            if self.A is None:
+                self.shift = _rebalanced(problem, self._scored, products)
+            lost, sums = self._over(self._lost, plus), self._over(self._shares, plus)
+            sums = sums._replace(loss=lost, terms=sums.terms + lost, fuzz=sums.fuzz + K * lost)
+            left, slip, error = 1.0, 0.0, 8 * gamma(products.added + 16 + K) * sums.moved
+            if problem.free:
+                weight = sums.mass - sums.given + sums.taken
+                rounded = 4 * gamma(products.added + 2 * K) * (sums.given + sums.taken)
+                slip = float((rounded / weight).max()) + 8 * UNIT
+                lacking = float(((sums.taken - sums.given) / weight).max())
+                left = 1.0 - min(1.0, max(0.0, lacking))
+                error += 2 * (1.0 - left + slip) * sums.pull
 
-    with np.errstate(all="ignore"):
-        if S is not None:
-            sum_over(score, products.spans, max, problem.n_jobs)
-        shift = _rebalanced(problem, scored, products) if A is None else np.zeros(K)
-        charged = sum_over(lost, products.spans, plus, problem.n_jobs)
-        sums = sum_over(of, products.spans, plus, problem.n_jobs)
-        sums = sums._replace(loss=charged, terms=sums.terms + charged, fuzz=sums.fuzz + K * charged)
-        left, slip, error = 1.0, 0.0, 8 * gamma(products.added + 16 + K) * sums.moved
-        if problem.free:
-            weight = sums.mass - sums.given + sums.taken
-            rounded = 4 * gamma(products.added + 2 * K) * (sums.given + sums.taken)
-            slip = float((rounded / weight).max()) + 8 * UNIT
-            lacking = float(((sums.taken - sums.given) / weight).max())
-            left = 1.0 - min(1.0, max(0.0, lacking))
-            error += 2 * (1.0 - left + slip) * sums.pull
-        bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
-        return problem.judge(sums, bound, products, again)
+            def again(t: float) -> float:
+                return left * float(self._over(partial(self._entropy, shrink=t), plus))
+
+            bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
+            return problem.judge(sums, bound, products, again)
 
 
 def _allowed(A: Floats, C: Floats, own: Any) -> Floats:

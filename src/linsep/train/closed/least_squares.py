@@ -11,10 +11,12 @@ from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.parallel import Pool, tree_sum
 from linsep.train.closed.exact_least_squares import rational_least_squares
+from linsep.train.closed.frame import Frame, frame_of
+from linsep.train.closed.gram import gram, products_suit
 from linsep.train.closed.interruptible import factored
 from linsep.train.closed.minimum_norm import minimum_norm
-from linsep.train.closed.moments import Floats, Frame, frame_of, require_room
-from linsep.train.closed.normal_equations import centred, gram, products_suit, solve
+from linsep.train.closed.moments import Floats, require_room
+from linsep.train.closed.normal_equations import centred, solve
 from linsep.train.closed.tsqr import triangle
 from linsep.train.closed.whitening import rounding_along
 from linsep.train.problem import Block, Problem
@@ -136,11 +138,11 @@ def _from_products(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | N
 def shortest_line(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | None:
     """The line of few wide rows, from their products with each other; None where these fail."""
     with np.errstate(all="ignore"):
-        found = minimum_norm(problem, Y, fit_intercept)
-    if found is None:
+        shortest = minimum_norm(problem, Y, fit_intercept)
+    if shortest is None:
         return None
-    loss = float(found.squares.sum()) / (2 * problem.total)
-    return Line(found.weights.T, found.at_centre, found.centre, loss, found.rank)
+    loss = float(shortest.squares.sum()) / (2 * problem.total)
+    return Line(shortest.weights.T, shortest.at_centre, shortest.centre, loss, shortest.rank)
 
 
 def _least_squares(problem: Problem, Y: Floats, fit_intercept: bool) -> Line:

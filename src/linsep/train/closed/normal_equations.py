@@ -22,38 +22,18 @@ import scipy.sparse as sp
 from linsep._compile import kernel
 from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
-from linsep.data.blocks.page_release import rows_of
 from linsep.data.check.arrays import frozen
-from linsep.data.check.fingerprint import spread_rows
-from linsep.parallel import sum_over
-from linsep.rows.rows import CSR
 from linsep.train.closed.empty_directions import LEAST, empty_directions
+from linsep.train.closed.gram import Gram
 from linsep.train.closed.moments import Floats
-from linsep.train.closed.pieces import ALONE, CACHED, sum_pieces
+from linsep.train.closed.pieces import CACHED, sum_pieces
 from linsep.train.problem import Block, Problem
 
 U = 2.0**-53
 FUSED = 4  # columns of weights up to which one walk over a row serves both products
 SHARPEST = 1e-12  # relative error of the weights below which no pass is made to lower it
 REFINEMENTS = 3
-SAMPLE = 64  # rows whose mean is subtracted
 FEW = 16  # columns of sparse rows that are written out to see whether they are constant
-WIDEST_SPARSE = 2048  # columns of sparse rows whose products are summed entry by entry
-
-
-class Gram(NamedTuple):
-    """Σ wᵢ zzᵀ for the rows z = (x − shift, y − level, 1).
-
-    Attributes
-    ----------
-    matrix : (d + t + 1, d + t + 1)
-    shift : (d,) near the mean of x; zero without an intercept, and for sparse rows
-    level : (t,) near the mean of y
-    """
-
-    matrix: Floats
-    shift: Floats
-    level: Floats
 
 
 class Centred(NamedTuple):
@@ -99,119 +79,9 @@ class Answer(NamedTuple):
     vectors: Floats | None = None
 
 
-def products_suit(X: Any) -> bool:
-    """Whether the products of these columns with each other are cheap to make."""
-    n, d = X.shape
-    if not sp.issparse(X):
-        return True
-    return bool(d <= WIDEST_SPARSE and X.nnz / max(1, n) * X.nnz <= 1e10)
-
-
-def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
-    """One pass over the rows; entries that are not finite leave the matrix not finite."""
-    n, d = problem.X.shape
-    shift, level = np.zeros(d), np.zeros(Y.shape[1])
-    if fit_intercept:
-        some = spread_rows(n, max(1, -(-256 * n // SAMPLE)))[:: max(1, min(n, 256) // SAMPLE)]
-        level = _middle(np.asarray(Y[some], np.float64))
-        if not sp.issparse(problem.X):
-            shift = _middle(np.asarray(rows_of(problem.X, some), np.float64))
-    if sp.issparse(problem.X):
-        many = float(problem.entries) * problem.entries / n > ALONE
-        parts = _parts(n) if many else [(0, n)]
-        lower = sum_over(
-            lambda span: _sparse_part(problem, Y - level, span),
-            parts,
-            _add,
-            problem.n_jobs if many else 1,
-        )
-        matrix = np.tril(lower) + np.tril(lower, -1).T
-    else:
-        width = d + Y.shape[1] + 1
-
-        def of(block: Block, first: int, last: int) -> Floats:
-            return _dense_part(block, first, last, Y, shift, level)
-
-        matrix = sum_pieces(problem, of, _add, width, float(n) * width**2)
-    return Gram(matrix, shift, level)
-
-
-def _middle(values: Floats) -> Floats:
-    """A mean that is a constant column's own number, to the last digit."""
-    return np.asarray(values[0] + (values - values[0]).mean(axis=0))
-
-
-def _add(a: Floats, b: Floats) -> Floats:
-    a += b
-    return a
-
-
-def _parts(n: int) -> list[tuple[int, int]]:
-    return spans(n, max(1, -(-n // 8)))
-
-
-def _dense_part(
-    block: Block, first: int, last: int, Y: Floats, shift: Floats, level: Floats
-) -> Floats:
-    X: Any = block.rows.X  # type: ignore[union-attr]
-    Z = np.empty((last - first, len(shift) + len(level) + 1))
-    rows = slice(block.start + first, block.start + last)
-    weights = block.weights[first:last] if block.weights.size else block.weights
-    fill(X[first:last], frozen(Y[rows]), shift, level, weights, Z)
-    return np.asarray(Z.T @ Z)
-
-
-@kernel
-def fill(X, Y, shift, level, weights, Z):  # type: ignore[no-untyped-def]
-    """zᵢ = √wᵢ (x − shift, y − level, 1)"""
-    d, t = X.shape[1], Y.shape[1]
-    for i in range(X.shape[0]):
-        for j in range(d):
-            Z[i, j] = X[i, j] - shift[j]
-        for k in range(t):
-            Z[i, d + k] = Y[i, k] - level[k]
-        Z[i, d + t] = 1.0
-        if weights.shape[0] > 0:
-            root = np.sqrt(weights[i])
-            for j in range(d + t + 1):
-                Z[i, j] *= root
-
-
-def _sparse_part(problem: Problem, Y: Floats, span: tuple[int, int]) -> Floats:
-    d, t = problem.n_features, Y.shape[1]
-    G = np.zeros((d + t + 1, d + t + 1))
-    rows = problem.rows
-    assert isinstance(rows, CSR)
-    weights = problem.weights if problem.weights.size else np.empty(0)
-    sparse_products(
-        rows.data, rows.indices, rows.indptr, *span, weights, np.ascontiguousarray(Y), G
-    )
-    return G
-
-
-@kernel
-def sparse_products(data, indices, indptr, first, last, weights, Y, G):  # type: ignore[no-untyped-def]
-    """The lower triangle of Σ wᵢ zzᵀ for z = (x, y, 1); the entries of a row are in order."""
-    d, t = G.shape[0] - Y.shape[1] - 1, Y.shape[1]
-    for i in range(first, last):
-        w = weights[i] if len(weights) else 1.0
-        for e in range(indptr[i], indptr[i + 1]):
-            j, a = indices[e], w * data[e]
-            for f in range(indptr[i], e + 1):
-                G[j, indices[f]] += a * data[f]
-            for k in range(t):
-                G[d + k, j] += a * Y[i, k]
-            G[d + t, j] += a
-        for k in range(t):
-            for m in range(k + 1):
-                G[d + k, d + m] += w * Y[i, k] * Y[i, m]
-            G[d + t, d + k] += w * Y[i, k]
-        G[d + t, d + t] += w
-
-
-def centred(X: Any, found: Gram, fit_intercept: bool) -> Centred | None:
+def centred(X: Any, products: Gram, fit_intercept: bool) -> Centred | None:
     """Move the origin to the mean; None where that, or their size, costs too many digits."""
-    G, d = found.matrix, len(found.shift)
+    G, d = products.matrix, len(products.shift)
     rounding = float(np.finfo(X.dtype).eps) / 2
     total = float(G[-1, -1])
     own = G.diagonal()[:d]
@@ -221,7 +91,7 @@ def centred(X: Any, found: Gram, fit_intercept: bool) -> Centred | None:
     S = G[:-1, :-1] - total * np.outer(middle, middle)
     length2 = S.diagonal()[:d]
     alive = own > 0
-    if not alive.all() and not _without_spread(X, np.flatnonzero(~alive), found.shift):
+    if not alive.all() and not _without_spread(X, np.flatnonzero(~alive), products.shift):
         return None
     if fit_intercept and sp.issparse(X):
         alive &= ~_constant(X, np.flatnonzero(alive & (length2 <= 1e-3 * own)))
@@ -229,7 +99,7 @@ def centred(X: Any, found: Gram, fit_intercept: bool) -> Centred | None:
     if not ((sizes > 1e-3 * own[alive]).all() and _tame(sizes) and _tame(S.diagonal()[d:], True)):
         return None
     spread = np.sqrt(sizes)
-    size = np.sqrt(own[alive]) + np.abs(found.shift[alive]) * math.sqrt(total)
+    size = np.sqrt(own[alive]) + np.abs(products.shift[alive]) * math.sqrt(total)
     noise = rounding * size / spread
     if (noise > 1e-3).any():
         return None
@@ -237,7 +107,7 @@ def centred(X: Any, found: Gram, fit_intercept: bool) -> Centred | None:
     Z = Z / spread / spread[:, None]
     right = S[:d, d:][alive] / spread[:, None]
     squares = np.maximum(S.diagonal()[d:], 0.0)
-    about = np.concatenate([found.shift, found.level])
+    about = np.concatenate([products.shift, products.level])
     mean = about + middle
     lost = (about - mean) + middle
     return Centred(mean[:d], mean[d:], lost, total, alive, spread, noise, Z, right, squares)

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.train.closed.empty_directions import Directions, empty_directions
+from linsep.train.closed.frame import in_units
 from linsep.train.closed.interruptible import factored
-from linsep.train.closed.moments import Floats, Moments, in_units, require_room
+from linsep.train.closed.moments import Floats, Moments, require_room
 from linsep.train.closed.pieces import sum_pieces
 from linsep.train.closed.tsqr import triangle
 from linsep.train.problem import Block, Problem

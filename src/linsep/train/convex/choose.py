@@ -13,6 +13,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster
+from linsep.train.convex.blockwise import primal_newton, sparse_problem, sparse_sums
+from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.dual import interior_point
 from linsep.train.convex.dual.active_set import Polished
@@ -23,10 +25,9 @@ from linsep.train.convex.l1 import prox_newton
 from linsep.train.convex.l1.moderate import Moderate
 from linsep.train.convex.l1.prox_newton import ProxNewton
 from linsep.train.convex.losses import SquaredHinge
-from linsep.train.convex.newton import full_newton, primal_newton, sparse_problem, sparse_sums
+from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.newton_cg import NewtonCG
-from linsep.train.convex.newton.primal_newton import PrimalNewton
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.penalties import RIDGE, Elastic
 from linsep.train.convex.solution import Solution
@@ -49,6 +50,7 @@ SMALL = 5000  # rows up to which the last digits are worth a linear system
 ANYWAY = 2e9  # what steps may cost where they take over: they mind neither scale nor correlation
 AT_ALL = 3e11  # products n·k² of a step up to which steps are taken at all: some ten seconds
 NARROW = 256  # features up to which a Hessian costs next to nothing
+WIDEST = 4096  # features up to which one is made where nothing else gives all digits
 FEW_NUMBERS = 2_000_000  # up to which sparse rows may be written out for an exact method
 IN_MEMORY = 1 << 24  # entries up to which second-order steps, which copy them, may be taken
 
@@ -86,6 +88,11 @@ class Shape(NamedTuple):
             return self.n * self.d <= IN_MEMORY
         few = self.n * self.d <= FEW_NUMBERS
         return few and (not self.two or self.d <= min(self.n, NARROW))
+
+    @property
+    def wide_and_free(self) -> bool:
+        """Whether two classes have no penalty, and more features than a Hessian is made of."""
+        return self.unpenalised and self.two and self.n * self.d > IN_MEMORY and self.d > WIDEST
 
     @property
     def descends(self) -> bool:
@@ -206,7 +213,7 @@ TABLE = (
     ),
     Line(
         "newton",
-        lambda s: not s.sparse or s.short_rows or s.written_out,
+        lambda s: (not s.sparse and not s.wide_and_free) or s.short_rows or s.written_out,
         "logistic: dense rows; sparse ones that are short and many, or few enough to write out",
         "a sample, then a few passes with a Hessian each: covtype in seven passes",
     ),

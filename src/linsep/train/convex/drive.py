@@ -32,6 +32,7 @@ A solver that is a function of few large sums over the rows may instead keep tho
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from threading import Event
 from typing import Any, NamedTuple, Protocol
 
@@ -78,8 +79,8 @@ class Candidate(NamedTuple):
         return max(0.0, self.primal - self.dual)
 
     def within(self, tol: float) -> bool:
-        """Whether the relative gap is at most `tol`."""
-        return self.gap <= tol * max(self.primal, self.least)
+        """Whether the relative gap is known, and at most `tol`."""
+        return self.gap < np.inf and self.gap <= tol * max(self.primal, self.least)
 
 
 class Certificate(Protocol):
@@ -146,10 +147,15 @@ class Savepoint:
         self.earlier, self._over = state["run"], state["over"]
 
 
-def savepoints(listeners: list[Listener], runs: int = 1) -> list[Savepoint]:
-    """One for each of some runs side by side; none where no listener is a checkpoint."""
-    kept = any(hasattr(one, "resume") for one in listeners)
-    return [Savepoint(copies=runs > 1) for _ in range(runs)] if kept else []
+def begin(learner: Any, listeners: list[Listener], runs: int = 1) -> None:
+    """Savepoints of a learner's runs side by side, with what a checkpoint holds of earlier ones.
+
+    None where no listener is a checkpoint.
+    """
+    keepers: list[Any] = [one for one in listeners if hasattr(one, "resume")]
+    learner._savepoints = [Savepoint(copies=runs > 1) for _ in range(runs)] if keepers else []
+    for keeper in keepers:
+        keeper.resume()
 
 
 def telling(listeners: list[Listener]) -> "Callable[[Candidate], bool] | None":
@@ -211,8 +217,8 @@ class Solver(Protocol):
     def solution(self) -> Solution:
         """The best weights so far, in the units of the data, with a dual point.
 
-        Its status is read only where `candidates` has come to an end: `budget`, or an ending that
-        the solver alone can know.
+        Its status is read only where no step is left, or the budget is spent: `budget`, or an
+        ending that the solver alone can know.
         """
         ...
 
@@ -270,14 +276,16 @@ def _state(solver: Solver, tol: float, tries: int, best: float, rescaled: bool) 
 def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: bool) -> Solution:
     status: Status | None = None
     certified: Solution | None = None
-    tries, best, told = 0, np.inf, False
+    tries, best, heard = 0, np.inf, False
     try:
         if earlier is not None:
             solver.restore(earlier["solver"])
-            solver.tol, tries, best, told = *(earlier[k] for k in ("tol", "tries", "best")), True
+            solver.tol, tries, best, heard = *(earlier[k] for k in ("tol", "tries", "best")), True
         for seen in solver.candidates():
             if goal.savepoint is not None:
                 goal.savepoint.note(partial(_state, solver, solver.tol, tries, best, rescaled))
+            stop = not heard and goal.listener is not None and goal.listener(seen) is True
+            heard = False
             if seen.within(solver.tol):
                 certified = _certified(solver, goal)
                 if certified is None or certified.certificate.gap <= goal.tol:
@@ -289,7 +297,7 @@ def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: b
                     break
                 best = gap
                 solver.tol = max(FINEST, solver.tol * min(0.5, max(0.01, 0.5 * goal.tol / gap)))
-            if not told and goal.listener is not None and goal.listener(seen) is True:
+            if stop:
                 status = Status.stopped
             elif goal.halt is not None and goal.halt.is_set():
                 status = Status.interrupted
@@ -297,17 +305,16 @@ def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: b
                 status = Status.budget
             if status is not None:
                 break
-            told = False
         certified = certified if status in (Status.converged, Status.unproved) else None
         solution = certified or _certified(solver, goal) or solver.solution()
     except KeyboardInterrupt:
         status = Status.interrupted
         solver.interrupted()
         solution = _certified(solver, goal) or solver.solution()
-    if status is None and solution.status is not Status.budget:
-        status = solution.status
     if status in (None, Status.budget):
         status = Status.converged if _reached(solution, goal) else Status.budget
+        if status is Status.budget and solution.status is not Status.converged:
+            status = solution.status
     return replace(solution, status=status, solver=solver.name)
 
 
@@ -324,7 +331,35 @@ def _rounding(solution: Solution, goal: Goal) -> bool:
 
 
 def _reached(solution: Solution, goal: Goal) -> bool:
-    claimed = solution.gap <= goal.tol * solution.primal
+    claimed = solution.gap < np.inf and solution.gap <= goal.tol * solution.primal
+    claimed = claimed or solution.status is Status.converged
     if solution.certificate is None:
         return claimed
     return bool(solution.certificate.gap <= goal.tol) or (claimed and _rounding(solution, goal))
+
+
+def solve(
+    make: Callable[..., Solver],
+    *problem: Any,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    listener: Callable[[Candidate], Any] | None = None,
+    halt: Event | None = None,
+    **settings: Any,
+) -> Solution:
+    """Solve a problem to a relative gap of `tol` by the solver that `make` makes of it.
+
+    A solver that has a limit of its own is told `max_iter` and `halt` too.
+
+    Examples
+    --------
+    >>> from linsep.train.convex.newton.newton_cg import NewtonCG
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1, 1, -1, 1])
+    >>> solution = solve(NewtonCG, X, y, tol=1e-10)
+    >>> solution.w.round(4), round(solution.b, 4), solution.status.name
+    (array([0.4529]), -0.6793, 'converged')
+    """
+    limits = {"max_iter": max_iter, "halt": halt}
+    own = {name: limits[name] for name in limits.keys() & signature(make).parameters.keys()}
+    goal = Goal(tol, max_iter, listener, halt=halt)
+    return drive(make(*problem, **own, **settings), goal)

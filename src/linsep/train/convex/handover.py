@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linsep.parallel import Pool
+from linsep.status import Status
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.solution import Solution
 from linsep.train.run.state import Stateful
@@ -62,12 +63,17 @@ class Handover:
     then : makes the second from the solution of the first
     price : what the second costs, in passes of the first; where it is left out, the second takes
         over only from a first that gets no further
+    until : a relative gap below which the second is the better one, if there is such
     """
 
     def __init__(
-        self, first: Any, then: Callable[[Solution], Any], price: float | None = None
+        self,
+        first: Any,
+        then: Callable[[Solution], Any],
+        price: float | None = None,
+        until: float = 0.0,
     ) -> None:
-        self._first, self._then, self._price = first, then, price
+        self._first, self._then, self._price, self._until = first, then, price, until
         self._second: Any = None
         self._one: Solution | None = None  # where the first ended
         self._seen: Candidate | None = None  # its last candidate
@@ -121,7 +127,7 @@ class Handover:
             self._seen = seen
             yield seen
             slow = self._pace is not None and (self._pace(seen) or seen.n_iter >= most)
-            if slow and not seen.within(self._tol):
+            if (slow or seen.within(self._until)) and not seen.within(self._tol):
                 break
 
     def _hand_over(self, solution: Solution) -> None:
@@ -155,7 +161,7 @@ class Handover:
     def rescaled(self) -> Any:
         """The first in other columns, where it has them."""
         other = self._first.rescaled()
-        return None if other is None else Handover(other, self._then, self._price)
+        return None if other is None else Handover(other, self._then, self._price, self._until)
 
     def solution(self) -> Solution:
         """The better weights and the higher bound of both."""
@@ -166,7 +172,9 @@ class Handover:
         low, high = min(one, two, key=_primal), max(one, two, key=_dual)
         gap = max(0.0, low.primal - high.dual)
         n_iter = one.n_iter + two.n_iter
-        if two.gap <= 2.0 * gap:  # weights and multipliers of one point are worth more to others
+        if (
+            two.gap <= 2.0 * gap or two.status is not Status.budget
+        ):  # weights and multipliers of one point are worth more to others
             return replace(two, n_iter=n_iter)
         return Solution(low.w, low.b, high.alpha, low.primal, high.dual, gap, n_iter)
 

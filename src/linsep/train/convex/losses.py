@@ -150,6 +150,26 @@ class Perceptron(NamedTuple):
         return 1.0
 
 
+class SmoothedHinge(NamedTuple):
+    """max(0, 1 − z), and (1 − z + h)²/4h where |1 − z| < h.
+
+    >>> [SmoothedHinge(0.5).value(z) for z in (0.0, 0.5, 1.0, 1.5)]
+    [1.0, 0.5, 0.125, 0.0]
+    """
+
+    h: float
+
+    def value(self, z):  # type: ignore[no-untyped-def]
+        t = 1.0 - z
+        return (t + self.h) * (t + self.h) / (4.0 * self.h) if abs(t) < self.h else max(0.0, t)
+
+    def slope(self, z):  # type: ignore[no-untyped-def]
+        return -min(1.0, max(0.0, (1.0 - z + self.h) / (2.0 * self.h)))
+
+    def curvature(self, z):  # type: ignore[no-untyped-def]
+        return 1.0 / (2.0 * self.h) if abs(1.0 - z) < self.h else 0.0
+
+
 Loss = Logistic | Hinge | SquaredHinge | Perceptron
 
 

@@ -133,9 +133,10 @@ def _solved(L: Floats, right: Floats, back: bool = False) -> Floats:
 
 
 class InRowSpace:
-    """A solver of the problem in coordinates of the row space, as one of the problem itself."""
+    """A solver of the problem in coordinates of the row space, or in another basis, as one of the
+    problem itself."""
 
-    def __init__(self, inner: Solver, space: RowSpace) -> None:
+    def __init__(self, inner: Solver, space: Any) -> None:
         self._inner, self._space = inner, space
 
     @property

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.run.loop import UNCOUNTED, Listener, Pass
 from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
@@ -55,30 +54,3 @@ class ReplayLog(Stateful):
             self.entries.append((at, how, answer))
             self._next += 1
         return answer
-
-    def telling(self, listeners: list[Listener]) -> Listener | None:
-        """Several listeners as one, told of new passes only; True from any of them stops the run"""
-        if not listeners:
-            return None
-
-        def tell_all(done: Pass) -> bool:
-            answers = [not self.recalled and one(done) is True for one in listeners]
-            return any(answers)
-
-        return tell_all
-
-    def telling_looks(self, listeners: list[Listener]) -> Callable[[Any], Any] | None:
-        """The same for solvers that tell of each look at all rows instead of each pass."""
-        tell = self.telling(listeners)
-        if tell is None:
-            return None
-        return lambda look: tell(Pass(look.n_iter, UNCOUNTED, look.active, look.primal))
-
-
-def begin(learner: Any, listeners: list[Listener]) -> ReplayLog:
-    """The log of a learner's run, kept if there is a checkpoint, with what that one holds."""
-    keepers: list[Any] = [one for one in listeners if hasattr(one, "resume")]
-    learner._replay_log = ReplayLog(keep=bool(keepers))
-    for keeper in keepers:
-        keeper.resume()
-    return learner._replay_log  # type: ignore[no-any-return]

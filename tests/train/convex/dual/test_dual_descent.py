@@ -13,10 +13,10 @@ from sklearn.svm import SVC
 
 from linsep.errors import OverflowedError, ParameterError
 from linsep.status import Status
-from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.drive import Goal, drive, solve
 from linsep.train.convex.dual import coordinate_descent as dual_descent
 from linsep.train.convex.dual import working_set
-from linsep.train.convex.dual.coordinate_descent import DualDescent, solve
+from linsep.train.convex.dual.coordinate_descent import DualDescent
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 
@@ -71,7 +71,7 @@ def text_like(n=4000, d=3000, per_row=75, seed=0):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_bounds_it_reports_are_those_of_its_weights_and_multipliers(loss, fit_intercept):
     X, y = overlapping()
-    found = solve(X, y, C=0.7, loss=loss, fit_intercept=fit_intercept, tol=1e-8)
+    found = solve(DualDescent, X, y, C=0.7, loss=loss, fit_intercept=fit_intercept, tol=1e-8)
     assert found.status is Status.converged
     assert found.primal == pytest.approx(primal(X, y, found.w, found.b, 0.7, loss), rel=1e-12)
     assert found.dual == pytest.approx(dual(X, y, found.alpha, 0.7, loss), rel=1e-11)
@@ -88,9 +88,13 @@ def test_the_bounds_it_reports_are_those_of_its_weights_and_multipliers(loss, fi
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_the_gap_is_never_smaller_than_the_distance_to_the_optimum(loss, tol, fit_intercept):
     X, y = overlapping(seed=3)
-    best = solve(X, y, loss=loss, fit_intercept=fit_intercept, tol=1e-12, max_iter=100_000)
+    best = solve(
+        DualDescent, X, y, loss=loss, fit_intercept=fit_intercept, tol=1e-12, max_iter=100_000
+    )
     checks = []
-    solve(X, y, loss=loss, fit_intercept=fit_intercept, tol=tol, listener=checks.append)
+    solve(
+        DualDescent, X, y, loss=loss, fit_intercept=fit_intercept, tol=tol, listener=checks.append
+    )
     for check in checks:
         assert check.dual <= best.primal * (1 + 1e-11)
         assert check.gap >= (check.primal - best.primal) * (1 - 1e-11)
@@ -100,7 +104,7 @@ def test_the_gap_is_never_smaller_than_the_distance_to_the_optimum(loss, tol, fi
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
 def test_hinge_agrees_with_libsvm(seed, C):
     X, y = overlapping(seed=seed)
-    found = solve(X, y, C=C, loss="hinge", tol=1e-10, max_iter=100_000)
+    found = solve(DualDescent, X, y, C=C, loss="hinge", tol=1e-10, max_iter=100_000)
     theirs = SVC(kernel="linear", C=C, tol=1e-10).fit(X, y)
     value = primal(X, y, theirs.coef_[0], theirs.intercept_[0], C, "hinge")
     assert found.dual <= value
@@ -111,7 +115,7 @@ def test_hinge_agrees_with_libsvm(seed, C):
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
 def test_logistic_agrees_with_scikit_learn(C):
     X, y = overlapping(seed=1)
-    found = solve(X, y, C=C, loss="logistic", tol=1e-12, max_iter=100_000)
+    found = solve(DualDescent, X, y, C=C, loss="logistic", tol=1e-12, max_iter=100_000)
     theirs = LogisticRegression(C=C, tol=1e-12, max_iter=10_000, solver="newton-cg").fit(X, y)
     np.testing.assert_allclose(found.w, theirs.coef_[0], rtol=1e-5)
     assert found.b == pytest.approx(theirs.intercept_[0], rel=1e-5)
@@ -120,7 +124,9 @@ def test_logistic_agrees_with_scikit_learn(C):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_squared_hinge_agrees_with_a_general_quadratic_solver(fit_intercept):
     X, y = overlapping(n=30, seed=2)
-    found = solve(X, y, C=2.0, loss="squared_hinge", fit_intercept=fit_intercept, tol=1e-11)
+    found = solve(
+        DualDescent, X, y, C=2.0, loss="squared_hinge", fit_intercept=fit_intercept, tol=1e-11
+    )
     Q = (y[:, None] * X) @ (y[:, None] * X).T + np.eye(30) / 4.0
     balanced = [LinearConstraint(y[None], 0.0, 0.0)] if fit_intercept else []
     theirs = minimize(
@@ -138,7 +144,16 @@ def test_squared_hinge_agrees_with_a_general_quadratic_solver(fit_intercept):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_hinge_multipliers_obey_the_optimality_conditions(fit_intercept):
     X, y = overlapping(n=200, seed=5)
-    found = solve(X, y, C=1.0, loss="hinge", fit_intercept=fit_intercept, tol=1e-11, max_iter=10**6)
+    found = solve(
+        DualDescent,
+        X,
+        y,
+        C=1.0,
+        loss="hinge",
+        fit_intercept=fit_intercept,
+        tol=1e-11,
+        max_iter=10**6,
+    )
     z = y * (X @ found.w + found.b)
     assert np.all(z[found.alpha == 0.0] >= 1.0 - 1e-5)
     assert np.all(z[found.alpha == 1.0] <= 1.0 + 1e-5)
@@ -155,7 +170,7 @@ def test_dense_and_sparse_rows_lead_to_the_same_weights(loss, fit_intercept):
     S = sp.csr_array(X)
     S.indices = S.indices.astype(np.int32)
     settings = {"loss": loss, "fit_intercept": fit_intercept, "tol": 1e-12, "max_iter": 100_000}
-    dense, sparse = solve(X, y, **settings), solve(S, y, **settings)
+    dense, sparse = solve(DualDescent, X, y, **settings), solve(DualDescent, S, y, **settings)
     np.testing.assert_allclose(dense.w, sparse.w, atol=2e-6)
     assert dense.primal == pytest.approx(sparse.primal, rel=1e-11)
 
@@ -164,9 +179,9 @@ def test_dense_and_sparse_rows_lead_to_the_same_weights(loss, fit_intercept):
 def test_a_row_of_weight_k_counts_as_k_copies(loss):
     X, y = overlapping(n=40, seed=8)
     times = np.random.default_rng(0).integers(0, 4, 40)
-    weighted = solve(X, y, times.astype(float), loss=loss, tol=1e-12, max_iter=100_000)
-    copied = solve(np.repeat(X, times, axis=0), np.repeat(y, times), loss=loss, tol=1e-12,
-                   max_iter=100_000)  # fmt: skip
+    weighted = solve(DualDescent, X, y, times.astype(float), loss=loss, tol=1e-12, max_iter=100_000)
+    copied = solve(DualDescent, np.repeat(X, times, axis=0), np.repeat(y, times), loss=loss,
+                   tol=1e-12, max_iter=100_000)  # fmt: skip
     np.testing.assert_allclose(weighted.w, copied.w, atol=3e-6)
     assert weighted.primal == pytest.approx(copied.primal, rel=1e-11)
     assert np.all(weighted.alpha[times == 0] == 0.0)
@@ -177,7 +192,8 @@ def test_a_row_of_weight_k_counts_as_k_copies(loss):
 def testone_thread_and_two_give_the_same_bytes(loss, fit_intercept):
     X, y = text_like()
     runs = [
-        solve(X, y, loss=loss, fit_intercept=fit_intercept, tol=1e-5, n_jobs=n) for n in (1, 2, 2)
+        solve(DualDescent, X, y, loss=loss, fit_intercept=fit_intercept, tol=1e-5, n_jobs=n)
+        for n in (1, 2, 2)
     ]
     assert X.nnz >= working_set.SMALL  # so that there are lanes
     assert runs[0].status is Status.converged
@@ -192,7 +208,7 @@ def testone_thread_and_two_give_the_same_bytes(loss, fit_intercept):
 def test_one_lane_and_two_reach_the_same_optimum(loss, fit_intercept):
     X, y = text_like(seed=1)
     one, two = (
-        solve(X, y, loss=loss, fit_intercept=fit_intercept, tol=1e-7, lanes=lanes)
+        solve(DualDescent, X, y, loss=loss, fit_intercept=fit_intercept, tol=1e-7, lanes=lanes)
         for lanes in (1, 2)
     )
     assert one.status is two.status is Status.converged
@@ -206,13 +222,13 @@ def test_lanes_that_share_every_row_still_climb(loss):
     X, y = text_like(n=400, seed=2)
     copies = sp.csr_array(sp.vstack([X] * 12))  # each lane holds copies of the other's rows
     copies.indices = copies.indices.astype(np.int32)
-    found = solve(copies, np.tile(y, 12), C=0.5, loss=loss, tol=1e-5)
+    found = solve(DualDescent, copies, np.tile(y, 12), C=0.5, loss=loss, tol=1e-5)
     assert found.status is Status.converged
 
 
 def test_a_looser_tolerance_takes_fewer_passes():
     X, y = text_like(seed=3)
-    passes = [solve(X, y, tol=tol).n_iter for tol in (1e-1, 1e-2, 1e-4, 1e-8)]
+    passes = [solve(DualDescent, X, y, tol=tol).n_iter for tol in (1e-1, 1e-2, 1e-4, 1e-8)]
     assert passes == sorted(passes)
     assert passes[0] < passes[-1]
 
@@ -220,8 +236,8 @@ def test_a_looser_tolerance_takes_fewer_passes():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_free_intercept_absorbs_any_shift_of_the_features(loss):
     X, y = overlapping(seed=9)
-    here = solve(X, y, loss=loss, tol=1e-10, max_iter=100_000)
-    far = solve(X + 1000.0, y, loss=loss, tol=1e-10, max_iter=100_000)
+    here = solve(DualDescent, X, y, loss=loss, tol=1e-10, max_iter=100_000)
+    far = solve(DualDescent, X + 1000.0, y, loss=loss, tol=1e-10, max_iter=100_000)
     np.testing.assert_allclose(here.w, far.w, atol=1e-4)
     assert here.primal == pytest.approx(far.primal, rel=1e-8)
 
@@ -229,25 +245,25 @@ def test_a_free_intercept_absorbs_any_shift_of_the_features(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_swapping_the_classes_turns_the_weights_around(loss):
     X, y = overlapping(seed=10)
-    one = solve(X, y, loss=loss, tol=1e-11, max_iter=100_000)
-    other = solve(X, -y, loss=loss, tol=1e-11, max_iter=100_000)
+    one = solve(DualDescent, X, y, loss=loss, tol=1e-11, max_iter=100_000)
+    other = solve(DualDescent, X, -y, loss=loss, tol=1e-11, max_iter=100_000)
     np.testing.assert_allclose(one.w, -other.w, atol=1e-5)
 
 
 def test_float32_rows_are_solved_as_the_numbers_they_are():
     X, y = overlapping(seed=11)
     narrow = X.astype(np.float32)
-    found = solve(narrow, y, tol=1e-10, max_iter=100_000)
-    wide = solve(narrow.astype(np.float64), y, tol=1e-10, max_iter=100_000)
+    found = solve(DualDescent, narrow, y, tol=1e-10, max_iter=100_000)
+    wide = solve(DualDescent, narrow.astype(np.float64), y, tol=1e-10, max_iter=100_000)
     assert found.primal == pytest.approx(wide.primal, rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_multipliers_of_a_neighbouring_problem_are_a_good_start(loss):
     X, y = text_like(seed=4)
-    before = solve(X, y, C=1.0, loss=loss, tol=1e-6)
-    cold = solve(X, y, C=1.1, loss=loss, tol=1e-6)
-    warm = solve(X, y, C=1.1, loss=loss, tol=1e-6, start=1.1 * before.alpha)
+    before = solve(DualDescent, X, y, C=1.0, loss=loss, tol=1e-6)
+    cold = solve(DualDescent, X, y, C=1.1, loss=loss, tol=1e-6)
+    warm = solve(DualDescent, X, y, C=1.1, loss=loss, tol=1e-6, start=1.1 * before.alpha)
     assert warm.status is Status.converged
     assert warm.n_iter < cold.n_iter
     assert warm.primal == pytest.approx(cold.primal, rel=2e-6)
@@ -288,7 +304,16 @@ def test_degenerate_rows_are_solved(name, loss, layout):
     if sp.issparse(rows):
         rows.indices = rows.indices.astype(np.int32)
     for fit_intercept, C in itertools.product((False, True), (1e-3, 1.0)):
-        found = solve(rows, y, C=C, loss=loss, fit_intercept=fit_intercept, tol=1e-5, max_iter=5000)
+        found = solve(
+            DualDescent,
+            rows,
+            y,
+            C=C,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            tol=1e-5,
+            max_iter=5000,
+        )
         assert found.status is Status.converged
         value = primal(X, y, found.w, found.b, C, loss)
         assert found.primal == pytest.approx(value, rel=1e-6)
@@ -298,7 +323,7 @@ def test_degenerate_rows_are_solved(name, loss, layout):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_huge_rows_end_with_a_finite_answer_and_an_honest_gap(scale, loss):
     X, y = overlapping(n=60, d=3)
-    found = solve(scale * X, y, loss=loss, max_iter=200)
+    found = solve(DualDescent, scale * X, y, loss=loss, max_iter=200)
     assert np.isfinite(found.w).all()
     assert np.isfinite(found.b)
     assert found.status in (Status.converged, Status.budget)
@@ -312,25 +337,25 @@ def test_rows_whose_squares_overflow_are_refused_by_name():
     X, y = overlapping()
     X[17] *= 1e200
     with pytest.raises(OverflowedError, match="row 17"):
-        solve(X, y)
+        solve(DualDescent, X, y)
 
 
 @pytest.mark.parametrize("C", [0.0, -1.0, np.inf, np.nan])
 def test_a_penalty_that_is_no_positive_number_is_refused(C):
     X, y = overlapping()
     with pytest.raises(ParameterError, match="C is"):
-        solve(X, y, C=C)
+        solve(DualDescent, X, y, C=C)
 
 
 def test_an_unknown_loss_is_refused_with_the_known_ones():
     X, y = overlapping()
     with pytest.raises(ParameterError, match="hinge, squared_hinge, logistic"):
-        solve(X, y, loss="huber")
+        solve(DualDescent, X, y, loss="huber")
 
 
 def test_a_spent_budget_says_how_far_it_got():
     X, y = overlapping()
-    found = solve(X, y, C=1e6, tol=1e-12, max_iter=40)
+    found = solve(DualDescent, X, y, C=1e6, tol=1e-12, max_iter=40)
     assert found.status is Status.budget
     assert np.isfinite(found.gap)
 
@@ -349,7 +374,9 @@ def test_small_integer_problems_close_their_gap(n, d, seed, loss, fit_intercept,
     X = rng.integers(-3, 4, (n, d)).astype(float)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     y[:2] = 1.0, -1.0
-    found = solve(X, y, C=C, loss=loss, fit_intercept=fit_intercept, tol=1e-6, max_iter=50_000)
+    found = solve(
+        DualDescent, X, y, C=C, loss=loss, fit_intercept=fit_intercept, tol=1e-6, max_iter=50_000
+    )
     assert found.status is Status.converged
     value = primal(X, y, found.w, found.b, C, loss)
     assert found.primal == pytest.approx(value, rel=1e-9)

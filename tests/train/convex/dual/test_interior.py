@@ -6,8 +6,10 @@ import scipy.sparse as sp
 
 from linsep.errors import OverflowedError, ParameterError
 from linsep.status import Status
-from linsep.train.convex.dual import coordinate_descent as dual_descent
+from linsep.train.convex.drive import solve
 from linsep.train.convex.dual import interior_point as interior
+from linsep.train.convex.dual.coordinate_descent import DualDescent
+from linsep.train.convex.dual.interior_point import InteriorPoint
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -30,8 +32,8 @@ def overlapping(n=80, d=4, seed=0):
 def test_it_agrees_with_descent_on_the_dual(loss, fit_intercept, shape):
     X, y = overlapping(*shape, seed=1)
     settings = {"C": 0.5, "loss": loss, "fit_intercept": fit_intercept, "tol": 1e-10}
-    ours = interior.solve(X, y, **settings)
-    theirs = dual_descent.solve(X, y, max_iter=100_000, **settings)
+    ours = solve(InteriorPoint, X, y, **settings)
+    theirs = solve(DualDescent, X, y, max_iter=100_000, **settings)
     assert ours.status is theirs.status is Status.converged
     assert ours.primal == pytest.approx(theirs.primal, rel=1e-9)
     np.testing.assert_allclose(ours.w, theirs.w, atol=1e-4)
@@ -41,7 +43,7 @@ def test_it_agrees_with_descent_on_the_dual(loss, fit_intercept, shape):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_the_bounds_it_reports_are_those_of_its_weights_and_multipliers(loss, fit_intercept):
     X, y = overlapping(seed=2)
-    found = interior.solve(X, y, C=3.0, loss=loss, fit_intercept=fit_intercept, tol=1e-9)
+    found = solve(InteriorPoint, X, y, C=3.0, loss=loss, fit_intercept=fit_intercept, tol=1e-9)
     assert found.primal == pytest.approx(primal(X, y, found.w, found.b, 3.0, loss), rel=1e-11)
     w = X.T @ (y * found.alpha)
     credit = found.alpha.sum()
@@ -59,7 +61,7 @@ def test_the_bounds_it_reports_are_those_of_its_weights_and_multipliers(loss, fi
 @pytest.mark.parametrize("loss", LOSSES)
 def test_no_penalty_is_too_weak_or_too_strong(C, loss):
     X, y = overlapping(seed=3)
-    found = interior.solve(X, y, C=C, loss=loss, tol=1e-6)
+    found = solve(InteriorPoint, X, y, C=C, loss=loss, tol=1e-6)
     assert found.status is Status.converged
     assert found.n_iter < 60
 
@@ -68,8 +70,13 @@ def test_no_penalty_is_too_weak_or_too_strong(C, loss):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_features_of_very_different_scales_do_not_matter(loss, fit_intercept):
     X, y = overlapping(d=3, seed=4)
-    found = interior.solve(
-        X * np.array([1e-6, 1.0, 1e6]), y, loss=loss, fit_intercept=fit_intercept, tol=1e-6
+    found = solve(
+        InteriorPoint,
+        X * np.array([1e-6, 1.0, 1e6]),
+        y,
+        loss=loss,
+        fit_intercept=fit_intercept,
+        tol=1e-6,
     )
     assert found.status is Status.converged
 
@@ -77,8 +84,8 @@ def test_features_of_very_different_scales_do_not_matter(loss, fit_intercept):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_scaling_rows_by_a_power_of_two_and_the_penalty_by_its_square_changes_no_score(loss):
     X, y = overlapping(seed=5)
-    here = interior.solve(X, y, C=1.0, loss=loss, tol=1e-10)
-    there = interior.solve(2.0**20 * X, y, C=2.0**-40, loss=loss, tol=1e-10)
+    here = solve(InteriorPoint, X, y, C=1.0, loss=loss, tol=1e-10)
+    there = solve(InteriorPoint, 2.0**20 * X, y, C=2.0**-40, loss=loss, tol=1e-10)
     np.testing.assert_allclose(here.w, 2.0**20 * there.w, rtol=1e-12)
     assert here.b == pytest.approx(there.b, rel=1e-12)
 
@@ -86,8 +93,8 @@ def test_scaling_rows_by_a_power_of_two_and_the_penalty_by_its_square_changes_no
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_free_intercept_absorbs_any_shift_of_the_features(loss):
     X, y = overlapping(seed=6)
-    here = interior.solve(X, y, loss=loss, tol=1e-9)
-    far = interior.solve(X + 1e5, y, loss=loss, tol=1e-9)
+    here = solve(InteriorPoint, X, y, loss=loss, tol=1e-9)
+    far = solve(InteriorPoint, X + 1e5, y, loss=loss, tol=1e-9)
     assert here.primal == pytest.approx(far.primal, rel=1e-8)
 
 
@@ -95,15 +102,17 @@ def test_a_free_intercept_absorbs_any_shift_of_the_features(loss):
 def test_an_outlier_costs_no_digits_of_the_others(loss):
     X, y = overlapping(seed=7)
     X[0, 0] = 1e9
-    assert interior.solve(X, y, loss=loss, tol=1e-6).status is Status.converged
+    assert solve(InteriorPoint, X, y, loss=loss, tol=1e-6).status is Status.converged
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_row_of_weight_k_counts_as_k_copies(loss):
     X, y = overlapping(n=40, seed=8)
     times = np.random.default_rng(0).integers(0, 4, 40)
-    weighted = interior.solve(X, y, times.astype(float), loss=loss, tol=1e-10)
-    copied = interior.solve(np.repeat(X, times, axis=0), np.repeat(y, times), loss=loss, tol=1e-10)
+    weighted = solve(InteriorPoint, X, y, times.astype(float), loss=loss, tol=1e-10)
+    copied = solve(
+        InteriorPoint, np.repeat(X, times, axis=0), np.repeat(y, times), loss=loss, tol=1e-10
+    )
     assert weighted.primal == pytest.approx(copied.primal, rel=1e-9)
     assert np.all(weighted.alpha[times == 0] == 0.0)
 
@@ -112,15 +121,15 @@ def test_a_row_of_weight_k_counts_as_k_copies(loss):
 def test_dense_and_sparse_rows_lead_to_the_same_weights(shape):
     X, y = overlapping(*shape, seed=9)
     X[np.abs(X) < 0.8] = 0.0
-    dense = interior.solve(X, y, tol=1e-8)
-    sparse = interior.solve(sp.csr_array(X), y, tol=1e-8)
+    dense = solve(InteriorPoint, X, y, tol=1e-8)
+    sparse = solve(InteriorPoint, sp.csr_array(X), y, tol=1e-8)
     np.testing.assert_allclose(dense.w, sparse.w, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_zero_rows_leave_the_intercept_to_the_majority(loss):
     y = np.where(np.arange(40) < 5, 1.0, -1.0)
-    found = interior.solve(np.zeros((40, 2)), y, loss=loss, tol=1e-6)
+    found = solve(InteriorPoint, np.zeros((40, 2)), y, loss=loss, tol=1e-6)
     assert found.status is Status.converged
     assert found.b < 0.0
     np.testing.assert_allclose(found.w, 0.0, atol=1e-12)
@@ -130,7 +139,7 @@ def test_zero_rows_leave_the_intercept_to_the_majority(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_huge_rows_end_with_a_finite_answer_and_an_honest_gap(scale, loss):
     X, y = overlapping(n=60, d=3)
-    found = interior.solve(scale * X, y, loss=loss)
+    found = solve(InteriorPoint, scale * X, y, loss=loss)
     assert np.isfinite(found.w).all()
     assert np.isfinite(found.b)
     assert found.status in (Status.converged, Status.budget)
@@ -144,24 +153,24 @@ def test_rows_that_overflow_are_refused():
     X[3], X[4] = 1e308, -1e308
     X[::2] = 1.7e308
     with pytest.raises(OverflowedError, match="largest entry"):
-        interior.solve(X, y)
+        solve(InteriorPoint, X, y)
 
 
 @pytest.mark.parametrize("wrong", [{"C": 0.0}, {"C": np.inf}, {"loss": "logistic"}])
 def test_parameters_it_cannot_honour_are_refused(wrong):
     X, y = overlapping()
     with pytest.raises(ParameterError, match=next(iter(wrong))):
-        interior.solve(X, y, **wrong)
+        solve(InteriorPoint, X, y, **wrong)
 
 
 def test_a_listener_can_stop_the_run_and_an_interrupt_keeps_the_best():
     X, y = overlapping()
-    assert interior.solve(X, y, listener=lambda check: True).status is Status.stopped
+    assert solve(InteriorPoint, X, y, listener=lambda check: True).status is Status.stopped
 
     def interrupt(check):
         raise KeyboardInterrupt
 
-    found = interior.solve(X, y, listener=interrupt)
+    found = solve(InteriorPoint, X, y, listener=interrupt)
     assert found.status is Status.interrupted
     assert found.primal <= 80.0
 

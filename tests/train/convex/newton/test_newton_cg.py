@@ -6,9 +6,9 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from linsep.status import Status
-from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.drive import Goal, drive, solve
 from linsep.train.convex.newton import newton_cg
-from linsep.train.convex.newton.newton_cg import NewtonCG, solve
+from linsep.train.convex.newton.newton_cg import NewtonCG
 
 LOSSES = ("logistic", "squared_hinge", "hinge")
 
@@ -46,7 +46,7 @@ def bound(loss, X, y, U, alpha):
 def test_bounds_are_those_of_the_data(loss, free, form):
     X, y = rows()
     weights = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
-    solution = solve(form(X), y, weights, 0.7, loss=loss, fit_intercept=free, tol=1e-6)
+    solution = solve(NewtonCG, form(X), y, weights, 0.7, loss=loss, fit_intercept=free, tol=1e-6)
     U = 0.7 * weights
     assert solution.status is Status.converged
     assert solution.primal == pytest.approx(objective(loss, X, y, U, solution.w, solution.b))
@@ -68,7 +68,7 @@ def test_the_optimum_is_that_of_another_method(loss):
     other = scipy.optimize.minimize(
         lambda u: objective(loss, X, y, U, u[:-1], u[-1]), np.zeros(11), tol=1e-12
     )
-    solution = solve(X, y, loss=loss, tol=1e-10)
+    solution = solve(NewtonCG, X, y, loss=loss, tol=1e-10)
     assert solution.primal <= other.fun * (1 + 1e-9)
     assert np.append(solution.w, solution.b) == pytest.approx(other.x, abs=1e-3)
 
@@ -76,7 +76,7 @@ def test_the_optimum_is_that_of_another_method(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_threads_do_not_change_a_byte(loss):
     X, y = rows(3000, 30)
-    one, two = (solve(X, y, loss=loss, n_jobs=n) for n in (1, 2))
+    one, two = (solve(NewtonCG, X, y, loss=loss, n_jobs=n) for n in (1, 2))
     assert one.w.tobytes() == two.w.tobytes() and one.b == two.b
     assert one.alpha.tobytes() == two.alpha.tobytes()
 
@@ -84,9 +84,9 @@ def test_threads_do_not_change_a_byte(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_both_preconditioners_lead_to_the_same_optimum(loss, monkeypatch):
     X, y = rows(4000, 60)
-    sampled = solve(X, y, loss=loss, tol=1e-6)
+    sampled = solve(NewtonCG, X, y, loss=loss, tol=1e-6)
     monkeypatch.setattr(newton_cg, "WIDEST", 0)  # the diagonal alone
-    plain = solve(X, y, loss=loss, tol=1e-6)
+    plain = solve(NewtonCG, X, y, loss=loss, tol=1e-6)
     assert plain.primal == pytest.approx(sampled.primal, rel=2e-6)
 
 
@@ -95,7 +95,7 @@ def test_a_feature_that_a_sample_misses_is_fitted():
     X[:, 3] = 0.0
     X[[5, 11, 17], 3] = 50.0
     y[[5, 11, 17]] = 1
-    solution = solve(X, y, tol=1e-6)
+    solution = solve(NewtonCG, X, y, tol=1e-6)
     assert solution.status is Status.converged and solution.n_iter < 20
 
 
@@ -103,14 +103,14 @@ def test_columns_far_apart_in_scale_and_place():
     X, y = rows(2000, 20)
     scale, place = np.geomspace(1e-9, 1e9, 20), np.linspace(-1.0, 1.0, 20)
     far = X * scale + 1000.0 * place * scale
-    solution = solve(far, y, C=1.0)
+    solution = solve(NewtonCG, far, y, C=1.0)
     assert solution.status is Status.converged
 
 
 def test_a_start_at_the_optimum_is_where_it_ends():
     X, y = rows()
-    first = solve(X, y, tol=1e-9)
-    again = solve(X, y, tol=1e-6, start=(first.w, first.b))
+    first = solve(NewtonCG, X, y, tol=1e-9)
+    again = solve(NewtonCG, X, y, tol=1e-6, start=(first.w, first.b))
     assert again.n_iter == 1 and again.primal == pytest.approx(first.primal)
 
 
@@ -130,7 +130,7 @@ def test_a_row_without_weight_has_no_say():
     X, y = rows()
     weights = np.ones(len(y))
     weights[:100] = 0.0
-    part = solve(X[100:], y[100:], tol=1e-9)
-    whole = solve(X, y, weights, tol=1e-9)
+    part = solve(NewtonCG, X[100:], y[100:], tol=1e-9)
+    whole = solve(NewtonCG, X, y, weights, tol=1e-9)
     assert whole.primal == pytest.approx(part.primal, rel=1e-8)
     assert not whole.alpha[:100].any()

@@ -13,9 +13,10 @@ from linsep.errors import DataError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
+from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.coordinates import Blocks, Columns
+from linsep.train.convex.drive import solve
 from linsep.train.convex.lbfgs import Memory, Preconditioner
-from linsep.train.convex.newton.logistic import fit_logistic
 from linsep.train.convex.softmax import fit as multinomial
 from linsep.train.convex.softmax.fit import fit_softmax
 from linsep.train.convex.softmax.newton import hessian
@@ -247,7 +248,7 @@ def test_scikit_learn_finds_the_same_weights(way, intercept, monkeypatch):
 def test_two_classes_are_the_two_class_problem_at_twice_the_weight():
     X, codes = overlapping(200, 3, 2, 6)
     many = fit_softmax(X, codes, C=0.5, n_classes=2, tol=1e-12)
-    two = fit_logistic(X, 2 * codes - 1, C=1.0, tol=1e-12)
+    two = solve(logistic_solver, X, 2 * codes - 1, C=1.0, tol=1e-12)
     np.testing.assert_allclose(many.w[1] - many.w[0], two.w, rtol=1e-8)
     assert 2 * many.primal == pytest.approx(two.primal, rel=1e-12)
 

@@ -247,13 +247,13 @@ class Polished:
         """The optimum itself where the equations settle, and otherwise what the solver has."""
         if self._first:
             return self._settled
-        found: Solution = self._solver.solution()
-        if not self._worth and found.gap <= self.tol * found.primal:
-            return found
-        better = self._polished(found.alpha, found.primal)
+        solution: Solution = self._solver.solution()
+        if not self._worth and solution.gap <= self.tol * solution.primal:
+            return solution
+        better = self._polished(solution.alpha, solution.primal)
         if better is None:
-            return found
-        return Solution(*better, max(0.0, better.primal - better.dual), found.n_iter)
+            return solution
+        return Solution(*better, max(0.0, better.primal - better.dual), solution.n_iter)
 
     @property
     def _worth(self) -> bool:

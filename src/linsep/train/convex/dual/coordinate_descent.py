@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from linsep.errors import ParameterError
 from linsep.parallel import Pool
-from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.drive import Candidate
 from linsep.train.convex.dual.design import SMALL, Design
 from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.convex.dual.kernels import ALPHA, CAP
@@ -228,31 +228,3 @@ class DualDescent:
         bounds = (best.primal, best.dual, best.gap)
         now = state.points[:, ALPHA].copy()
         return Solution(w, best.b, best.alpha, *bounds, state.n_iter, start=now)
-
-
-def solve(
-    X: Any,
-    signs: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    listener: Callable[[Candidate], Any] | None = None,
-    halt: Event | None = None,
-    **settings: Any,
-) -> Solution:
-    """Fit a two-class linear model to a relative gap of `tol`; `settings` as of `DualDescent`.
-
-    The result is a function of the arguments alone, the same bytes for any number of threads. An
-    interrupt (Ctrl-C) is answered with the best model so far.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-    >>> solution = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=10.0, tol=1e-10)
-    >>> solution.w.round(6) + 0.0, round(solution.b, 6), solution.status.name
-    (array([0., 1.]), -1.0, 'converged')
-    """
-    solver = DualDescent(X, signs, weights, C, max_iter=max_iter, halt=halt, **settings)
-    return drive(solver, Goal(tol, max_iter, listener, halt=halt))

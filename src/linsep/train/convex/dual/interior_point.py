@@ -17,14 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep._scipy import linalg
-from linsep.data.blocks.blocks import BLOCK
-from linsep.errors import OverflowedError, ParameterError
+from linsep.errors import ParameterError
 from linsep.parallel import Pool
-from linsep.train.convex.drive import Candidate, Goal, drive
-from linsep.train.convex.dual.design import middle
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.dual.interior_rows import Rows
 from linsep.train.convex.dual.state import EPS
 from linsep.train.convex.solution import Solution
 from linsep.train.run.state import Stateful, record
@@ -33,7 +31,6 @@ Array = npt.NDArray[Any]
 
 WIDEST = 4096  # the smaller side of X up to which a system of its size is solved at each step
 WRITTEN_OUT = 1 << 25  # numbers up to which rows are written out where there are fewer than columns
-SMALL = 1 << 22  # numbers up to which the centred rows are kept
 BACK_OFF = 0.995  # of the way to the boundary
 PATIENCE = 60  # steps that may fail to lessen the gap
 
@@ -42,85 +39,6 @@ def suits(X: Any) -> bool:
     """Whether the smaller side of X is small enough, and rows longer than many few enough."""
     n, d = X.shape
     return min(n, d) <= WIDEST and (n >= d or n * d <= WRITTEN_OUT)
-
-
-class Rows:
-    """Rows z = (x − μ)/scale, read in blocks; with fewer rows than features, their coordinates.
-
-    The columns are rotated in the second case: lengths and angles are all that matters.
-    """
-
-    def __init__(self, X: Any, centred: bool) -> None:
-        n, d = X.shape
-        self.n = n
-        self._X = X
-        self._turn: Array | None = None
-        self._small: Array | None = None
-        self.centre = np.zeros(d)
-        self.scale = 1.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            if centred:
-                self.centre = middle(X)
-            largest = max(float(np.abs(block).max(initial=0.0)) for block in self._blocks())
-        if not np.isfinite(largest):
-            raise OverflowedError("X less its mean overflows. Divide X by its largest entry.")
-        if largest > 0.0:
-            self.scale = 2.0 ** float(np.clip(np.ceil(np.log2(largest)), -400, 400))
-        if n < d:
-            Q, R = np.linalg.qr(np.concatenate(list(self._blocks())).T)
-            self._turn, self._small = Q, np.ascontiguousarray(R.T)
-        elif n * d <= SMALL:
-            self._small = np.concatenate(list(self._blocks()))
-        self.width = min(n, d)
-
-    def _blocks(self) -> Iterator[Array]:
-        for start in range(0, self.n, BLOCK):
-            part = self._X[start : start + BLOCK]
-            dense = part.toarray() if sp.issparse(part) else part
-            yield (dense.astype(np.float64) - self.centre) / self.scale
-
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        if self._small is not None:
-            yield slice(0, self.n), self._small
-            return
-        for k, block in enumerate(self._blocks()):
-            yield slice(k * BLOCK, k * BLOCK + len(block)), block
-
-    def scores(self, v: Array) -> Array:
-        """⟨v, z⟩ of each row."""
-        return np.concatenate([block @ v for _, block in self.blocks()])
-
-    def total(self, a: Array) -> Array:
-        """Σ az"""
-        total = np.zeros(self.width)
-        for rows, block in self.blocks():
-            total += block.T @ a[rows]
-        return total
-
-    def gram(self, theta: Array) -> Array:
-        """Σ θ(z, 1)(z, 1)ᵀ"""
-        G = np.zeros((self.width + 1, self.width + 1))
-        for rows, block in self.blocks():
-            part, weight = block, theta[rows]
-            used = np.flatnonzero(weight)
-            if 2 * len(used) < len(weight):
-                part, weight = part[used], weight[used]
-            root = np.sqrt(weight)[:, None] * part
-            G[:-1, :-1] += root.T @ root  # a matrix by itself: half the products
-            G[-1, :-1] += weight @ part
-        G[:-1, -1] = G[-1, :-1]
-        G[-1, -1] = theta.sum()
-        return G
-
-    def inside(self, w: Array, b: float) -> tuple[Array, float]:
-        """Weights and intercept for the rows z; what no row can see is left out."""
-        v = np.asarray(w, np.float64) * self.scale
-        return v if self._turn is None else self._turn.T @ v, float(b) + float(self.centre @ w)
-
-    def outside(self, v: Array, b: float) -> tuple[Array, float]:
-        """Weights and intercept for the rows as they were given."""
-        w = (self._turn @ v if self._turn is not None else v) / self.scale
-        return w, b - float(self.centre @ w)
 
 
 @record
@@ -229,8 +147,8 @@ class Machine:
         def solve(right: Array) -> tuple[Array, float]:
             if not self.free:
                 right[-1] = 0.0
-            found = unit * linalg.cho_solve(factor, unit * right, check_finite=False)
-            return found[:-1], float(found[-1])
+            at = unit * linalg.cho_solve(factor, unit * right, check_finite=False)
+            return at[:-1], float(at[-1])
 
         return solve
 
@@ -401,26 +319,3 @@ class ScaledProblem:
         alpha[self.used] = best.alpha / self.unit
         bounds = (best.primal / self.unit, best.dual / self.unit, best.gap / self.unit)
         return Solution(w, b, alpha, *bounds, n_iter)
-
-
-def solve(
-    X: Any,
-    signs: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 200,
-    listener: Callable[[Candidate], Any] | None = None,
-    **settings: Any,
-) -> Solution:
-    """Fit to a relative gap of `tol`, whatever C and scale; `settings` as of `InteriorPoint`.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-    >>> solution = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=1e6, tol=1e-8)
-    >>> solution.w.round(6) + 0.0, round(solution.b, 6), solution.status.name
-    (array([0., 1.]), -1.0, 'converged')
-    """
-    return drive(InteriorPoint(X, signs, weights, C, **settings), Goal(tol, max_iter, listener))

@@ -39,18 +39,18 @@ def supports(problem: Problem, alphas: list[Array]) -> tuple[Array, Array]:
         return np.asarray(mine(start, stop).any(axis=0))
 
     rows = _where(problem, counts)
-    found = room_for(np.broadcast_to(np.float64(0), (len(alphas), len(rows))), problem.X)
-    written, at = PageRelease(found.T), 0
+    multipliers = room_for(np.broadcast_to(np.float64(0), (len(alphas), len(rows))), problem.X)
+    written, at = PageRelease(multipliers.T), 0
     planes = np.array([1]) if problem.binary else np.arange(problem.n_classes)
     codes = problem.codes
     for start, stop in spans(problem.n_rows):
         alpha = mine(start, stop)
         alpha *= np.where(planes[:, None] == codes[start:stop], 1.0, -1.0)
         alpha = alpha[:, alpha.any(axis=0)]
-        found[:, at : at + alpha.shape[1]] = alpha
+        multipliers[:, at : at + alpha.shape[1]] = alpha
         at += alpha.shape[1]
         written.advance(alpha.shape[1])
-    return rows, np.asarray(found)
+    return rows, np.asarray(multipliers)
 
 
 def near_margin(problem: Problem, loss: Planes, W: Array, b: Array) -> Array:

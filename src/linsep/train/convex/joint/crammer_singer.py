@@ -27,8 +27,8 @@ from linsep.train.convex.dual.state import EPS
 from linsep.train.convex.joint.balance import even
 from linsep.train.convex.joint.sweep import charges, combine, sweep
 from linsep.train.convex.solution import Solution
-from linsep.train.convex.standardise import Lens
 from linsep.train.convex.steps.delta_rule import seen_through
+from linsep.train.convex.steps.standardise import Lens
 from linsep.train.order import row_order
 from linsep.train.run.state import Stateful
 

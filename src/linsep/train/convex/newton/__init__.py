@@ -1,6 +1,6 @@
-"""Second-order methods in the primal, on sums over blocks of rows.
+"""Second-order methods in the primal, with what they need of each row in memory.
 
-`logistic` begins with a sample, `primal_newton` smooths the kink of the hinge,
-`squared_hinge` is Newton's method with an exact line search. `*_sums` are the passes over rows,
-`*_problem` the objectives in safe coordinates.
+`full_newton` makes whole Hessians of few features, `newton_run` all of it in one compiled call;
+`newton_cg` needs products with the Hessian alone; `squared_hinge` is Newton's method with an exact
+line search. `full_sums`, `row_products` and `row_numbers` are the passes over rows.
 """

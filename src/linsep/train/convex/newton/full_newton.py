@@ -27,7 +27,7 @@ from linsep.parallel import Pool
 from linsep.train.convex.coordinates import moderate
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
+from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
 from linsep.train.convex.newton import full_sums
 from linsep.train.convex.newton.full_sums import FullSums, Point, as_rows, shared
 from linsep.train.convex.newton.newton_run import (
@@ -43,7 +43,6 @@ from linsep.train.convex.newton.newton_run import (
     SQUARED,
     NewtonRun,
 )
-from linsep.train.convex.newton.smoothed_hinge import RoundedHinge as SmoothedHinge
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution
 

@@ -27,10 +27,9 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
-from linsep.train.convex.drive import Candidate, Goal, drive
-from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
 from linsep.train.convex.newton.row_products import RowProducts
-from linsep.train.convex.newton.smoothed_hinge import RoundedHinge as SmoothedHinge
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution
 
@@ -331,29 +330,6 @@ class NewtonCG:
         if self._multipliers:
             alpha = self._rows.multipliers(high.u, high.loss, high.shrink)
         return Solution(np.asarray(w), b, alpha, low.primal, high.dual, gap, self.n_iter)
-
-
-def solve(
-    X: Any,
-    signs: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 200,
-    listener: Callable[[Candidate], Any] | None = None,
-    **settings: Any,
-) -> Solution:
-    """Fit a two-class linear model to a relative gap of `tol`; `settings` as of `NewtonCG`.
-
-    Examples
-    --------
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1, 1, -1, 1])
-    >>> solution = solve(X, y, tol=1e-10)
-    >>> solution.w.round(4), round(solution.b, 4), solution.status.name
-    (array([0.4529]), -0.6793, 'converged')
-    """
-    return drive(NewtonCG(X, signs, weights, C, **settings), Goal(tol, max_iter, listener))
 
 
 def _itemsize(dtype: Any) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import inline, kernel
-from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
+from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
 from linsep.train.convex.newton.full_sums import (
     GROUP,
     SUMS,
@@ -24,7 +24,6 @@ from linsep.train.convex.newton.full_sums import (
     gather,
     solve_newton,
 )
-from linsep.train.convex.newton.smoothed_hinge import RoundedHinge as SmoothedHinge
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ large as the smaller side of X are factored where that is small, and otherwise s
 gradients.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,15 @@ import numpy.typing as npt
 
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
-from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.drive import Candidate
 from linsep.train.convex.dual.interior_point import (
     Best,
     Machine,
     Point,
-    Rows,
     ScaledProblem,
     suits,
 )
+from linsep.train.convex.dual.interior_rows import Rows
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
@@ -93,11 +93,11 @@ class Newton(Machine):
 
         diagonal = np.append(1.0 + np.asarray(rows.squares.T @ inside).ravel(), level)
         shape = (len(right), len(right))
-        found, _ = cg(
+        at, _ = cg(
             LinearOperator(shape, matvec=times), right, rtol=tol, maxiter=400,
             M=LinearOperator(shape, matvec=lambda r: r / diagonal),
         )  # fmt: skip
-        return found[:-1], float(found[-1])
+        return at[:-1], float(at[-1])
 
     def best_step(self, p: Point, z: Array, dv: Array, db: float) -> float:
         """The t with the smallest P(p + t·step): P′ is piecewise linear and grows with t."""
@@ -204,27 +204,3 @@ class SquaredHingeNewton:
 
     def solution(self) -> Solution:
         return self.scaled.solution(self.best, self.n_iter)
-
-
-def solve(
-    X: Any,
-    signs: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 200,
-    listener: Callable[[Candidate], Any] | None = None,
-    **settings: Any,
-) -> Solution:
-    """Fit to a relative gap of `tol`; `settings` as of `SquaredHingeNewton`.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 2.0], [1.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-    >>> solution = solve(X, np.array([1.0, 1.0, -1.0, -1.0]), C=1e6, tol=1e-8)
-    >>> solution.w.round(5) + 0.0, round(solution.b, 5), solution.status.name
-    (array([0., 1.]), -1.0, 'converged')
-    """
-    solver = SquaredHingeNewton(X, signs, weights, C, **settings)
-    return drive(solver, Goal(tol, max_iter, listener))

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
+from linsep.train.convex.blockwise.logistic_problem import duality_gap
+from linsep.train.convex.blockwise.logistic_sums import Sums
 from linsep.train.convex.coordinates import prepare, spread
-from linsep.train.convex.newton.logistic_problem import duality_gap
-from linsep.train.convex.newton.logistic_sums import Sums
 from linsep.train.convex.path.fold_sample import FoldSample
 from linsep.train.convex.path.fold_sums import FoldSums
 from linsep.train.convex.path.folds import Folded

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from linsep._compile import kernel
 from linsep.rows.rows import CSR, add_to, scores
-from linsep.train.convex.standardise import Lens
 from linsep.train.convex.steps.score_losses import pull
+from linsep.train.convex.steps.standardise import Lens
 
 Array = npt.NDArray[Any]
 

@@ -20,6 +20,7 @@ from linsep._scipy import linalg as sl
 from linsep.rows.rows import Dense, add, as_rows, dot, square
 from linsep.train.convex.steps.score_descent import Look, ScoreDescent
 from linsep.train.problem import Block
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -39,8 +40,10 @@ def suits(descent: ScoreDescent) -> bool:
     return K * d <= WIDEST and float(n) * (K * d) ** 2 <= HEAVY
 
 
-class ProximalNewton:
+class ProximalNewton(Stateful):
     """Newton's steps under way; `seen` is where they have led."""
+
+    state_names = ("_S", "seen", "stalled", "_least")
 
     def __init__(self, descent: ScoreDescent) -> None:
         self.descent = descent

@@ -2,10 +2,10 @@
 
     J(w, b) = Σ cᵢ ℓ(sᵢ) / Σ c + λ Ω(w),    s = ⟨w, x⟩ + b,   λ = 1/(C Σ c),    so J = P/(C Σ c)
 
-Columns are seen through a lens z = (x·2^-e − m)/s (`linsep.train.convex.standardise`), so that one
-step suits all of them; w = f·a with f = 2^-e/s, and the penalty is that of w. After each pass all
-rows are looked at. With the intercepts at their best for these weights, the multipliers R = ∂ℓ/∂s
-are balanced and bound the optimum from below:
+Columns are seen through a lens z = (x·2^-e − m)/s (`linsep.train.convex.steps.standardise`), so
+that one step suits all of them; w = f·a with f = 2^-e/s, and the penalty is that of w. After each
+pass all rows are looked at. With the intercepts at their best for these weights, the multipliers
+R = ∂ℓ/∂s are balanced and bound the optimum from below:
 
     J ≥ D = Σ cᵢ(−ℓ*(−|Rᵢ|)) / Σ c − λ Ω*(V),     V = Σ cᵢRᵢxᵢ / (λ Σ c).
 """
@@ -17,13 +17,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.errors import OverflowedError
-from linsep.train.closed.moments import frame_of
+from linsep.train.closed.frame import frame_of
 from linsep.train.convex.penalties import Elastic, highest
-from linsep.train.convex.standardise import View, lens_of, raw_lens
 from linsep.train.convex.steps.delta_rule import Decay, folds, seen_through
 from linsep.train.convex.steps.score_losses import ScoreLoss
+from linsep.train.convex.steps.standardise import View, lens_of, raw_lens
 from linsep.train.problem import Block, Problem
-from linsep.train.run.state import record
+from linsep.train.run.state import Stateful, record
 from linsep.train.run.trace import Trace
 
 Array = npt.NDArray[Any]
@@ -46,7 +46,7 @@ class Look(NamedTuple):
     dual: float
 
 
-class ScoreDescent:
+class ScoreDescent(Stateful):
     """Weights `a` (K, d) and intercepts `b` (K,) of the scaled columns, under way.
 
     Parameters
@@ -60,6 +60,8 @@ class ScoreDescent:
     scale : whether columns are brought to one scale
     start : (W, b) in the units of the data, or None for zero
     """
+
+    state_names = ("a", "b", "kept", "multipliers", "_mean_kept", "_kept_weight", "_clock")
 
     def __init__(
         self,

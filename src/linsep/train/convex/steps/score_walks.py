@@ -5,18 +5,21 @@ highest bound, so that the run ends on the gap between them
 (`linsep.train.convex.steps.score_descent` says what both are).
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex.drive import Candidate
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_descent import Look, ScoreDescent
-from linsep.train.run.loop import Listener, Pass, run
-from linsep.train.run.replay_log import ReplayLog
+from linsep.train.run.loop import Pass
+from linsep.train.run.state import Stateful
 from linsep.train.run.trace import Trace
 
 Floats = npt.NDArray[np.float64]
@@ -25,13 +28,13 @@ EVERYTHING = 1e4  # an objective this many times the first one has left for good
 ROUNDING = 1e-11  # a relative gap this small is as good as any, once no step succeeds
 
 
-class Progressing:
+class Progressing(Stateful):
     """The best weights met and the highest bound, as passes go on."""
 
-    def __init__(
-        self, descent: ScoreDescent, tol: float, last: bool, tell: Callable[[Look], None]
-    ) -> None:
-        self.descent, self.tol, self.last, self._tell = descent, tol, last, tell
+    state_names = ("best", "dual", "alpha")
+
+    def __init__(self, descent: ScoreDescent, last: bool, tell: Callable[[Look], None]) -> None:
+        self.descent, self.last, self._tell = descent, last, tell
         self.best: Look | None = None
         self.dual = 0.0
         self.alpha: Floats | None = None
@@ -58,13 +61,17 @@ class Progressing:
     def gap(self) -> float:
         return max(0.0, self.best.value - self.dual) if self.best else np.inf
 
+    @property
+    def scale(self) -> float:
+        """P / J"""
+        descent = self.descent
+        return float(descent.unit if descent.lam else descent.problem.total)
+
     def solution(self, status: Status, n_iter: int) -> Solution:
         """The best weights in the units of the data."""
         assert self.best is not None
-        descent = self.descent
-        W, b = descent.outside(self.best.a, self.best.b)
-        scale = descent.unit if descent.lam else descent.problem.total
-        primal, gap = self.best.value * scale, self.gap * scale
+        W, b = self.descent.outside(self.best.a, self.best.b)
+        primal, gap = self.best.value * self.scale, self.gap * self.scale
         return Solution(W, b, self.alpha, primal, primal - gap, gap, n_iter, status)
 
 
@@ -99,96 +106,163 @@ class Steps(NamedTuple):
     pace: Pace
 
 
-def descend(
-    descent: ScoreDescent,
-    steps: Steps,
-    tol: float,
-    max_iter: int,
-    listeners: list[Listener],
-    trace: Trace | None,
-    publish: Callable[[Floats, Floats], None],
-    walk: Any = None,
-    replay_log: ReplayLog | None = None,
-) -> Solution:
-    """Make passes until the relative gap is at most `tol`.
-
-    A `walk` of another kind has `seen`, where it is, and `go(epoch)`, which makes a pass.
+class Stepping:
+    """The passes of a walk as a solver.
 
     Whole batches with no step size given search along each step; with one, and in folds, steps are
     as long as the schedule says, or are divided by 1 + the number of passes so far that have not
-    lowered the objective. Passes of such steps that are in `replay_log` are not made again, unless
-    the loss has a corner and multipliers of all rows belong to the state. To be called with one
-    thread for matrix products, and with overflow let pass: both belong to the whole run.
+    lowered the objective. To be run with one thread for matrix products.
+
+    Parameters
+    ----------
+    descent : the problem, and where the weights begin
+    steps : how to step
+    trace : records steps, if any does
+    publish : is shown the best weights after each pass
+    walk : makes a walk of another kind, which has `seen`, where it is, `go(epoch)`, which makes a
+        pass, and its state
+    name : what `solver_` says
     """
-    size, bend = steps.batch_size, descent.loss.bend
-    last = steps.last
-    known = Progressing(descent, tol, last, lambda seen: publish(*descent.outside(seen.a, seen.b)))
-    if walk is None:
-        eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
-        searching = size is None and steps.eta0 is None
-        walk = _Search(descent, eta) if searching else _Walk(descent, steps, eta, trace, replay_log)
-    known.note(walk.seen)
-    if trace is not None:
-        trace.begin(*descent.outside(descent.a, descent.b))
-    start, count = walk.seen.value, 0
 
-    def one_pass(epoch: int) -> Pass:
-        nonlocal count
-        made, now = walk.go(epoch)
-        known.note(walk.seen)
-        count = epoch
-        if trace is not None and steps.batch_size is None:
-            w, b = descent.outside(walk.seen.a, walk.seen.b)
-            trace.update(1, epoch, None, np.empty(0), np.empty(0), w, b)
-        return Pass(epoch, walk.seen.mistakes, made, walk.seen.loss, now)
-
-    def ending(done: Pass) -> Status | None:
-        best = known.best
-        assert best is not None
-        if not walk.seen.value <= EVERYTHING * start + 1e-300:
-            return Status.diverged
-        if not descent.lam:
-            return _without_penalty(descent, walk.seen, known, tol, last)
-        stuck = getattr(walk, "stalled", 0) >= 8
-        if known.gap <= (max(tol, ROUNDING) if stuck else tol) * best.value:
-            return Status.converged
-        return Status.budget if stuck else None
-
-    if descent.lam and known.gap <= tol * walk.seen.value:  # where a warm start began
-        return known.solution(Status.converged, 0)
-    status = run(one_pass, ending, max_iter, listeners)
-    if status is Status.budget and not descent.lam and walk.seen.mistakes == 0:
-        status = Status.no_optimum
-    return known.solution(status, count)
-
-
-def _without_penalty(
-    descent: ScoreDescent, seen: Look, known: Progressing, tol: float, last: bool
-) -> Status | None:
-    """Without a penalty there is no bound from below; the slope along standard columns stands in.
-
-    A separator ends the run: then no finite optimum exists. Not if the `last` weights are wanted.
-    """
-    if seen.mistakes == 0:
-        return None if last else Status.no_optimum
-    left = float(np.sum(seen.slope**2) + np.sum(seen.slope_b**2)) / descent.loss.bend
-    known.dual = max(known.dual, known.best.value - left if known.best else 0.0)
-    return Status.converged if left <= tol * seen.value else None
-
-
-class _Walk:
-    """Steps of a given length: whole batches, folds or single rows."""
+    tol = 1e-4
 
     def __init__(
         self,
         descent: ScoreDescent,
         steps: Steps,
-        eta: float,
-        trace: Trace | None,
-        replay_log: ReplayLog | None,
+        trace: Trace | None = None,
+        publish: Callable[[Floats, Floats], None] = lambda W, b: None,
+        walk: Callable[[ScoreDescent], Any] | None = None,
+        name: str = "gradient",
+    ) -> None:
+        self.descent, self.steps, self.trace, self.name = descent, steps, trace, name
+        self.pool = Pool(1)
+        self._make = walk or self._lectures
+        self._walk: Any = None
+        self._known = Progressing(
+            descent, steps.last, lambda seen: publish(*descent.outside(seen.a, seen.b))
+        )
+        self._epoch, self._done = 0, Pass(0, 0, 0, math.inf)
+        self._start, self._ending = math.inf, Status.budget
+
+    def _lectures(self, descent: ScoreDescent) -> Any:
+        """Steps of given length, or a search along each."""
+        steps = self.steps
+        size, bend = steps.batch_size, descent.loss.bend
+        eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
+        if size is None and steps.eta0 is None:
+            return _Search(descent, eta)
+        return _Walk(descent, steps, eta, self.trace)
+
+    def _begin(self) -> None:
+        walk = self._walk = self._make(self.descent)
+        self._known.note(walk.seen)
+        self._start = walk.seen.value
+        if self.trace is not None:
+            self.trace.begin(*self.descent.outside(self.descent.a, self.descent.b))
+
+    def candidates(self) -> Iterator[Candidate]:
+        """One after each pass, and one before the first where a warm start is good enough."""
+        if self._walk is None:
+            self._begin()
+            if self.descent.lam and self._known.gap <= self.tol * self._start:
+                yield self._candidate()
+        else:
+            yield self._candidate()
+        while not self._ended():
+            self._pass()
+            yield self._candidate()
+
+    def _pass(self) -> None:
+        walk, trace = self._walk, self.trace
+        self._epoch += 1
+        made, eta = walk.go(self._epoch)
+        self._known.note(walk.seen)
+        if trace is not None and self.steps.batch_size is None:
+            w, b = self.descent.outside(walk.seen.a, walk.seen.b)
+            trace.update(1, self._epoch, None, np.empty(0), np.empty(0), w, b)
+        self._done = Pass(self._epoch, walk.seen.mistakes, made, walk.seen.loss, eta)
+
+    def _candidate(self) -> Candidate:
+        """The bounds so far; without a penalty the slope along standard columns stands in."""
+        known, seen, scale = self._known, self._walk.seen, self._known.scale
+        best = known.best
+        assert best is not None
+        dual = known.dual
+        if not self.descent.lam and self._epoch:
+            dual = known.dual = max(dual, best.value - self._left())
+            if self._left() > getattr(self._walk, "least_slope", math.inf) * seen.value:
+                dual = -math.inf
+        return Candidate(self._epoch, scale * best.value, scale * dual, done=self._done)
+
+    def _left(self) -> float:
+        """What one standard column by itself could gain, summed: no bound, but of its size."""
+        seen = self._walk.seen
+        return float(np.sum(seen.slope**2) + np.sum(seen.slope_b**2)) / self.descent.loss.bend
+
+    def _ended(self) -> bool:
+        """Whether the run ends by itself: it has left for good, no step succeeds, or a separator
+        shows that without a penalty no finite optimum exists."""
+        known, walk, free = self._known, self._walk, not self.descent.lam
+        seen, best = walk.seen, known.best
+        assert best is not None
+        if not self._epoch:
+            return False
+        if not seen.value <= EVERYTHING * self._start + 1e-300:
+            self._ending = Status.diverged
+        elif free and seen.mistakes == 0:
+            self._ending = Status.no_optimum
+            return not self.steps.last
+        elif getattr(walk, "stalled", 0) >= 8:
+            if (self._left() if free else known.gap) <= max(self.tol, ROUNDING) * best.value:
+                self._ending = Status.converged
+            return True
+        else:
+            self._ending = Status.budget
+        return self._ending is not Status.budget
+
+    def state(self) -> dict[str, Any]:
+        parts: dict[str, Any] = {
+            "descent": self.descent, "walk": self._walk, "known": self._known
+        }  # fmt: skip
+        pace, done = self.steps.pace, self._done
+        numbers = (done.epoch, done.mistakes, done.updates, done.loss, done.eta)
+        return {
+            **{name: part.state() for name, part in parts.items()},
+            "pace": (pace.before, pace.passes, pace.failures), "done": numbers,
+            "start": self._start,
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._walk = self._make(self.descent)
+        self.descent.restore(state["descent"])
+        self._walk.restore(state["walk"])
+        self._known.restore(state["known"])
+        pace = self.steps.pace
+        pace.before, pace.passes, pace.failures = state["pace"]
+        self._done, self._start = Pass(*state["done"]), state["start"]
+        self._epoch = self._done.epoch
+
+    def interrupted(self) -> None:
+        if self._walk is None:
+            self._begin()
+
+    def rescaled(self) -> None:
+        """Columns are seen through a lens already."""
+
+    def solution(self) -> Solution:
+        return self._known.solution(self._ending, self._epoch)
+
+
+class _Walk(Stateful):
+    """Steps of a given length: whole batches, folds or single rows."""
+
+    state_names = ("seen",)
+
+    def __init__(
+        self, descent: ScoreDescent, steps: Steps, eta: float, trace: Trace | None
     ) -> None:
         self.descent, self.steps, self.eta, self.trace = descent, steps, eta, trace
-        self._replay_log = None if descent.loss.corner else replay_log
         folds = steps.batch_size is not None
         seen = descent.look(descent.scores(descent.a), descent.b.copy() if folds else None)
         self.seen = seen._replace(a=descent.a.copy())
@@ -201,34 +275,23 @@ class _Walk:
         eta = self.eta / (1 + pace.failures)
         if steps.schedule is not None:
             eta = steps.schedule(self.eta, epoch)
-        before = self.seen.value
-        if self._replay_log is None:
-            state = self._make(epoch, eta)
-        else:
-            state = self._replay_log.look(descent.a, eta, lambda: self._make(epoch, eta))
-        made, a, b, clock, self.seen = state
-        descent.a, descent.b, descent._clock = a.copy(), b.copy(), clock.copy()
-        pace.failures += not self.seen.value < before
-        pace.passes = epoch
-        return made, eta
-
-    def _make(self, epoch: int, eta: float) -> tuple[int, Floats, Floats, Any, Look]:
-        """The steps of one pass, and what all rows look like after them."""
-        descent, steps, made = self.descent, self.steps, 1
+        before, made = self.seen.value, 1
         if steps.batch_size is None:
             descent.a = descent.step(eta, self.seen)
             descent.b = self.seen.b - eta * self.seen.slope_b
-            seen = descent.look(descent.scores(descent.a), descent.b)
+            self.seen = descent.look(descent.scores(descent.a), descent.b)
         else:
             made = descent.fold_pass(
                 eta, steps.batch_size, steps.seed, epoch, steps.shuffle, self.trace
             )
             seen = descent.look(descent.scores(descent.a), descent.b.copy())
-            seen = seen._replace(a=descent.a.copy())  # folds move the weights where they lie
-        return made, descent.a.copy(), descent.b.copy(), descent._clock.copy(), seen
+            self.seen = seen._replace(a=descent.a.copy())  # folds move the weights where they lie
+        pace.failures += not self.seen.value < before
+        pace.passes = epoch
+        return made, eta
 
 
-class _Search:
+class _Search(Stateful):
     """Whole batches: a step of Barzilai and Borwein's length, shortened until the objective falls.
 
     The intercepts are always at their best. The objective may rise a little above the last few
@@ -236,6 +299,7 @@ class _Search:
     """
 
     MEMORY = 8
+    state_names = ("eta", "_S", "seen", "_values")
 
     def __init__(self, descent: ScoreDescent, eta: float) -> None:
         self.descent, self.eta = descent, eta

@@ -1,11 +1,11 @@
 """Linear regression by descent on ½ mean squared error: whole batches, folds, or single rows.
 
-Columns are seen through a lens (`linsep.train.convex.standardise`), so that one step size suits all
-of them.
+Columns are seen through a lens (`linsep.train.convex.steps.standardise`), so that one step size
+suits all of them.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,21 +14,26 @@ from linsep._compile import kernel
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR
 from linsep.status import Status
+from linsep.train.closed.frame import frame_of
 from linsep.train.closed.least_squares import Line, Targets, targets_of
-from linsep.train.closed.moments import Floats, frame_of
-from linsep.train.convex.standardise import Lens, View, lens_of, raw_lens
+from linsep.train.closed.moments import Floats
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.solution import Solution
+from linsep.train.convex.steps.standardise import Lens, View, lens_of, raw_lens
 from linsep.train.order import Order
 from linsep.train.problem import Block, Problem
-from linsep.train.run.loop import UNCOUNTED, Listener, Pass, run
-from linsep.train.run.replay_log import ReplayLog
+from linsep.train.run.loop import UNCOUNTED, Pass
+from linsep.train.run.state import Stateful
 
 EVERYTHING = 1e4  # a loss this many times the first one has left for good
 NOTHING = 1e-30  # a change of loss, for targets of at most one, that is only rounding
 CALM = 5  # passes in a row that must change little before a random order may end
 
 
-class Descent:
+class Descent(Stateful):
     """One regression under way: weights `a` (t, d) and level `b` (t,) of the scaled columns."""
+
+    state_names = ("a", "b", "losses", "best", "best_loss")
 
     def __init__(
         self, problem: Problem, Y: Floats, fit_intercept: bool, scale: bool, start: str, seed: int
@@ -149,80 +154,124 @@ class Descent:
             return Line(weights, targets.raw(b + targets.shift), centre, self.best_loss, a.shape[1])
 
 
-def descend(
-    descent: Descent,
-    batch_size: int | None,
-    eta0: float | None,
-    schedule: Callable[[float, int], float] | None,
-    stop: tuple[float, bool],
-    max_iter: int,
-    order: tuple[int, bool | str],
-    listeners: list[Listener],
-    publish: Callable[[], None],
-    replay_log: ReplayLog,
-) -> Status:
-    """Make passes until the loss changes by less than the tolerance.
+class Rule(NamedTuple):
+    """How to step, and when to end.
 
-    Parameters
+    Attributes
     ----------
     batch_size : rows in a step; None for all of them
     eta0 : first step size, or None for one that is safe for the data
     schedule : step size as a function of the first one and the pass; None for the
         first one divided by 1 + the number of passes so far that have not lowered the loss
-    stop : (tolerance, absolute): a part of the loss of the mean prediction, and then no weight by
-        itself may have much to gain; or a loss in the units of y squared, and nothing else is asked
-    order : (seed, shuffle)
-    replay_log : passes in it are not made again; new ones are added
+    tol, absolute : a part of the loss of the mean prediction, and then no weight by itself may
+        have much to gain; or a loss in the units of y squared, and nothing else is asked
+    seed, shuffle : the order of rows
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        eta = descent.step_size(batch_size) if eta0 is None else float(eta0)
-    first, *slope = descent.value_and_slope()
-    losses = first
-    descent.remember(losses)
-    loss = start = float(losses.sum())
-    middle = descent.targets.mean(lambda y: y)
-    variance = descent.targets.mean(lambda y: np.square(y - middle))
-    tol, absolute = stop
-    enough = tol * float(variance.sum()) / 2 + NOTHING
-    calm = failures = 0
 
-    def make(epoch: int, now: float) -> tuple[Any, ...]:
-        steps = 1
-        if batch_size is None:
-            descent.step(now, (slope[0], slope[1]))
+    batch_size: int | None
+    eta0: float | None
+    schedule: Callable[[float, int], float] | None
+    tol: float
+    absolute: bool
+    seed: int
+    shuffle: bool | str
+
+
+class SquaredErrorSteps(Stateful):
+    """A descent as a solver: passes until the loss changes by less than the tolerance.
+
+    No bound on the least loss is known on the way; so the solver itself says when it has converged.
+    """
+
+    name = "steps"
+    tol = 1e-4
+    state_names = ("epoch", "losses", "slope", "loss", "start", "first", "calm", "failures", "done")
+
+    def __init__(self, descent: Descent, rule: Rule) -> None:
+        self.descent, self.rule = descent, rule
+        self.pool = Pool(1)
+        self.epoch, self.calm, self.failures = 0, 0, 0
+        self.first = self.losses = np.full(len(descent.b), np.inf)
+        self.loss = self.start = np.inf
+        self.slope: list[Floats] = []
+        self.done: tuple[Any, ...] = ()
+        self._status = Status.budget
+
+    def _begin(self) -> None:
+        descent, rule = self.descent, self.rule
+        self._eta = descent.step_size(rule.batch_size) if rule.eta0 is None else float(rule.eta0)
+        middle = descent.targets.mean(lambda y: y)
+        variance = descent.targets.mean(lambda y: np.square(y - middle))
+        self._enough = rule.tol * float(variance.sum()) / 2 + NOTHING
+
+    def candidates(self) -> Iterator[Candidate]:
+        self._begin()
+        if self.epoch:
+            self._status = self._ending()
+            yield self._candidate()
         else:
-            steps = descent.fold_pass(now, batch_size, order[0], epoch, order[1])
-        return steps, descent.a.copy(), descent.b.copy(), *descent.value_and_slope()
+            self.first, *self.slope = self.descent.value_and_slope()
+            self.descent.remember(self.first)
+            self.loss = self.start = float(self.first.sum())
+        while self._status is Status.budget:
+            self._pass()
+            self._status = self._ending()
+            yield self._candidate()
 
-    def one_pass(epoch: int) -> Pass:
-        nonlocal loss, slope, calm, failures
-        now = eta / (1 + failures) if schedule is None else schedule(eta, epoch)
-        state = replay_log.look(descent.a, now, lambda: make(epoch, now))
-        steps, a, b, losses, *slope = state
-        descent.a, descent.b = a.copy(), b.copy()
-        descent.remember(losses)
-        before, loss = loss, float(losses.sum())
-        calm = calm + 1 if abs(before - loss) <= enough else 0
-        failures += loss >= before
-        descent.losses.append(descent.raw_loss(losses))
-        return Pass(epoch, UNCOUNTED, steps, descent.losses[-1], now)
+    def _candidate(self) -> Candidate:
+        return Candidate(self.epoch, self.done[3], -np.inf, done=Pass(*self.done))
 
-    def ending(done: Pass) -> Status | None:
-        if not loss <= EVERYTHING * start + NOTHING:
+    def _pass(self) -> None:
+        descent, rule = self.descent, self.rule
+        self.epoch += 1
+        eta = self._eta / (1 + self.failures)
+        if rule.schedule is not None:
+            eta = rule.schedule(self._eta, self.epoch)
+        steps = 1
+        if rule.batch_size is None:
+            descent.step(eta, (self.slope[0], self.slope[1]))
+        else:
+            steps = descent.fold_pass(eta, rule.batch_size, rule.seed, self.epoch, rule.shuffle)
+        self.losses, *self.slope = descent.value_and_slope()
+        descent.remember(self.losses)
+        before, self.loss = self.loss, float(self.losses.sum())
+        self.calm = self.calm + 1 if abs(before - self.loss) <= self._enough else 0
+        self.failures += self.loss >= before
+        descent.losses.append(descent.raw_loss(self.losses))
+        self.done = (self.epoch, UNCOUNTED, steps, descent.losses[-1], eta)
+
+    def _ending(self) -> Status:
+        descent, rule = self.descent, self.rule
+        if not self.loss <= EVERYTHING * self.start + NOTHING:
             return Status.diverged
-        if absolute:
-            moved = descent.losses[-1] - (descent.losses[-2:-1] or [descent.raw_loss(first)])[0]
-            return Status.converged if abs(moved) < tol else None
-        if calm < (1 if batch_size is None else CALM):
-            return None
-        near = descent.still_to_gain((slope[0], slope[1])) <= slope[0].shape[1] * enough
-        return Status.converged if near else None
+        if rule.absolute:
+            before = (descent.losses[-2:-1] or [descent.raw_loss(self.first)])[0]
+            near = abs(descent.losses[-1] - before) < rule.tol
+            return Status.converged if near else Status.budget
+        if self.calm < (1 if rule.batch_size is None else CALM):
+            return Status.budget
+        slope = self.slope[0], self.slope[1]
+        near = descent.still_to_gain(slope) <= slope[0].shape[1] * self._enough
+        return Status.converged if near else Status.budget
 
-    with np.errstate(over="ignore", invalid="ignore"):
-        tell = replay_log.telling(listeners)
-        told = [] if tell is None else [tell]
-        status = run(one_pass, ending, max_iter, told, publish)
-    return Status.unfinished if status is Status.budget else status
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "descent": self.descent.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self.descent.restore(state["descent"])
+
+    def interrupted(self) -> None:
+        """The best weights were copied before the pass began."""
+
+    def rescaled(self) -> None:
+        """Columns are seen through a lens already."""
+
+    def solution(self) -> Solution:
+        """The best weights, in the units of the lens; `Descent.line` has them in those of y."""
+        _, a, b = self.descent.best
+        loss = self.descent.best_loss
+        return Solution(a, b, None, loss, -np.inf, np.inf, self.epoch, self._status)
 
 
 def _folds(

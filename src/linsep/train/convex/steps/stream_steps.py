@@ -20,9 +20,9 @@ from linsep.data.blocks.blocks import BLOCK
 from linsep.rows.radius import squares
 from linsep.rows.rows import add_to, scores
 from linsep.train.convex.penalties import Elastic
-from linsep.train.convex.standardise import raw_lens
 from linsep.train.convex.steps.delta_rule import seen_through
 from linsep.train.convex.steps.score_losses import ScoreLoss, pull
+from linsep.train.convex.steps.standardise import raw_lens
 from linsep.train.online.method import Schedule
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Pass

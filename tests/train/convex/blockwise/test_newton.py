@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from linsep.errors import DataError, ParameterError
 from linsep.parallel import Pool, add_up
 from linsep.status import Status
+from linsep.train.convex.blockwise import logistic as newton
+from linsep.train.convex.blockwise.logistic import logistic_solver
+from linsep.train.convex.blockwise.logistic_sums import LogisticSums
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.curvature import Curvature, decrease_left
-from linsep.train.convex.newton import logistic as newton
-from linsep.train.convex.newton.logistic import fit_logistic
-from linsep.train.convex.newton.logistic_sums import LogisticSums
+from linsep.train.convex.drive import solve
 from linsep.train.convex.sampling import draw
 from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 from proofs.gap.second_prover import LOGISTIC, two_class
@@ -115,8 +116,10 @@ def test_curvature_inverts_what_is_not_singular(seed):
 def test_the_gap_is_never_smaller_than_the_true_distance(seed, logC, passes, intercept):
     X, signs = overlapping(60, 3, seed)
     c, C = np.random.default_rng(seed).uniform(0.1, 3, 60), 10.0**logC
-    best = fit_logistic(X, signs, c, C, tol=1e-12, fit_intercept=intercept)
-    early = fit_logistic(X, signs, c, C, tol=1e-14, max_iter=passes, fit_intercept=intercept)
+    best = solve(logistic_solver, X, signs, c, C, tol=1e-12, fit_intercept=intercept)
+    early = solve(
+        logistic_solver, X, signs, c, C, tol=1e-14, max_iter=passes, fit_intercept=intercept
+    )
     assert early.primal == pytest.approx(objective(X, signs, early.w, early.b, C, c), rel=1e-9)
     assert early.dual <= best.primal * (1 + 1e-12)
     assert early.gap >= (early.primal - best.primal) - 1e-12 * best.primal
@@ -126,8 +129,8 @@ def test_the_gap_is_never_smaller_than_the_true_distance(seed, logC, passes, int
 @settings(max_examples=30, deadline=None)
 def test_without_a_penalty_the_bound_from_the_decrement_holds(seed):
     X, signs = overlapping(60, 2, seed, noise=2.0)
-    best = fit_logistic(X, signs, C=np.inf, tol=1e-13)
-    early = fit_logistic(X, signs, C=np.inf, tol=1e-2)
+    best = solve(logistic_solver, X, signs, C=np.inf, tol=1e-13)
+    early = solve(logistic_solver, X, signs, C=np.inf, tol=1e-2)
     if best.status is Status.converged:
         assert early.gap >= early.primal - best.primal - 1e-12 * best.primal
 
@@ -142,7 +145,7 @@ def test_the_bound_from_the_decrement_is_sharp_for_a_parabola_and_silent_far_awa
 def test_an_independent_proof_confirms_the_gap(real, C):
     X, signs = overlapping(500, 4, 3)
     X = X.astype(real)
-    found = fit_logistic(X, signs, C=C, tol=1e-6)
+    found = solve(logistic_solver, X, signs, C=C, tol=1e-6)
     primal, dual = two_class(LOGISTIC, X, signs, found.w, found.b, np.full(len(X), C))
     assert found.status is Status.converged
     assert primal == pytest.approx(found.primal, rel=1e-7)
@@ -206,7 +209,7 @@ def test_twelve_digits_agree_with_fifty_digit_arithmetic(kind, C, seed):
     X = MAPS[kind](X, rng)
     c = rng.integers(1, 4, len(X)).astype(float)
     w, b = exact(X, signs, C, c)
-    found = fit_logistic(X, signs, c, C, tol=1e-14)
+    found = solve(logistic_solver, X, signs, c, C, tol=1e-14)
     assert found.status is Status.converged
     spread = X.std(axis=0)  # digits of the scores, feature by feature
     assert np.max(np.abs(found.w - w) * spread) <= 1e-12 * np.max(np.abs(w) * spread)
@@ -219,7 +222,7 @@ def test_nearly_collinear_features_cost_digits_but_not_predictions(gap):
     X = np.c_[X, X[:, 0] + gap * np.random.default_rng(0).standard_normal(30)]
     c = np.ones(30)
     w, b = exact(X, signs, np.inf, c)
-    found = fit_logistic(X, signs, c, np.inf, tol=1e-12)
+    found = solve(logistic_solver, X, signs, c, np.inf, tol=1e-12)
     assert found.status is Status.converged
     np.testing.assert_allclose(X @ found.w + found.b, X @ w + b, atol=1e-15 / gap)
 
@@ -245,12 +248,12 @@ def _affine_maps(rng, d):
 @pytest.mark.parametrize("seed", range(20))
 def test_maximum_likelihood_does_not_depend_on_how_features_are_encoded(seed):
     X, signs = overlapping(80, 4, seed, noise=1.0)
-    plain = fit_logistic(X, signs, C=np.inf, tol=1e-10)
+    plain = solve(logistic_solver, X, signs, C=np.inf, tol=1e-10)
     assert plain.status is Status.converged
     scores = X @ plain.w + plain.b
     for T, shift in _affine_maps(np.random.default_rng(seed), 4).values():
         Z = X @ T + shift
-        found = fit_logistic(Z, signs, C=np.inf, tol=1e-10)
+        found = solve(logistic_solver, Z, signs, C=np.inf, tol=1e-10)
         assert found.status is Status.converged
         np.testing.assert_allclose(Z @ found.w + found.b, scores, atol=1e-5)
 
@@ -260,15 +263,18 @@ def test_a_weight_of_k_is_k_copies(C):
     X, signs = overlapping(50, 3, 1, noise=1.5)
     k = np.random.default_rng(0).integers(0, 4, 50)
     k[:2] = 1
-    weighted = fit_logistic(X, signs, k.astype(float), C, tol=1e-12)
-    copied = fit_logistic(np.repeat(X, k, axis=0), np.repeat(signs, k), C=C, tol=1e-12)
+    weighted = solve(logistic_solver, X, signs, k.astype(float), C, tol=1e-12)
+    copied = solve(logistic_solver, np.repeat(X, k, axis=0), np.repeat(signs, k), C=C, tol=1e-12)
     np.testing.assert_allclose(weighted.w, copied.w, rtol=1e-9)
     assert weighted.primal == pytest.approx(copied.primal, rel=1e-12)
 
 
 def test_swapping_the_labels_turns_the_weights_around():
     X, signs = overlapping(50, 3, 2)
-    one, other = fit_logistic(X, signs, tol=1e-12), fit_logistic(X, -signs, tol=1e-12)
+    one, other = (
+        solve(logistic_solver, X, signs, tol=1e-12),
+        solve(logistic_solver, X, -signs, tol=1e-12),
+    )
     np.testing.assert_allclose(one.w, -other.w, rtol=1e-10)
 
 
@@ -277,16 +283,16 @@ def test_swapping_the_labels_turns_the_weights_around():
 def test_the_number_of_threads_does_not_change_a_byte(real, n):
     X, signs = overlapping(n, 5, 4)
     X = X.astype(real)
-    found = [fit_logistic(X, signs, tol=1e-7, n_jobs=jobs) for jobs in (1, 2, 3)]
+    found = [solve(logistic_solver, X, signs, tol=1e-7, n_jobs=jobs) for jobs in (1, 2, 3)]
     assert len({(f.w.tobytes(), f.b, f.gap) for f in found}) == 1
 
 
 def test_a_sample_leads_to_the_same_optimum_as_all_rows(monkeypatch):
     X, signs = overlapping(40000, 6, 5)
     X[:, 0] = np.where(np.arange(40000) % 2000 == 0, 30.0, 0.0)  # a rare feature
-    sampled = fit_logistic(X, signs, tol=1e-9)
+    sampled = solve(logistic_solver, X, signs, tol=1e-9)
     monkeypatch.setattr(newton, "_MANY", 10**9)
-    whole = fit_logistic(X, signs, tol=1e-9)
+    whole = solve(logistic_solver, X, signs, tol=1e-9)
     assert sampled.primal == pytest.approx(whole.primal, rel=1e-9)
     np.testing.assert_allclose(sampled.w, whole.w, atol=1e-4)
 
@@ -294,7 +300,7 @@ def test_a_sample_leads_to_the_same_optimum_as_all_rows(monkeypatch):
 def test_fewer_rows_than_features_are_solved_among_the_rows():
     rng = np.random.default_rng(0)
     X, signs = rng.standard_normal((30, 400)) + 5, np.where(np.arange(30) % 3, 1, -1)
-    found = fit_logistic(X, signs, tol=1e-10)
+    found = solve(logistic_solver, X, signs, tol=1e-10)
     z = signs * (X @ found.w + found.b)
     alpha = 1 / (1 + np.exp(z))
     np.testing.assert_allclose(found.w, (alpha * signs) @ X, atol=1e-5)  # stationary in w
@@ -303,9 +309,9 @@ def test_fewer_rows_than_features_are_solved_among_the_rows():
 
 def test_many_features_go_through_the_multinomial_solver(monkeypatch):
     X, signs = overlapping(400, 30, 6)
-    narrow = fit_logistic(X, signs, tol=1e-9)
+    narrow = solve(logistic_solver, X, signs, tol=1e-9)
     monkeypatch.setattr(newton, "_WIDE", 20)
-    wide = fit_logistic(X, signs, tol=1e-9)
+    wide = solve(logistic_solver, X, signs, tol=1e-9)
     assert wide.primal == pytest.approx(narrow.primal, rel=1e-8)
     np.testing.assert_allclose(wide.w, narrow.w, atol=1e-3)
 
@@ -318,22 +324,22 @@ def test_separable_classes_without_penalty_have_no_optimum_and_a_separator_is_ke
     rng = np.random.default_rng(seed)
     X, signs = rng.standard_normal((40, 3)), np.where(np.arange(40) % 2, 1, -1)
     X[:, 0] += 6 * signs
-    found = fit_logistic(X, signs, C=np.inf)
+    found = solve(logistic_solver, X, signs, C=np.inf)
     assert found.status is Status.no_optimum
     assert (signs * (X @ found.w + found.b)).min() > 0
 
 
 def test_classes_that_touch_in_one_point_have_no_optimum_either():
     X, signs = np.array([[0.0], [1.0], [1.0], [2.0]]), np.array([-1, -1, 1, 1])
-    assert fit_logistic(X, signs, C=np.inf).status is Status.no_optimum
+    assert solve(logistic_solver, X, signs, C=np.inf).status is Status.no_optimum
     X = np.c_[X, [0.3, -1.0, 2.0, 0.1]]
     X[2] = X[1]
-    assert fit_logistic(X, signs, C=np.inf).status is Status.no_optimum
+    assert solve(logistic_solver, X, signs, C=np.inf).status is Status.no_optimum
 
 
 def test_conflicting_labels_of_one_point_have_the_frequencies_as_optimum():
     X, signs = np.zeros((4, 1)), np.array([1, 1, 1, -1])
-    found = fit_logistic(X, signs, C=np.inf, tol=1e-12)
+    found = solve(logistic_solver, X, signs, C=np.inf, tol=1e-12)
     assert found.status is Status.converged
     assert found.b == pytest.approx(math.log(3))
 
@@ -361,7 +367,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_degenerate_features_end_in_a_named_way_with_finite_weights(kind, C):
     X, signs = overlapping(60, 3, 7)
-    found = fit_logistic(DEGENERATE[kind](X), signs, C=C, tol=1e-6)
+    found = solve(logistic_solver, DEGENERATE[kind](X), signs, C=C, tol=1e-6)
     assert found.status in (Status.converged, Status.no_optimum)
     assert np.isfinite(found.w).all() and math.isfinite(found.b)
     assert found.status is Status.converged or math.isinf(C)
@@ -370,7 +376,7 @@ def test_degenerate_features_end_in_a_named_way_with_finite_weights(kind, C):
 def test_one_row_in_a_hundred_thousand_of_the_other_class_is_no_trouble():
     X, signs = overlapping(100_000, 2, 8)
     signs = np.where(np.arange(len(X)) == 17, 1, -1)
-    found = fit_logistic(X, signs, tol=1e-6)
+    found = solve(logistic_solver, X, signs, tol=1e-6)
     assert found.status is Status.converged
     p = 1 / (1 + np.exp(-(X @ found.w + found.b)))
     assert p.sum() == pytest.approx(1, rel=1e-3)  # the free bias matches the frequency
@@ -378,7 +384,7 @@ def test_one_row_in_a_hundred_thousand_of_the_other_class_is_no_trouble():
 
 def test_without_intercept_the_bias_stays_zero():
     X, signs = overlapping(80, 3, 9)
-    found = fit_logistic(X + 3, signs, fit_intercept=False, tol=1e-10)
+    found = solve(logistic_solver, X + 3, signs, fit_intercept=False, tol=1e-10)
     assert found.b == 0.0
     z = signs * ((X + 3) @ found.w)
     np.testing.assert_allclose(found.w, (signs / (1 + np.exp(z))) @ (X + 3), atol=1e-4)
@@ -386,8 +392,8 @@ def test_without_intercept_the_bias_stays_zero():
 
 def test_a_start_at_the_optimum_ends_at_once():
     X, signs = overlapping(5000, 3, 10)
-    found = fit_logistic(X + 1e4, signs, tol=1e-6)
-    again = fit_logistic(X + 1e4, signs, tol=1e-6, start=(found.w, found.b))
+    found = solve(logistic_solver, X + 1e4, signs, tol=1e-6)
+    again = solve(logistic_solver, X + 1e4, signs, tol=1e-6, start=(found.w, found.b))
     assert again.n_iter == 1
     assert again.primal == pytest.approx(found.primal, rel=1e-9)
 
@@ -395,6 +401,6 @@ def test_a_start_at_the_optimum_ends_at_once():
 def test_all_weight_on_one_class_is_refused():
     X, signs = overlapping(20, 2, 14)
     with pytest.raises(DataError, match="one class"):
-        fit_logistic(X, signs, (signs > 0).astype(float))
+        solve(logistic_solver, X, signs, (signs > 0).astype(float))
     with pytest.raises(ParameterError, match="C is -1"):
-        fit_logistic(X, signs, C=-1)
+        solve(logistic_solver, X, signs, C=-1)

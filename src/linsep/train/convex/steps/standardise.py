@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.parallel import Pool
-from linsep.train.closed.moments import Floats, Frame, power
+from linsep.train.closed.frame import Frame, power
+from linsep.train.closed.moments import Floats
 from linsep.train.problem import Block, Problem
 
 
@@ -80,18 +81,18 @@ class View:
         """The largest eigenvalue of the second derivative, by the power method, to some percent."""
         d = self.problem.n_features
         v = np.append(np.cos(np.arange(d)), 1.0 * self.free)
-        found = 0.0
+        largest = 0.0
         for _ in range(30):
             length = float(np.sqrt(np.square(v).sum()))
             if not 0 < length < np.inf:
-                return found
+                return largest
             v /= length
             u = self.curve(v)
-            before, found = found, float(v @ u)
+            before, largest = largest, float(v @ u)
             v = u
-            if abs(found - before) <= 0.01 * found:
+            if abs(largest - before) <= 0.01 * largest:
                 break
-        return found
+        return largest
 
     def curve(self, v: Floats) -> Floats:
         """(1/N) Σ wᵢ (zᵢ, 1)⟨(zᵢ, 1), v⟩"""

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from linsep._compile import kernel
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
+from linsep.train.convex.blockwise.sparse_sums import SparseRows
 from linsep.train.convex.coordinates import Blocks, Columns
-from linsep.train.convex.losses import Hinge, SquaredHinge
-from linsep.train.convex.newton.sparse_sums import SparseRows
+from linsep.train.convex.losses import Hinge, SmoothedHinge, SquaredHinge
 from linsep.train.run.state import record
 
 Array = npt.NDArray[Any]
@@ -147,26 +147,6 @@ class TallRows:
             pages.advance(stop - start)
 
 
-class RoundedHinge(NamedTuple):
-    """max(0, 1 − z), and (1 − z + h)²/4h where |1 − z| < h.
-
-    >>> [RoundedHinge(0.5).value(z) for z in (0.0, 0.5, 1.0, 1.5)]
-    [1.0, 0.5, 0.125, 0.0]
-    """
-
-    h: float
-
-    def value(self, z):  # type: ignore[no-untyped-def]
-        t = 1.0 - z
-        return (t + self.h) * (t + self.h) / (4.0 * self.h) if abs(t) < self.h else max(0.0, t)
-
-    def slope(self, z):  # type: ignore[no-untyped-def]
-        return -min(1.0, max(0.0, (1.0 - z + self.h) / (2.0 * self.h)))
-
-    def curvature(self, z):  # type: ignore[no-untyped-def]
-        return 1.0 / (2.0 * self.h) if abs(1.0 - z) < self.h else 0.0
-
-
 class SparseTallRows:
     """`TallRows` of a CSR matrix."""
 
@@ -184,7 +164,7 @@ class SparseTallRows:
         if h == SQUARED:
             s = self.rows.at(u, squared, squared, True)
         else:
-            s = self.rows.at(u, RoundedHinge(h), Hinge(), True)
+            s = self.rows.at(u, SmoothedHinge(h), Hinge(), True)
         square = s.square if h == SQUARED else np.zeros(2)
         assert s.hessian is not None
         return TallSums(s.v, s.real, s.weight, square, s.loss, s.active, s.hessian)

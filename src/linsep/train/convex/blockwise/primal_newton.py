@@ -16,24 +16,22 @@ kept for a row, whatever their count (Chapelle, *Training a support vector machi
 2007, has the rounded corner; the bound is weak duality).
 """
 
-import math
-from collections.abc import Callable, Generator, Iterator
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.page_release import room_for, rows_of
-from linsep.errors import DataError, OverflowedError
+from linsep.errors import DataError
 from linsep.parallel import Pool
+from linsep.train.convex.blockwise.kink_descent import WIDTH, KinkDescent, Objective, Point, finish
+from linsep.train.convex.blockwise.near_kink import band_of
+from linsep.train.convex.blockwise.smoothed_hinge import SQUARED, SparseTallRows, TallRows
+from linsep.train.convex.blockwise.sparse_sums import SparseRows, columns_of
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
-from linsep.train.convex.curvature import Curvature
-from linsep.train.convex.drive import Candidate, Goal, drive
-from linsep.train.convex.newton.near_kink import band_of
-from linsep.train.convex.newton.smoothed_hinge import SQUARED, SparseTallRows, TallRows, TallSums
-from linsep.train.convex.newton.sparse_sums import SparseRows, columns_of
+from linsep.train.convex.drive import Candidate
 from linsep.train.convex.sampling import pick, scattered
 from linsep.train.convex.solution import Solution
 from linsep.train.run.replay_log import ReplayLog
@@ -45,18 +43,12 @@ WIDEST = 512  # features up to which a matrix of their products is cheap beside 
 LONGEST = 128  # entries of a sparse row, on average, up to which their products are cheap
 FEWEST = 2048  # rows from which passes over all of them are few enough to pay
 PER_FEATURE = 10  # and rows for each feature: with fewer, most lie near the kink
-WIDTH = 2.0  # of the rounded corner at first: all rows at w = 0 lie in it
-NARROWING = 0.5  # the least part of a width that the next one is
-WIDENING = 16.0  # times as wide as in the sample, where that leads astray
-LEAST = 1e-7  # width below which the rows in the corner are too few to steer by
 _PER_FEATURE = 256  # sampled rows for each feature
 _COARSE = 1e-4  # the finest gap worth having in a sample: it errs by more
 _ERROR = 0.25  # of d/n, about which the solution of n sampled rows errs: finer is not worth having
 _FIRST = 8  # looks at all rows before the rows about the corner are taken apart
 _STEPS = 400  # most looks at those
 _FAILURES = 20  # bands in a row that may fail to halve the gap
-_SHORTER = 0.5 ** np.arange(1.0, 17.0)  # parts of a step that are tried where all of it fails
-_PATIENCE = 100  # looks at one width that may fail to close the gap
 
 
 def suits(X: Any) -> bool:
@@ -65,187 +57,6 @@ def suits(X: Any) -> bool:
     if sp.issparse(X) and X.nnz > LONGEST * n:
         return False
     return bool(n >= max(FEWEST, PER_FEATURE * d) and d <= WIDEST)
-
-
-class Point(NamedTuple):
-    """A point all rows were seen from, with the corner as wide as `h`; `shrink` balances Σ αy."""
-
-    u: Floats
-    h: float
-    value: float
-    gradient: Floats
-    primal: float
-    dual: float
-    shrink: tuple[float, float]
-    sums: TallSums
-
-    @property
-    def gap(self) -> float:
-        return max(0.0, self.primal - self.dual)
-
-    @property
-    def kink(self) -> float:
-        """Σ cᵢℓ(zᵢ) − αᵢtᵢ: what is left of the gap once the gradient is zero."""
-        s, b = self.sums, float(self.u[-1])
-        scores = float(s.v.sum(axis=0) @ self.u[:-1]) + b * float(s.weight[0] - s.weight[1])
-        return float(s.loss.sum() - s.weight.sum()) + scores
-
-
-class _Objective:
-    """F = P / Σ Uᵢ in prepared coordinates, over all rows or a sample of them."""
-
-    def __init__(self, rows: Any, ridge: Floats, free: bool) -> None:
-        self.rows, self.ridge, self.free = rows, ridge, free
-        self.replay_log = ReplayLog()
-
-    @cached_property
-    def squares(self) -> Floats:
-        """Σ cᵢx̃ᵢ², feature by feature: half the curvature of the squared hinge at −∞."""
-        far = np.zeros(len(self.ridge))
-        return 0.5 * np.diag(self.rows.at(far, SQUARED).hessian)
-
-    def at(self, u: Floats, h: float) -> Point:
-        """One pass over the rows."""
-        s, ridge = self.replay_log.look(u, h, lambda: self.rows.at(u, h)), self.ridge
-        penalty = 0.5 * float(ridge @ (u * u))
-        gradient = ridge * u + s.gradient
-        if not self.free:
-            gradient[-1] = 0.0
-        primal = penalty + float(s.loss.sum())
-        value = penalty + s.rounded
-        if not (math.isfinite(value) and np.isfinite(gradient).all()):
-            raise OverflowedError("X has entries so large that sums over its rows overflow.")
-        heavy = 0 if s.weight[0] > s.weight[1] else 1
-        least, most = float(s.weight[1 - heavy]), float(s.weight[heavy])
-        shrink = [1.0, 1.0]
-        if self.free and most > 0.0:
-            shrink[heavy] = least / most
-        r = np.array(shrink)
-        v = r @ s.v
-        dual = float(r @ s.weight - (r * r) @ s.square) - 0.5 * float(v @ (v / ridge[:-1]))
-        return Point(u, h, value, gradient, primal, dual, (shrink[0], shrink[1]), s)
-
-    def step(self, p: Point, damping: float) -> Floats:
-        """−Newton's step, shortened where rows outside the corner would be driven through it.
-
-        Their features may have next to no curvature at p; `damping` lends them a part of what they
-        would have, were all rows in the corner.
-        """
-        H = p.sums.hessian + np.diag(self.ridge)
-        if damping > 0.0:
-            most = 2.0 if p.h == SQUARED else 0.5 / p.h
-            H[np.diag_indices(len(H))] += damping * most * self.squares
-        if not self.free:
-            H[-1] = H[:, -1] = 0.0
-        return Curvature(H).solve(p.gradient)
-
-    def lowest(self, p: Point, step: Floats) -> tuple[float, float]:
-        """The t, of some below 1, with the smallest F(p − t·step), and F there."""
-        u, ridge = p.u, self.ridge
-        penalties = [0.5 * float(ridge @ (u - t * step) ** 2) for t in _SHORTER]
-        values = self.rows.along(u, step, p.h, _SHORTER) + penalties
-        k = int(values.argmin())
-        return float(_SHORTER[k]), float(values[k])
-
-
-class _Descent:
-    """Newton's steps at narrower and narrower kinks, until the gap is closed.
-
-    Parameters
-    ----------
-    objective : over all rows, a sample, or those near the kink
-    tol : the relative gap to reach
-    max_iter : looks at the rows of the objective, at most; None where a driver decides when to end
-    """
-
-    def __init__(self, objective: _Objective, tol: float, max_iter: int | None = None) -> None:
-        self.objective, self.tol, self.max_iter = objective, tol, max_iter
-        self.passes = 0
-        self.lowest: Point | None = None
-        self.highest: Point | None = None
-        self.stuck = False
-
-    @property
-    def gap(self) -> float:
-        assert self.lowest is not None and self.highest is not None
-        return max(0.0, self.lowest.primal - self.highest.dual)
-
-    @property
-    def ended(self) -> bool:
-        """Whether no more looks are wanted."""
-        if self.max_iter is None or self.lowest is None:
-            return self.stuck
-        within = self.gap <= self.tol * self.lowest.primal
-        return self.stuck or within or self.passes >= self.max_iter
-
-    def look(self, u: Floats, h: float) -> Point:
-        """One pass."""
-        p = self.objective.at(u, h)
-        self.passes += 1
-        if self.lowest is None or p.primal < self.lowest.primal:
-            self.lowest = p
-        if self.highest is None or p.dual > self.highest.dual:
-            self.highest = p
-        return p
-
-    def run(self, p: Point, most: float = math.inf) -> Generator[Point, None, Point]:
-        """From a point looked at on, `most` looks at most; returns the last one that was gone to.
-
-        Yields every point that was looked at.
-        """
-        since, least, damping = 0, math.inf, 0.0
-        last = self.passes + most
-        while not self.ended and self.passes < last:
-            step = self.objective.step(p, damping)
-            decrement2 = float(p.gradient @ step)
-            since = 0 if p.gap < 0.9 * least else since + 1
-            least = min(least, p.gap)
-            if since > _PATIENCE or not (math.isfinite(decrement2) and p.primal > 0.0):
-                self.stuck = True
-            elif p.h != SQUARED and p.kink > max(self.tol * p.primal, 10.0 * decrement2):
-                # The kink holds the gap up, which falls with h²: make it as narrow as asked for.
-                narrow = math.sqrt(0.5 * self.tol * p.primal / p.kink)
-                h = p.h * min(0.7, max(NARROWING, narrow))
-                if h < LEAST:
-                    self.stuck = True
-                    return p
-                p = self.look(p.u - step, h)
-                yield p
-                since, least = 0, math.inf
-            else:
-                trial = self.look(p.u - step, p.h)
-                yield trial
-                fell = p.value - trial.value + 4e-15 * abs(p.value)
-                if fell >= 1e-4 * decrement2:
-                    p = trial
-                elif not self.ended:
-                    p = yield from self.shortened(p, step)
-                if fell >= 0.3 * decrement2:
-                    damping = damping / 6 if damping > 1e-9 else 0.0
-                elif fell < 0.1 * decrement2:
-                    damping = 8.0 * damping if damping > 0.0 else 1e-2
-                    if self.max_iter is None and self.passes == 2 and p.h != SQUARED:
-                        # a sample came to too narrow a kink
-                        p = self.look(p.u, min(WIDTH, WIDENING * p.h))
-                        yield p
-        return p
-
-    def shortened(self, p: Point, step: Floats) -> Generator[Point, None, Point]:
-        """The lowest of some points along a step that overshot, or p where all are higher."""
-        t, value = self.objective.lowest(p, step)
-        if value < p.value:
-            p = self.look(p.u - t * step, p.h)
-            yield p
-        return p
-
-
-def _finish(run: Generator[Point, None, Point]) -> Point:
-    """Where a run ends that nobody watches."""
-    while True:
-        try:
-            next(run)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
 
 
 class PrimalNewton:
@@ -299,7 +110,7 @@ class PrimalNewton:
         free = bool(self._settings["fit_intercept"])
         self.problem = _Given(*self._given, free, self.pool, self._rescale)
         self.problem.objective.replay_log = self._log
-        self.descent = _Descent(self.problem.objective, self.tol)
+        self.descent = KinkDescent(self.problem.objective, self.tol)
 
     def candidates(self) -> Iterator[Candidate]:
         """A sample; steps with all rows; then on those near the kink, looking at all each time."""
@@ -338,32 +149,6 @@ class PrimalNewton:
         return self.problem.solution(self.descent)
 
 
-def solve(
-    X: Any,
-    signs: Array,
-    weights: Array | None = None,
-    C: float = 1.0,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 200,
-    listener: Callable[[Candidate], Any] | None = None,
-    **settings: Any,
-) -> Solution:
-    """Fit to a relative gap of `tol` in bounded memory; `settings` as of `PrimalNewton`.
-
-    Where X lies in a file, so do the multipliers.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((1000, 2))
-    >>> solution = solve(X, np.where(X[:, 0] + rng.standard_normal(1000) > 0, 1, -1), C=10.0)
-    >>> solution.w.round(1) + 0.0, solution.gap <= 1e-4 * solution.primal, solution.status.name
-    (array([1.4, 0. ]), True, 'converged')
-    """
-    return drive(PrimalNewton(X, signs, weights, C, **settings), Goal(tol, max_iter, listener))
-
-
 class _Given:
     """The problem in safe coordinates, and the way back."""
 
@@ -394,7 +179,7 @@ class _Given:
             self.rows = SparseTallRows(SparseRows(X, self.columns, signs, c, pool))
         else:
             self.rows = TallRows(Blocks(X, self.columns), signs, c, pool)
-        self.objective = _Objective(self.rows, self.ridge, free)
+        self.objective = Objective(self.rows, self.ridge, free)
 
     def start(self, given: tuple[Array, float] | None) -> Floats:
         """The point to begin from."""
@@ -424,11 +209,11 @@ class _Given:
             plain = Columns(np.empty(0, some.dtype), np.empty(0, some.dtype))
             sample = TallRows(Blocks(some, plain), signs, c, self.pool)
         blur = max(tol, _COARSE, _ERROR * d / len(chosen))
-        descent = _Descent(_Objective(sample, self.ridge, self.free), blur, 60)
-        p = _finish(descent.run(descent.look(u, h)))
+        descent = KinkDescent(Objective(sample, self.ridge, self.free), blur, 60)
+        p = finish(descent.run(descent.look(u, h)))
         return p.u, p.h
 
-    def near_kink(self, descent: _Descent, u: Floats, h: float) -> Iterator[Point]:
+    def near_kink(self, descent: KinkDescent, u: Floats, h: float) -> Iterator[Point]:
         """Steps with all rows; then on those near the kink, looking at all where that led."""
         p = descent.look(u, h)
         yield p
@@ -440,8 +225,8 @@ class _Given:
             if band is None:  # too many rows for memory: fewer about a narrower kink
                 p, failed = (yield from descent.run(p, _FIRST)), failed + 1
                 continue
-            inner = _Descent(_Objective(band, self.ridge, self.free), 0.3 * descent.tol, _STEPS)
-            led = _finish(inner.run(inner.look(p.u, p.h)))
+            inner = KinkDescent(Objective(band, self.ridge, self.free), 0.3 * descent.tol, _STEPS)
+            led = finish(inner.run(inner.look(p.u, p.h)))
             before, q = descent.gap, descent.look(led.u, led.h)
             yield q
             if q.primal > p.primal:  # rows from outside crossed the kink
@@ -450,7 +235,7 @@ class _Given:
             failed = failed + 1 if descent.gap > 0.5 * before else 0
         yield from descent.run(p)
 
-    def solution(self, descent: _Descent) -> Solution:
+    def solution(self, descent: KinkDescent) -> Solution:
         low, high = descent.lowest, descent.highest
         if low is None or high is None:  # interrupted before the first look
             low = high = self.objective.at(self.start(None), SQUARED)

@@ -6,11 +6,12 @@ import scipy.sparse as sp
 
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex.blockwise import near_kink as band
+from linsep.train.convex.blockwise.primal_newton import PrimalNewton
+from linsep.train.convex.blockwise.smoothed_hinge import SparseTallRows, TallRows
+from linsep.train.convex.blockwise.sparse_sums import SparseRows
 from linsep.train.convex.coordinates import Blocks, Columns
-from linsep.train.convex.newton import near_kink as band
-from linsep.train.convex.newton import primal_newton as tall
-from linsep.train.convex.newton.smoothed_hinge import SparseTallRows, TallRows
-from linsep.train.convex.newton.sparse_sums import SparseRows
+from linsep.train.convex.drive import solve
 
 N, D = 20_000, 3
 U = np.array([2.0, -1.0, 0.5, 0.25])
@@ -52,8 +53,8 @@ def test_rows_that_can_be_parted_need_few_looks():
     rng = np.random.default_rng(0)
     X = np.tile(rng.standard_normal((2000, 10)), (40, 1))
     signs = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-    found = tall.solve(X, signs, C=10.0, max_iter=1000)
+    found = solve(PrimalNewton, X, signs, C=10.0, max_iter=1000)
     assert found.status is Status.converged
     assert found.n_iter < 40  # 300 and more without bands
-    one = tall.solve(X, signs, C=10.0, max_iter=1000, n_jobs=1)
+    one = solve(PrimalNewton, X, signs, C=10.0, max_iter=1000, n_jobs=1)
     assert one.w.tobytes() == found.w.tobytes()

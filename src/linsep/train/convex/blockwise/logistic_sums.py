@@ -134,8 +134,8 @@ class LogisticSums:
     def extremes(self, u: Floats) -> tuple[float, float]:
         """The smallest and largest zᵢ among rows that count."""
         w, b = np.ascontiguousarray(u[:-1]), float(u[-1])
-        found = self.pool.map(lambda k: _extremes(*self.part(k), w, b), range(len(self.blocks)))
-        return min(low for low, _ in found), max(high for _, high in found)
+        ends = self.pool.map(lambda k: _extremes(*self.part(k), w, b), range(len(self.blocks)))
+        return min(low for low, _ in ends), max(high for _, high in ends)
 
     def widest(self, whiten: Floats) -> float:
         """maxᵢ ‖x̃ᵢᵀ whiten‖² among rows that count."""

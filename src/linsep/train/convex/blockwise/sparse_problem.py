@@ -1,6 +1,6 @@
 """The objective of two-class logistic regression over many short sparse rows.
 
-What `linsep.train.convex.newton.logistic_problem` is for dense rows, without samples: every pass
+What `linsep.train.convex.blockwise.logistic_problem` is for dense rows, without samples: every pass
 with a Hessian costs little more than one without.
 """
 
@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.parallel import Pool
+from linsep.train.convex.blockwise.logistic_problem import Problem
+from linsep.train.convex.blockwise.logistic_sums import Sums
+from linsep.train.convex.blockwise.sparse_sums import SparseRows, columns_of
+from linsep.train.convex.blockwise.sparse_sums import suits as _suits
 from linsep.train.convex.coordinates import Columns
 from linsep.train.convex.losses import Logistic
-from linsep.train.convex.newton.logistic_problem import Problem
-from linsep.train.convex.newton.logistic_sums import Sums
-from linsep.train.convex.newton.sparse_sums import SparseRows, columns_of
-from linsep.train.convex.newton.sparse_sums import suits as _suits
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -50,8 +50,8 @@ class LogisticRows:
             z = (signs * self.blocks.scores(k, u))[np.broadcast_to(c > 0, signs.shape)]
             return float(z.min(initial=np.inf)), float(z.max(initial=-np.inf))
 
-        found = self.pool.map(one, self.blocks.parts)
-        return min(low for low, _ in found), max(high for _, high in found)
+        ends = self.pool.map(one, self.blocks.parts)
+        return min(low for low, _ in ends), max(high for _, high in ends)
 
     def widest(self, whiten: Floats) -> float:
         """maxᵢ ‖x̃ᵢᵀ whiten‖² among rows that count."""

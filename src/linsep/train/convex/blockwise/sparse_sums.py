@@ -124,17 +124,17 @@ class SparseRows:
     def scores(self, k: int, u: Floats) -> Floats:
         """⟨u, x′⟩ + b for the rows of a group."""
         rows, _, _ = self.part(k)
-        found = np.empty(len(rows.indptr) - 1)
+        scores = np.empty(len(rows.indptr) - 1)
         w = np.ascontiguousarray(u[:-1])
-        _scores(rows, self._shift, self._scale, w, float(u[-1]), found)
-        return found
+        _scores(rows, self._shift, self._scale, w, float(u[-1]), scores)
+        return scores
 
     def lengths(self, k: int, M: Floats) -> Floats:
         """x̃ᵀMx̃ for the rows of a group."""
         rows, _, _ = self.part(k)
-        found = np.empty(len(rows.indptr) - 1)
-        _lengths(rows, self._shift, self._scale, M, found)
-        return found
+        lengths = np.empty(len(rows.indptr) - 1)
+        _lengths(rows, self._shift, self._scale, M, lengths)
+        return lengths
 
 
 def columns_of(X: Any, fit_intercept: bool, penalty: float, careful: bool) -> Columns:

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from linsep.data.blocks.store import blocks
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import Pool
+from linsep.train.convex.blockwise.logistic_sums import LogisticSums, Sums
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.lbfgs import Memory
-from linsep.train.convex.newton.logistic_sums import LogisticSums, Sums
 from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]

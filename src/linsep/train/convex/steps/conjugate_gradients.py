@@ -11,7 +11,7 @@ solution is believed when what is left, computed anew from the data, is rounding
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +20,13 @@ import scipy.sparse as sp
 from linsep._compile import kernel
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.closed.frame import frame_of, power
 from linsep.train.closed.least_squares import Line, targets_of
-from linsep.train.closed.moments import Floats, frame_of, power
+from linsep.train.closed.moments import Floats
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.solution import Solution
 from linsep.train.problem import Problem
-from linsep.train.run.loop import UNCOUNTED, Listener, Pass, run
+from linsep.train.run.state import Stateful
 
 DENSE = 1 << 24  # numbers up to which sparse rows are written out
 WORK = 2e10  # products up to which their triangular factor is made
@@ -131,7 +134,7 @@ class _Rows:
         return norm
 
 
-class _Target:
+class _Target(Stateful):
     """One target under way, from zero.
 
     Attributes
@@ -139,6 +142,8 @@ class _Target:
     w, r : the weights in units of the columns' lengths, and what they leave of y
     proved : whether only rounding is left
     """
+
+    state_names = ("w", "r", "p", "gamma", "least", "failures", "proved")
 
     def __init__(self, rows: _Rows, y: Floats, length: float) -> None:
         self.rows, self.y, self.length = rows, y, length
@@ -199,9 +204,25 @@ def _norm(v: Floats) -> float:
 
 
 class ConjugateGradients:
-    """All targets side by side."""
+    """The minimum of ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ as a solver, all targets side by side.
 
-    def __init__(self, problem: Problem, Y: Floats, fit_intercept: bool, pool: Pool) -> None:
+    Where many weights have it, those that are shortest in units of the columns' lengths. Ends
+    `converged` with the proof above, or `unfinished`.
+    """
+
+    name = "conjugate gradients"
+    tol = 0.0
+
+    def __init__(self, problem: Problem, Y: Floats, fit_intercept: bool) -> None:
+        self._given = problem, Y, fit_intercept
+        self.pool = Pool(problem.n_jobs)
+        # In exact arithmetic min(n, d) passes are enough; rounding asks for some of them again.
+        self.most = AGAIN * min(problem.X.shape)
+        self.runs: list[_Target] = []
+        self.losses: list[float] = []
+
+    def _begin(self) -> None:
+        problem, Y, fit_intercept = self._given
         self.frame, self.targets = frame_of(problem), targets_of(Y, fit_intercept)
         weights = None
         if problem.weights.size:
@@ -213,14 +234,23 @@ class ConjugateGradients:
             shares = shares / self.frame.total
             mean, self.level = np.asarray(problem.X.T @ shares), shares @ T
         root = None if weights is None else np.sqrt(weights)
-        self.rows = _Rows(problem.X, root, mean, power(-self.frame.exponents), pool)
+        self.rows = _Rows(problem.X, root, mean, power(-self.frame.exponents), self.pool)
         length = self.rows.length()
         columns = (T - self.level).T
         columns = columns.copy() if root is None else columns * root
         self.runs = [_Target(self.rows, column, length) for column in columns]
-        self.losses: list[float] = []
 
-    def one_pass(self, epoch: int) -> Pass:
+    def candidates(self) -> Iterator[Candidate]:
+        """One after each pass; a proof, which no bound on the loss is part of, ends them."""
+        if self.losses:
+            yield self._candidate()
+        else:
+            self._begin()
+        while not self.losses or self._ending() is Status.budget:
+            self._pass()
+            yield self._candidate()
+
+    def _pass(self) -> None:
         """A step of every target that is not proved yet."""
         for one in self.runs:
             if not one.proved:
@@ -228,43 +258,42 @@ class ConjugateGradients:
         squares = np.array([float(one.r @ one.r) for one in self.runs])
         losses = self.targets.raw(self.targets.raw(squares / (2 * self.frame.total)))
         self.losses.append(float(losses.sum()))
-        return Pass(epoch, UNCOUNTED, 1, self.losses[-1])
 
-    def ending(self, done: Pass) -> Status | None:
+    def _candidate(self) -> Candidate:
+        return Candidate(len(self.losses), self.losses[-1], -math.inf, 1)
+
+    def _ending(self) -> Status:
         """`converged` with the proof, `unfinished` where looks no longer get nearer to it."""
         if all(one.proved for one in self.runs):
             return Status.converged
-        return Status.unfinished if any(one.failed for one in self.runs) else None
+        return Status.unfinished if any(one.failed for one in self.runs) else Status.budget
+
+    def state(self) -> dict[str, Any]:
+        return {"losses": self.losses, "runs": [one.state() for one in self.runs]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._begin()
+        self.losses = state["losses"]
+        for one, known in zip(self.runs, state["runs"], strict=True):
+            one.restore(known)
+
+    def interrupted(self) -> None:
+        """Weights are replaced whole."""
+        if not self.runs:
+            self._begin()
+        self.losses = self.losses or [math.nan]  # interrupted before the first pass
+
+    def rescaled(self) -> None:
+        """Columns are in units of their own already."""
+
+    def solution(self) -> Solution:
+        """The weights in units of the columns' lengths; `line` has them in those of the data."""
+        W, loss = np.stack([one.w for one in self.runs]), self.losses[-1]
+        bounds = (loss, -math.inf, math.inf)
+        return Solution(W, self.level, None, *bounds, len(self.losses), self._ending())
 
     def line(self) -> Line:
         """Where it stands, in the units of the data."""
         slopes = self.targets.raw(np.stack([one.w for one in self.runs]))
         at_centre = self.targets.raw(self.targets.shift + self.level)
         return Line(slopes * self.rows.scale, at_centre, self.rows.mean, self.losses[-1], None)
-
-
-def sparse_least_squares(
-    problem: Problem,
-    Y: Floats,
-    fit_intercept: bool,
-    max_iter: int,
-    listeners: list[Listener],
-    publish: Callable[[Line, list[float]], None],
-) -> Status:
-    """Minimise ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ; what is found is handed to `publish`.
-
-    Where many weights do, those that are shortest in units of the columns' lengths. Ends
-    `converged` with the proof above, or `unfinished`.
-    """
-    with Pool(problem.n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
-        solver = ConjugateGradients(problem, Y, fit_intercept, pool)
-
-        def show() -> None:
-            publish(solver.line(), solver.losses)
-
-        # In exact arithmetic min(n, d) passes are enough; rounding asks for some of them again.
-        most = max(max_iter, AGAIN * min(problem.X.shape))
-        status = run(solver.one_pass, solver.ending, most, listeners, show)
-        solver.losses = solver.losses or [math.nan]  # interrupted before the first pass
-        show()
-    return Status.unfinished if status is Status.budget else status

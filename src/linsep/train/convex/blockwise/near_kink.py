@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.convex.newton.smoothed_hinge import SparseTallRows, TallRows, TallSums
+from linsep.train.convex.blockwise.smoothed_hinge import SparseTallRows, TallRows, TallSums
 
 Floats = npt.NDArray[np.float64]
 Tall = TallRows | SparseTallRows

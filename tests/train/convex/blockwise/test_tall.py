@@ -8,9 +8,11 @@ import linsep
 from linsep import LinearSVC
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.dual import interior_point as interior
-from linsep.train.convex.newton import primal_newton as tall
-from linsep.train.convex.newton.near_kink import band_of
+from linsep.train.convex.blockwise import primal_newton as tall
+from linsep.train.convex.blockwise.near_kink import band_of
+from linsep.train.convex.blockwise.primal_newton import PrimalNewton
+from linsep.train.convex.drive import solve
+from linsep.train.convex.dual.interior_point import InteriorPoint
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -29,8 +31,8 @@ def test_the_optimum_lies_between_the_bounds(loss, free, C):
     X, y = noisy()
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
     settings = {"loss": loss, "fit_intercept": free}
-    exact = interior.solve(X, y, weights, C, tol=1e-10, **settings)
-    found = tall.solve(X, y, weights, C, tol=1e-6, **settings)
+    exact = solve(InteriorPoint, X, y, weights, C, tol=1e-10, **settings)
+    found = solve(PrimalNewton, X, y, weights, C, tol=1e-6, **settings)
     assert found.status is Status.converged
     assert found.gap <= 1e-6 * found.primal
     slack = 1e-9 * exact.primal
@@ -42,7 +44,7 @@ def test_the_optimum_lies_between_the_bounds(loss, free, C):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_multipliers_are_feasible_and_give_the_bound(loss):
     X, y = noisy()
-    found = tall.solve(X, y, C=0.7, loss=loss, tol=1e-5)
+    found = solve(PrimalNewton, X, y, C=0.7, loss=loss, tol=1e-5)
     alpha = found.alpha
     assert (alpha >= 0).all()
     assert abs(alpha @ y) <= 1e-10 * alpha.sum()
@@ -57,7 +59,7 @@ def test_multipliers_are_feasible_and_give_the_bound(loss):
 
 def test_primal_is_that_of_the_weights():
     X, y = noisy()
-    found = tall.solve(X, y, C=0.7)
+    found = solve(PrimalNewton, X, y, C=0.7)
     lost = np.maximum(0, 1 - y * (X @ found.w + found.b))
     assert 0.5 * found.w @ found.w + 0.7 * lost.sum() == pytest.approx(found.primal, rel=1e-12)
 
@@ -65,7 +67,7 @@ def test_primal_is_that_of_the_weights():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_threads_change_no_byte(loss):
     X, y = noisy(n=40_000)
-    one, two = (tall.solve(X, y, loss=loss, n_jobs=k) for k in (1, 2))
+    one, two = (solve(PrimalNewton, X, y, loss=loss, n_jobs=k) for k in (1, 2))
     assert one.w.tobytes() == two.w.tobytes()
     assert one.b == two.b
     assert one.alpha.tobytes() == two.alpha.tobytes()
@@ -74,7 +76,10 @@ def test_threads_change_no_byte(loss):
 def test_sparse_rows_give_the_same_optimum():
     X, y = noisy()
     X[np.abs(X) < 0.4] = 0.0
-    dense, sparse = tall.solve(X, y, tol=1e-8), tall.solve(sp.csr_array(X), y, tol=1e-8)
+    dense, sparse = (
+        solve(PrimalNewton, X, y, tol=1e-8),
+        solve(PrimalNewton, sp.csr_array(X), y, tol=1e-8),
+    )
     assert sparse.status is Status.converged
     assert sparse.primal == pytest.approx(dense.primal, rel=1e-7)
 
@@ -82,19 +87,19 @@ def test_sparse_rows_give_the_same_optimum():
 @pytest.mark.parametrize("scale", [1e-6, 1e9])
 def test_units_do_not_matter_to_the_proof(scale):
     X, y = noisy()
-    found = tall.solve(X * [1.0, scale, 1.0, 1.0] + [0, 1e9 * scale, 0, 0], y)
+    found = solve(PrimalNewton, X * [1.0, scale, 1.0, 1.0] + [0, 1e9 * scale, 0, 0], y)
     assert found.status is Status.converged
 
 
 def test_a_listener_stops_it():
     X, y = noisy()
-    assert tall.solve(X, y, tol=1e-9, listener=lambda seen: True).status is Status.stopped
+    assert solve(PrimalNewton, X, y, tol=1e-9, listener=lambda seen: True).status is Status.stopped
 
 
 def test_a_start_at_the_optimum_takes_one_look_less_than_none():
     X, y = noisy()
-    cold = tall.solve(X, y, loss="squared_hinge", tol=1e-9)
-    warm = tall.solve(X, y, loss="squared_hinge", tol=1e-9, start=(cold.w, cold.b))
+    cold = solve(PrimalNewton, X, y, loss="squared_hinge", tol=1e-9)
+    warm = solve(PrimalNewton, X, y, loss="squared_hinge", tol=1e-9, start=(cold.w, cold.b))
     assert warm.n_iter == 1
 
 
@@ -134,7 +139,7 @@ def long_tailed(n, d, seed):
 def test_long_tails_are_no_hindrance(free):
     """Far rows cross the corner unseen by a band, and overshoot by a step, unless both know it."""
     X, y = long_tailed(70_000, 30, 0)
-    found = tall.solve(X, y, fit_intercept=free, max_iter=60)
+    found = solve(PrimalNewton, X, y, fit_intercept=free, max_iter=60)
     assert found.status is Status.converged
     assert found.gap <= 1e-4 * found.primal
 

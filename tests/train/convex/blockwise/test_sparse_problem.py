@@ -8,11 +8,12 @@ import linsep
 from linsep import LogisticRegression
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex.blockwise import sparse_problem, sparse_sums
+from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.coordinates import Columns
-from linsep.train.convex.dual import coordinate_descent as dual_descent
+from linsep.train.convex.drive import solve
+from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.losses import Logistic
-from linsep.train.convex.newton import sparse_problem, sparse_sums
-from linsep.train.convex.newton.logistic import fit_logistic
 
 
 def short_rows(n=4000, levels=20, seed=0):
@@ -37,8 +38,8 @@ def test_sparse_and_dense_rows_have_one_optimum(free):
     X, y = short_rows()
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
     settings = {"fit_intercept": free, "tol": 1e-10}
-    dense = fit_logistic(X.toarray(), y, weights, 0.5, **settings)
-    sparse = fit_logistic(X, y, weights, 0.5, **settings)
+    dense = solve(logistic_solver, X.toarray(), y, weights, 0.5, **settings)
+    sparse = solve(logistic_solver, X, y, weights, 0.5, **settings)
     assert sparse.status is Status.converged
     assert sparse.primal == pytest.approx(dense.primal, rel=1e-9)
 
@@ -46,15 +47,15 @@ def test_sparse_and_dense_rows_have_one_optimum(free):
 def test_it_agrees_with_descent_on_the_dual():
     X, y = short_rows()
     X = X[:, 1:]  # descent crawls along a time stamp
-    other = dual_descent.solve(X, y.astype(float), loss="logistic", tol=1e-8)
-    found = fit_logistic(X, y, tol=1e-8)
+    other = solve(DualDescent, X, y.astype(float), loss="logistic", tol=1e-8)
+    found = solve(logistic_solver, X, y, tol=1e-8)
     assert found.primal == pytest.approx(other.primal, rel=1e-7)
     assert found.w == pytest.approx(other.w, abs=1e-3)
 
 
 def test_without_a_penalty_the_decrement_is_the_proof():
     X, y = short_rows()
-    found = fit_logistic(X[:, :2], y, C=np.inf, tol=1e-8)
+    found = solve(logistic_solver, X[:, :2], y, C=np.inf, tol=1e-8)
     assert found.status is Status.converged
 
 

@@ -10,9 +10,10 @@ from linsep import LinearRegression
 from linsep.errors import NotConverged
 from linsep.learners import regression
 from linsep.status import Status
-from linsep.train.closed import conjugate_gradients
-from linsep.train.closed.conjugate_gradients import sparse_least_squares, suits
 from linsep.train.closed.least_squares import least_squares
+from linsep.train.convex.drive import Goal, drive, telling
+from linsep.train.convex.steps import conjugate_gradients
+from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients, suits
 from linsep.train.problem import Problem
 
 RNG = np.random.default_rng(3)
@@ -62,12 +63,10 @@ def problem_of(X, weights=None):
 
 
 def by_gradients(X, Y, weights=None, free=True, **how):
-    shown = []
-    status = sparse_least_squares(
-        problem_of(X, weights), Y, free, how.get("max_iter", 1000), how.get("listeners", []),
-        lambda line, losses: shown.append((line, losses)),
-    )  # fmt: skip
-    return status, *shown[-1]
+    solver = ConjugateGradients(problem_of(X, weights), Y, free)
+    most = max(how.get("max_iter", 1000), solver.most)
+    status = drive(solver, Goal(0.0, most, telling(how.get("listeners", [])))).status
+    return status, solver.line(), solver.losses
 
 
 CASES = {

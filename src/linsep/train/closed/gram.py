@@ -1,0 +1,147 @@
+"""Sums of products of columns, and of columns with targets, about a middle of the rows."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep._compile import kernel
+from linsep.data.blocks.blocks import spans
+from linsep.data.blocks.page_release import rows_of
+from linsep.data.check.arrays import frozen
+from linsep.data.check.fingerprint import spread_rows
+from linsep.parallel import sum_over
+from linsep.rows.rows import CSR
+from linsep.train.closed.moments import Floats
+from linsep.train.closed.pieces import ALONE, sum_pieces
+from linsep.train.problem import Block, Problem
+
+SAMPLE = 64  # rows whose mean is subtracted
+
+
+WIDEST_SPARSE = 2048  # columns of sparse rows whose products are summed entry by entry
+
+
+class Gram(NamedTuple):
+    """Σ wᵢ zzᵀ for the rows z = (x − shift, y − level, 1).
+
+    Attributes
+    ----------
+    matrix : (d + t + 1, d + t + 1)
+    shift : (d,) near the mean of x; zero without an intercept, and for sparse rows
+    level : (t,) near the mean of y
+    """
+
+    matrix: Floats
+    shift: Floats
+    level: Floats
+
+
+def products_suit(X: Any) -> bool:
+    """Whether the products of these columns with each other are cheap to make."""
+    n, d = X.shape
+    if not sp.issparse(X):
+        return True
+    return bool(d <= WIDEST_SPARSE and X.nnz / max(1, n) * X.nnz <= 1e10)
+
+
+def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
+    """One pass over the rows; entries that are not finite leave the matrix not finite."""
+    n, d = problem.X.shape
+    shift, level = np.zeros(d), np.zeros(Y.shape[1])
+    if fit_intercept:
+        some = spread_rows(n, max(1, -(-256 * n // SAMPLE)))[:: max(1, min(n, 256) // SAMPLE)]
+        level = _middle(np.asarray(Y[some], np.float64))
+        if not sp.issparse(problem.X):
+            shift = _middle(np.asarray(rows_of(problem.X, some), np.float64))
+    if sp.issparse(problem.X):
+        many = float(problem.entries) * problem.entries / n > ALONE
+        parts = _parts(n) if many else [(0, n)]
+        lower = sum_over(
+            lambda span: _sparse_part(problem, Y - level, span),
+            parts,
+            _add,
+            problem.n_jobs if many else 1,
+        )
+        matrix = np.tril(lower) + np.tril(lower, -1).T
+    else:
+        width = d + Y.shape[1] + 1
+
+        def of(block: Block, first: int, last: int) -> Floats:
+            return _dense_part(block, first, last, Y, shift, level)
+
+        matrix = sum_pieces(problem, of, _add, width, float(n) * width**2)
+    return Gram(matrix, shift, level)
+
+
+def _middle(values: Floats) -> Floats:
+    """A mean that is a constant column's own number, to the last digit."""
+    return np.asarray(values[0] + (values - values[0]).mean(axis=0))
+
+
+def _add(a: Floats, b: Floats) -> Floats:
+    a += b
+    return a
+
+
+def _parts(n: int) -> list[tuple[int, int]]:
+    return spans(n, max(1, -(-n // 8)))
+
+
+def _dense_part(
+    block: Block, first: int, last: int, Y: Floats, shift: Floats, level: Floats
+) -> Floats:
+    X: Any = block.rows.X  # type: ignore[union-attr]
+    Z = np.empty((last - first, len(shift) + len(level) + 1))
+    rows = slice(block.start + first, block.start + last)
+    weights = block.weights[first:last] if block.weights.size else block.weights
+    fill(X[first:last], frozen(Y[rows]), shift, level, weights, Z)
+    return np.asarray(Z.T @ Z)
+
+
+@kernel
+def fill(X, Y, shift, level, weights, Z):  # type: ignore[no-untyped-def]
+    """zᵢ = √wᵢ (x − shift, y − level, 1)"""
+    d, t = X.shape[1], Y.shape[1]
+    for i in range(X.shape[0]):
+        for j in range(d):
+            Z[i, j] = X[i, j] - shift[j]
+        for k in range(t):
+            Z[i, d + k] = Y[i, k] - level[k]
+        Z[i, d + t] = 1.0
+        if weights.shape[0] > 0:
+            root = np.sqrt(weights[i])
+            for j in range(d + t + 1):
+                Z[i, j] *= root
+
+
+def _sparse_part(problem: Problem, Y: Floats, span: tuple[int, int]) -> Floats:
+    d, t = problem.n_features, Y.shape[1]
+    G = np.zeros((d + t + 1, d + t + 1))
+    rows = problem.rows
+    assert isinstance(rows, CSR)
+    weights = problem.weights if problem.weights.size else np.empty(0)
+    sparse_products(
+        rows.data, rows.indices, rows.indptr, *span, weights, np.ascontiguousarray(Y), G
+    )
+    return G
+
+
+@kernel
+def sparse_products(data, indices, indptr, first, last, weights, Y, G):  # type: ignore[no-untyped-def]
+    """The lower triangle of Σ wᵢ zzᵀ for z = (x, y, 1); the entries of a row are in order."""
+    d, t = G.shape[0] - Y.shape[1] - 1, Y.shape[1]
+    for i in range(first, last):
+        w = weights[i] if len(weights) else 1.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j, a = indices[e], w * data[e]
+            for f in range(indptr[i], e + 1):
+                G[j, indices[f]] += a * data[f]
+            for k in range(t):
+                G[d + k, j] += a * Y[i, k]
+            G[d + t, j] += a
+        for k in range(t):
+            for m in range(k + 1):
+                G[d + k, d + m] += w * Y[i, k] * Y[i, m]
+            G[d + t, d + k] += w * Y[i, k]
+        G[d + t, d + t] += w

@@ -1,0 +1,208 @@
+"""Newton's steps on the smoothed hinge, at narrower and narrower kinks, or on the squared one.
+
+The objective is that of `linsep.train.convex.blockwise.primal_newton`, over all rows, a sample of
+them, or those near the kink.
+"""
+
+import math
+from collections.abc import Generator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import OverflowedError
+from linsep.train.convex.blockwise.smoothed_hinge import SQUARED, TallSums
+from linsep.train.convex.curvature import Curvature
+from linsep.train.run.replay_log import ReplayLog
+
+Floats = npt.NDArray[np.float64]
+
+WIDTH = 2.0  # of the rounded corner at first: all rows at w = 0 lie in it
+NARROWING = 0.5  # the least part of a width that the next one is
+WIDENING = 16.0  # times as wide as in the sample, where that leads astray
+LEAST = 1e-7  # width below which the rows in the corner are too few to steer by
+_SHORTER = 0.5 ** np.arange(1.0, 17.0)  # parts of a step that are tried where all of it fails
+_PATIENCE = 100  # looks at one width that may fail to close the gap
+
+
+class Point(NamedTuple):
+    """A point all rows were seen from, with the corner as wide as `h`; `shrink` balances Σ αy."""
+
+    u: Floats
+    h: float
+    value: float
+    gradient: Floats
+    primal: float
+    dual: float
+    shrink: tuple[float, float]
+    sums: TallSums
+
+    @property
+    def gap(self) -> float:
+        return max(0.0, self.primal - self.dual)
+
+    @property
+    def kink(self) -> float:
+        """Σ cᵢℓ(zᵢ) − αᵢtᵢ: what is left of the gap once the gradient is zero."""
+        s, b = self.sums, float(self.u[-1])
+        scores = float(s.v.sum(axis=0) @ self.u[:-1]) + b * float(s.weight[0] - s.weight[1])
+        return float(s.loss.sum() - s.weight.sum()) + scores
+
+
+class Objective:
+    """F = P / Σ Uᵢ in prepared coordinates, over all rows or a sample of them."""
+
+    def __init__(self, rows: Any, ridge: Floats, free: bool) -> None:
+        self.rows, self.ridge, self.free = rows, ridge, free
+        self.replay_log = ReplayLog()
+
+    @cached_property
+    def squares(self) -> Floats:
+        """Σ cᵢx̃ᵢ², feature by feature: half the curvature of the squared hinge at −∞."""
+        far = np.zeros(len(self.ridge))
+        return 0.5 * np.diag(self.rows.at(far, SQUARED).hessian)
+
+    def at(self, u: Floats, h: float) -> Point:
+        """One pass over the rows."""
+        s, ridge = self.replay_log.look(u, h, lambda: self.rows.at(u, h)), self.ridge
+        penalty = 0.5 * float(ridge @ (u * u))
+        gradient = ridge * u + s.gradient
+        if not self.free:
+            gradient[-1] = 0.0
+        primal = penalty + float(s.loss.sum())
+        value = penalty + s.rounded
+        if not (math.isfinite(value) and np.isfinite(gradient).all()):
+            raise OverflowedError("X has entries so large that sums over its rows overflow.")
+        heavy = 0 if s.weight[0] > s.weight[1] else 1
+        least, most = float(s.weight[1 - heavy]), float(s.weight[heavy])
+        shrink = [1.0, 1.0]
+        if self.free and most > 0.0:
+            shrink[heavy] = least / most
+        r = np.array(shrink)
+        v = r @ s.v
+        dual = float(r @ s.weight - (r * r) @ s.square) - 0.5 * float(v @ (v / ridge[:-1]))
+        return Point(u, h, value, gradient, primal, dual, (shrink[0], shrink[1]), s)
+
+    def step(self, p: Point, damping: float) -> Floats:
+        """−Newton's step, shortened where rows outside the corner would be driven through it.
+
+        Their features may have next to no curvature at p; `damping` lends them a part of what they
+        would have, were all rows in the corner.
+        """
+        H = p.sums.hessian + np.diag(self.ridge)
+        if damping > 0.0:
+            most = 2.0 if p.h == SQUARED else 0.5 / p.h
+            H[np.diag_indices(len(H))] += damping * most * self.squares
+        if not self.free:
+            H[-1] = H[:, -1] = 0.0
+        return Curvature(H).solve(p.gradient)
+
+    def lowest(self, p: Point, step: Floats) -> tuple[float, float]:
+        """The t, of some below 1, with the smallest F(p − t·step), and F there."""
+        u, ridge = p.u, self.ridge
+        penalties = [0.5 * float(ridge @ (u - t * step) ** 2) for t in _SHORTER]
+        values = self.rows.along(u, step, p.h, _SHORTER) + penalties
+        k = int(values.argmin())
+        return float(_SHORTER[k]), float(values[k])
+
+
+class KinkDescent:
+    """Newton's steps at narrower and narrower kinks, until the gap is closed.
+
+    Parameters
+    ----------
+    objective : over all rows, a sample, or those near the kink
+    tol : the relative gap to reach
+    max_iter : looks at the rows of the objective, at most; None where a driver decides when to end
+    """
+
+    def __init__(self, objective: Objective, tol: float, max_iter: int | None = None) -> None:
+        self.objective, self.tol, self.max_iter = objective, tol, max_iter
+        self.passes = 0
+        self.lowest: Point | None = None
+        self.highest: Point | None = None
+        self.stuck = False
+
+    @property
+    def gap(self) -> float:
+        assert self.lowest is not None and self.highest is not None
+        return max(0.0, self.lowest.primal - self.highest.dual)
+
+    @property
+    def ended(self) -> bool:
+        """Whether no more looks are wanted."""
+        if self.max_iter is None or self.lowest is None:
+            return self.stuck
+        within = self.gap <= self.tol * self.lowest.primal
+        return self.stuck or within or self.passes >= self.max_iter
+
+    def look(self, u: Floats, h: float) -> Point:
+        """One pass."""
+        p = self.objective.at(u, h)
+        self.passes += 1
+        if self.lowest is None or p.primal < self.lowest.primal:
+            self.lowest = p
+        if self.highest is None or p.dual > self.highest.dual:
+            self.highest = p
+        return p
+
+    def run(self, p: Point, most: float = math.inf) -> Generator[Point, None, Point]:
+        """From a point looked at on, `most` looks at most; returns the last one that was gone to.
+
+        Yields every point that was looked at.
+        """
+        since, least, damping = 0, math.inf, 0.0
+        last = self.passes + most
+        while not self.ended and self.passes < last:
+            step = self.objective.step(p, damping)
+            decrement2 = float(p.gradient @ step)
+            since = 0 if p.gap < 0.9 * least else since + 1
+            least = min(least, p.gap)
+            if since > _PATIENCE or not (math.isfinite(decrement2) and p.primal > 0.0):
+                self.stuck = True
+            elif p.h != SQUARED and p.kink > max(self.tol * p.primal, 10.0 * decrement2):
+                # The kink holds the gap up, which falls with h²: make it as narrow as asked for.
+                narrow = math.sqrt(0.5 * self.tol * p.primal / p.kink)
+                h = p.h * min(0.7, max(NARROWING, narrow))
+                if h < LEAST:
+                    self.stuck = True
+                    return p
+                p = self.look(p.u - step, h)
+                yield p
+                since, least = 0, math.inf
+            else:
+                trial = self.look(p.u - step, p.h)
+                yield trial
+                fell = p.value - trial.value + 4e-15 * abs(p.value)
+                if fell >= 1e-4 * decrement2:
+                    p = trial
+                elif not self.ended:
+                    p = yield from self.shortened(p, step)
+                if fell >= 0.3 * decrement2:
+                    damping = damping / 6 if damping > 1e-9 else 0.0
+                elif fell < 0.1 * decrement2:
+                    damping = 8.0 * damping if damping > 0.0 else 1e-2
+                    if self.max_iter is None and self.passes == 2 and p.h != SQUARED:
+                        # a sample came to too narrow a kink
+                        p = self.look(p.u, min(WIDTH, WIDENING * p.h))
+                        yield p
+        return p
+
+    def shortened(self, p: Point, step: Floats) -> Generator[Point, None, Point]:
+        """The lowest of some points along a step that overshot, or p where all are higher."""
+        t, value = self.objective.lowest(p, step)
+        if value < p.value:
+            p = self.look(p.u - t * step, p.h)
+            yield p
+        return p
+
+
+def finish(run: Generator[Point, None, Point]) -> Point:
+    """Where a run ends that nobody watches."""
+    while True:
+        try:
+            next(run)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]

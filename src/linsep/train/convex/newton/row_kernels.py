@@ -1,0 +1,181 @@
+"""Products with dense or sparse rows, and with their losses, row by row in compiled code."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep._compile import by_type, kernel
+from linsep.train.convex.losses import curvature, dual, slope, value
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+class Dense(NamedTuple):
+    """Rows of an array, as kernels see them."""
+
+    X: Any
+
+    def dot(self, i, u):  # type: ignore[no-untyped-def]
+        s = 0.0
+        for j in range(self.X.shape[1]):
+            s += self.X[i, j] * u[j]
+        return s
+
+    def add(self, i, a, out):  # type: ignore[no-untyped-def]
+        for j in range(self.X.shape[1]):
+            out[j] += a * self.X[i, j]
+
+    def add_squares(self, i, a, out):  # type: ignore[no-untyped-def]
+        for j in range(self.X.shape[1]):
+            x = np.float64(self.X[i, j])
+            out[j] += a * x * x
+
+
+class Sparse(NamedTuple):
+    """Rows of a CSR matrix, as kernels see them."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+
+    def dot(self, i, u):  # type: ignore[no-untyped-def]
+        s = 0.0
+        for e in range(self.indptr[i], self.indptr[i + 1]):
+            s += self.data[e] * u[self.indices[e]]
+        return s
+
+    def add(self, i, a, out):  # type: ignore[no-untyped-def]
+        for e in range(self.indptr[i], self.indptr[i + 1]):
+            out[self.indices[e]] += a * self.data[e]
+
+    def add_squares(self, i, a, out):  # type: ignore[no-untyped-def]
+        for e in range(self.indptr[i], self.indptr[i + 1]):
+            x = np.float64(self.data[e])
+            out[self.indices[e]] += a * x * x
+
+
+@by_type
+def dot(rows, i, u):  # type: ignore[no-untyped-def]
+    """⟨xᵢ, u⟩ without the intercept"""
+    return rows.dot(i, u)
+
+
+@by_type
+def add(rows, i, a, out):  # type: ignore[no-untyped-def]
+    """out ← out + a·xᵢ"""
+    return rows.add(i, a, out)
+
+
+@by_type
+def add_squares(rows, i, a, out):  # type: ignore[no-untyped-def]
+    """out ← out + a·xᵢ², column by column"""
+    return rows.add_squares(i, a, out)
+
+
+@kernel
+def scores(rows, y, u, z):  # type: ignore[no-untyped-def]
+    b = u[u.shape[0] - 1]
+    for i in range(z.shape[0]):
+        s = dot(rows, i, u) + b
+        z[i] = s if y[i] > 0 else -s
+
+
+@kernel
+def losses(smooth, loss, z, y, caps, alpha, D, sums):  # type: ignore[no-untyped-def]
+    """α = −Uφ′ and D = Uφ″ of each row; the sums of `LossSums`, in its order"""
+    rounded = total = plus = minus = tail = upper = lower = 0.0
+    curved = 0
+    for i in range(z.shape[0]):
+        U = caps[0 if caps.shape[0] == 1 else i]
+        s = -slope(smooth, z[i])
+        a = U * s
+        alpha[i] = a
+        D[i] = U * curvature(smooth, z[i])
+        curved += 1 if D[i] != 0.0 else 0
+        rounded += U * value(smooth, z[i])
+        total += U * value(loss, z[i])
+        tail += a * z[i]
+        plus += a if y[i] > 0 else 0.0
+        minus += 0.0 if y[i] > 0 else a
+        E = U * dual(loss, s)
+        upper += E if y[i] > 0 else 0.0
+        lower += 0.0 if y[i] > 0 else E
+    sums[0], sums[1], sums[2], sums[3] = rounded, total, plus, minus
+    sums[4], sums[5], sums[6], sums[7] = upper, lower, tail, np.float64(curved)
+
+
+@kernel
+def shrunk(smooth, loss, z, y, caps, shrink, out):  # type: ignore[no-untyped-def]
+    """−Σ Uℓ*(−rα/U), class by class"""
+    plus = minus = 0.0
+    for i in range(z.shape[0]):
+        U = caps[0 if caps.shape[0] == 1 else i]
+        s = -slope(smooth, z[i])
+        if y[i] > 0:
+            plus += U * dual(loss, shrink[0] * s)
+        else:
+            minus += U * dual(loss, shrink[1] * s)
+    out[0] += plus
+    out[1] += minus
+
+
+@kernel
+def along(loss, z, turned, sizes, caps, out):  # type: ignore[no-untyped-def]
+    """Σ Uφ(z + t·turned) for each size t"""
+    for k in range(sizes.shape[0]):
+        total = 0.0
+        for i in range(z.shape[0]):
+            U = caps[0 if caps.shape[0] == 1 else i]
+            total += U * value(loss, z[i] + sizes[k] * turned[i])
+        out[k] += total
+
+
+@kernel
+def pull(rows, a, signs, out):  # type: ignore[no-untyped-def]
+    """Σ aᵢyᵢx̃ᵢ over the rows of either class, +1 first"""
+    plus = minus = 0.0
+    for i in range(a.shape[0]):
+        if a[i] == 0.0:
+            continue
+        if signs[i] > 0:
+            add(rows, i, a[i], out[0])
+            plus += a[i]
+        else:
+            add(rows, i, -a[i], out[1])
+            minus -= a[i]
+    out[0, out.shape[1] - 1] += plus
+    out[1, out.shape[1] - 1] += minus
+
+
+@kernel
+def curve(rows, D, p, out):  # type: ignore[no-untyped-def]
+    b, total = p[p.shape[0] - 1], 0.0
+    for i in range(D.shape[0]):
+        if D[i] != 0.0:
+            a = D[i] * (dot(rows, i, p) + b)
+            add(rows, i, a, out)
+            total += a
+    out[out.shape[0] - 1] += total
+
+
+@kernel
+def squares(rows, D, out):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(D.shape[0]):
+        if D[i] != 0.0:
+            add_squares(rows, i, D[i], out)
+            total += D[i]
+    out[out.shape[0] - 1] += total
+
+
+@kernel
+def weigh(X, D, B):  # type: ignore[no-untyped-def]
+    """√Dᵢ (xᵢ, 1), so that BᵀB is the sum of their products"""
+    n, d = X.shape
+    for i in range(n):
+        root = np.sqrt(D[i])
+        for j in range(d):
+            B[i, j] = root * X[i, j]
+        B[i, d] = root

@@ -1,0 +1,38 @@
+"""Newton's steps at narrower and narrower kinks."""
+
+import numpy as np
+import pytest
+
+from linsep.parallel import Pool
+from linsep.train.convex.blockwise.kink_descent import WIDTH, KinkDescent, Objective, finish
+from linsep.train.convex.blockwise.smoothed_hinge import SQUARED, TallRows
+from linsep.train.convex.coordinates import Blocks, Columns
+
+
+@pytest.fixture
+def objective():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    signs = np.where(X[:, 0] + rng.standard_normal(400) > 0, 1, -1).astype(np.int8)
+    nothing = Columns(np.empty(0), np.empty(0))
+    with Pool(1) as pool:
+        rows = TallRows(Blocks(X, nothing), signs, np.array([1 / 400]), pool)
+        yield Objective(rows, np.array([0.01, 0.01, 0.01, 0.0]), True)
+
+
+@pytest.mark.parametrize("h", [0.5, SQUARED])
+def test_the_gradient_is_that_of_the_value(objective, h):
+    u = np.array([0.3, -0.1, 0.2, 0.05])
+    at = objective.at(u, h)
+    slope = [(objective.at(u + e, h).value - objective.at(u - e, h).value) / 2e-6
+             for e in 1e-6 * np.eye(4)]  # fmt: skip
+    assert np.allclose(at.gradient, slope, atol=1e-6)
+    assert at.dual <= at.primal
+
+
+@pytest.mark.parametrize("h", [WIDTH, SQUARED])
+def test_steps_close_the_gap(objective, h):
+    descent = KinkDescent(objective, 1e-6, 200)
+    end = finish(descent.run(descent.look(np.zeros(4), h)))
+    assert descent.gap <= 1e-6 * descent.lowest.primal and descent.ended
+    assert end.h < WIDTH or h == SQUARED
