@@ -395,3 +395,9 @@ def test_an_error_inside_the_function_is_not_hidden():
 def test_an_expression_is_realised_as_its_parsed_form(text):
     found, expected = realize(text), realize(parse(text))
     assert type(found) is type(expected) and str(found) == str(expected)
+
+
+def test_a_function_of_another_number_of_inputs_is_refused_in_words():
+    with pytest.raises(DataError, match=r"f\(a, b\) takes neither 3 inputs nor one row"):
+        realize(lambda a, b: a & b, 3)
+    assert str(realize(lambda row: row[0] & row[1], 2)) == str(realize(lambda a, b: a & b, 2))

@@ -205,15 +205,28 @@ def _ask(f: Callable[..., Any], n: int) -> Iterator[int]:
 def _takes(f: Callable[..., Any], n: int) -> bool:
     """Whether f is to be called with n arguments rather than with one row."""
     try:
-        inspect.signature(f).bind(*[0] * n)
-    except TypeError:
-        return False
+        signature = inspect.signature(f)
     except ValueError:  # a builtin that tells no signature, such as max
         return True
+    if not _binds(signature, n):
+        if not _binds(signature, 1):
+            raise DataError(
+                f"f{signature} takes neither {n} inputs nor one row of them; give its n"
+            )
+        return False
     if n != 1:
         return True
     try:
         f(0)
     except TypeError:  # one argument that is used as a row
+        return False
+    return True
+
+
+def _binds(signature: inspect.Signature, n: int) -> bool:
+    """Whether a function of this signature can be called with n arguments."""
+    try:
+        signature.bind(*[0] * n)
+    except TypeError:
         return False
     return True
