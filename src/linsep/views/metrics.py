@@ -130,6 +130,11 @@ class Confusion:
         return self.labels[place], (self.n - totals[place]) / self.n
 
     @property
+    def strangers(self) -> bool:
+        """Whether no row has a label that the model knows."""
+        return bool(self.unknown) and not any(self.totals[: self.known])
+
+    @property
     def unknown(self) -> list[Any]:
         """True classes that the model does not know."""
         return self.labels[self.known :]

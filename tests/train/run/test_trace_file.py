@@ -39,3 +39,10 @@ def test_a_line_that_is_not_one_of_a_trace_is_named(place):
     lines[place] = '{"event": "nonsense"}\n'
     with pytest.raises(DataError, match=f"line {place + 1}"):
         read_into(Trace("", {}, []), lines, "run.jsonl")
+
+
+def test_a_trace_goes_through_its_corrections():
+    import linsep
+
+    trace = linsep.Perceptron(trace=True).fit([[0.0], [1.0], [2.0]], [0, 1, 1]).trace_
+    assert list(trace) == trace.updates and len(trace.updates) > 0

@@ -127,6 +127,10 @@ def test_labels_the_model_does_not_know_count_as_wrong_and_are_named(people, mod
     other.write_text(people.read_text().replace(",low", ",poor"))
     done = run("score", model, other)
     assert "does not know the classes 'poor'" in done.stdout
+    assert done.exit_code == 0
+    other.write_text(other.read_text().replace(",high", ",rich"))
+    done = run("score", model, other)
+    assert "none of the labels is a class of the model" in str(done.exception)
 
 
 def test_a_question_makes_the_labels_and_another_may_be_asked_in_score(people, tmp_path):

@@ -91,6 +91,10 @@ class Trace:
         self.returned: tuple[Array, Array] | None = None
         self._every = 1  # of the passes
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The corrections, one after the other."""
+        return iter(self.updates)
+
     def keep_rows(self, X: Any, codes: Array) -> None:
         """Copy the rows, or an even sample of each class where they hold over `ENTRIES` numbers."""
         n, d = X.shape

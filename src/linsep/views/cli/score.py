@@ -63,3 +63,10 @@ def command(
         click.echo(json.dumps(record | figures.record()))
     else:
         click.echo(figures.text())
+    if getattr(figures, "strangers", False):
+        from linsep.errors import DataError
+
+        raise DataError(
+            "none of the labels is a class of the model: are they spelled as in the fit? "
+            "linsep inspect MODEL lists its classes."
+        )
