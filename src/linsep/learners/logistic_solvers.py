@@ -107,6 +107,7 @@ def solve(
             if full.status is not Status.budget or full.n_iter >= max_iter:
                 return full
             settings["start"] = full.w, full.b
+        settings["savepoint"] = next(iter(learner._savepoints), None)
         return fit_softmax(X, problem.codes, weights, C, **settings)
     alpha = learner._multipliers(problem, problem.signs, start)
     solver = SparseDescent(

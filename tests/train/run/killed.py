@@ -51,6 +51,8 @@ SOLVERS = {
     "sparse": lambda: LogisticRegression(solver="dual", tol=1e-6, n_jobs=1),
     "l1": lambda: LogisticRegression(l1_ratio=1.0, C=0.2, tol=1e-9, n_jobs=1),
     "wide": lambda: LogisticRegression(tol=1e-7, n_jobs=1),
+    "softmax": lambda: LogisticRegression(tol=1e-7, n_jobs=1),
+    "many weights": lambda: LogisticRegression(tol=1e-6, n_jobs=1),
     "joint": lambda: LinearSVC(multiclass="crammer-singer", tol=1e-4, n_jobs=1),
 }
 """Solvers that go on from the sums of their passes or from their state, and descents."""
@@ -59,12 +61,13 @@ SOLVERS = {
 def data(name):
     """Overlapping classes: no run ends before its passes are made."""
     rng = np.random.default_rng(1)
-    few = {"kernel": 400, "dual": 500, "interior": 500, "joint": 200}
+    few = {"kernel": 400, "dual": 500, "interior": 500, "joint": 200, "many weights": 500}
     n = {**few, "sparse": 3000, "wide": 1000, "l1": 1000, "tall": 70_000, "short": 70_000}.get(
         name, 6000
     )
-    y = rng.integers(0, 3 if name in ("pocket", "joint", "sparse classes") else 2, n)
-    d = {"newton-cg": 600, "wide": 300, "l1": 250}.get(name, 20)
+    several = ("pocket", "joint", "softmax", "many weights", "sparse classes")
+    y = rng.integers(0, 3 if name in several else 2, n)
+    d = {"newton-cg": 600, "wide": 300, "l1": 250, "many weights": 290}.get(name, 20)
     X = rng.standard_normal((n, d)) + 0.1 * y[:, None]
     if name in ("free text", "conjugate"):
         X = sp.random(n, 2000 if name == "conjugate" else 3000, 0.005, "csr", random_state=1)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import Pool
+from linsep.status import Status
 from linsep.train.convex.coordinates import Blocks, prepare, spread
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.lbfgs import Memory
@@ -114,7 +115,8 @@ class SoftmaxDescent:
         from there, which needs rows but no memory."""
         known = {"point": self._p, "pairs": self._memory.pairs, "guessed": self._guessed}
         best = {"best": self._best, "gap": self._gap, "promised": self._promised}
-        return {**known, **best, "spent": self._spent, "n_iter": self.n_iter}
+        more = {"spent": self._spent, "n_iter": self.n_iter, "separated": self.separated}
+        return {**known, **best, **more}
 
     def restore(self, state: dict[str, Any]) -> None:
         W, b, stage = self._guessed = state["guessed"]
@@ -124,7 +126,10 @@ class SoftmaxDescent:
         self._memory.pairs = list(state["pairs"])
         self._curvature = Curvature.at(self._passes, self._ridge, W, b, self._free, stage)
         self._gap, self._promised = state["gap"], state["promised"]
-        self._spent, self.n_iter, self._restored = state["spent"], state["n_iter"], True
+        self._spent, self.n_iter, self.separated = (
+            state[name] for name in ("spent", "n_iter", "separated")
+        )
+        self._restored = True
 
     def candidates(self) -> Iterator[Candidate]:
         """One for each step, after the passes that it took."""
@@ -289,7 +294,10 @@ class SoftmaxDescent:
                 "by a constant."
             )
         primal, gap = p.value * unit, self._gap * unit
-        return Solution(W, b, None, primal, primal - gap, gap, self.n_iter)
+        status = Status.budget
+        if self.separated:  # the infimum need not be zero, but no more than this can be gained
+            gap, status = primal, Status.no_optimum
+        return Solution(W, b, None, primal, primal - gap, gap, self.n_iter, status)
 
 
 def require_classes(share: Any, fit_intercept: bool) -> None:

@@ -27,7 +27,7 @@ from linsep.status import Status
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import asked_for
-from linsep.train.convex.drive import Candidate, Goal, drive
+from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.sampling import distances, draw
 from linsep.train.convex.softmax.descent import SoftmaxDescent, require_classes
@@ -66,6 +66,7 @@ def fit_softmax(
     n_jobs: int | None = None,
     start: tuple[Array, Array] | None = None,
     listener: Listener | None = None,
+    savepoint: Savepoint | None = None,
 ) -> Solution:
     """Minimise ½‖W‖² + C Σ cᵢ × softmax loss and say how near the minimum is.
 
@@ -83,6 +84,7 @@ def fit_softmax(
     n_jobs : threads; never changes the bytes of the result
     start : (W, b) to start from
     listener : called after each pass; True stops the run
+    savepoint : where descent stands, or where an earlier one stood; Newton's method begins again
 
     Examples
     --------
@@ -100,6 +102,7 @@ def fit_softmax(
         "max_iter": max_iter,
         "n_jobs": n_jobs,
         "listener": listener,
+        "savepoint": savepoint,
     }
     basis = better_basis(X, C, fit_intercept)
     if basis is None:
@@ -150,11 +153,9 @@ def _by_descent(
 
     known = {key: options[key] for key in ("n_classes", "fit_intercept", "tol", "n_jobs")}
     solver = SoftmaxDescent(X, codes, weights, C, start=start, **known)
-    goal = Goal(options["tol"], options["max_iter"], None if listener is None else heard)
-    found = drive(solver, goal)
-    if solver.separated:
-        return replace(found, status=Status.no_optimum, gap=found.primal, dual=0.0)
-    return found
+    tell = None if listener is None else heard
+    goal = Goal(options["tol"], options["max_iter"], tell, savepoint=options["savepoint"])
+    return drive(solver, goal)
 
 
 def _by_newton(
