@@ -136,11 +136,12 @@ class Problem:
             return np.where(self.codes == 1, np.int8(1), np.int8(-1))
         beside = self._codes if on_cluster(self.X) else self.X
         signs = room_for(np.broadcast_to(np.int8(0), (self.n_rows,)), beside)
-        step = 16 * BLOCK
+        step, pages = 16 * BLOCK, PageRelease(self._codes, signs)
         for start in range(0, self.n_rows, step):
             part = slice(start, start + step)
             np.multiply(self._numbers(start, start + step) == 1, np.int8(2), out=signs[part])
             signs[part] -= 1
+            pages.advance(step)
         release(signs)
         signs = np.asarray(signs)
         if on_cluster(self.X):
