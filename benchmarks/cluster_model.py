@@ -109,7 +109,7 @@ def main(path: str = "out/cluster-rounds.json") -> None:
         ("10^9 rows of 100 entries, 10^6 features", 1e9, 1e2, 8e6),
     ):
         for workers in (10, 100, 1000):
-            for per_worker in (3, 16, 400):
+            for per_worker in (3, 16):
                 p = workers * per_worker
                 plain = simulate(cost, n, d, p, workers, 1, slow=0.0, deaths=0.0, vector=vector)
                 ten = simulate(cost, n, d, p, workers, 10, vector=vector)
