@@ -22,20 +22,22 @@ def test_the_probe_finds_what_is_assumed_with_this_compiler(codes):
     assert _convention.verdict(codes) == AS_ASSUMED
 
 
-def swapped_sizes(value, like, flat):
+def swapped_sizes(given, like, flat):
     """Arrays with the two numbers in front of their address exchanged."""
-    start = len(flat)
-    add(value, like, flat)
-    if hasattr(value, "ctypes"):
-        flat[start + 2], flat[start + 3] = flat[start + 3], flat[start + 2]
+    for value in given:
+        start = len(flat)
+        add((value,), like, flat)
+        if hasattr(value, "ctypes"):
+            flat[start + 2], flat[start + 3] = flat[start + 3], flat[start + 2]
 
 
-def swapped_strides(value, like, flat):
+def swapped_strides(given, like, flat):
     """Arrays of two dimensions with their strides exchanged."""
-    start = len(flat)
-    add(value, like, flat)
-    if hasattr(value, "ctypes") and value.ndim == 2:
-        flat[start + 7], flat[start + 8] = flat[start + 8], flat[start + 7]
+    for value in given:
+        start = len(flat)
+        add((value,), like, flat)
+        if hasattr(value, "ctypes") and value.ndim == 2:
+            flat[start + 7], flat[start + 8] = flat[start + 8], flat[start + 7]
 
 
 add = _machine._lay_out

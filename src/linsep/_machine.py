@@ -94,7 +94,28 @@ def _kind(value: Any) -> str:
 
 
 _FLAGS = 0x1 | 0x2 | 0x100 | 0x400  # rows or columns one after the other, aligned, writeable
-_PLAIN = 0x1 | 0x400
+_WORD = ctypes.c_size_t.from_address
+_HEAD = object.__basicsize__
+
+
+def _place_is_first(array: Any) -> bool:
+    """Whether the place of an array's numbers is the first word behind its head, as NumPy's own
+    macros read it."""
+    if sys.implementation.name != "cpython" or not array.ctypes.data:
+        return False
+    return _WORD(id(array) + _HEAD).value == array.ctypes.data
+
+
+def _place(array: Any) -> int:
+    """The place of an array's numbers; NumPy's own way to it takes five times as long."""
+    return _WORD(id(array) + _HEAD).value
+
+
+if not all(map(_place_is_first, (np.zeros(1), np.zeros((2, 3), np.int8)[1:, ::2]))):
+
+    def _place(array: Any) -> int:
+        """The place of an array's numbers."""
+        return int(array.ctypes.data)
 
 
 def laid_out(given: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
@@ -102,29 +123,43 @@ def laid_out(given: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
     numbers that machine code takes for them."""
     like: list[Any] = []
     flat: list[Any] = []
-    for one in given:
-        _lay_out(one, like, flat)
+    _lay_out(given, like, flat)
     return tuple(like), flat
 
 
-def _lay_out(value: Any, like: list[Any], flat: list[Any]) -> None:
-    """An array as compiled code takes it: no owner, sizes, the place of its numbers, its shape."""
-    kind = type(value)
-    if isinstance(value, np.ndarray):
-        flags = value.flags.num & _FLAGS
-        like += (kind, value.dtype, value.ndim, flags)
-        if flags & _PLAIN == _PLAIN and value.size:
-            place = ctypes.addressof(ctypes.c_char.from_buffer(value))  # type: ignore[arg-type]
+def likeness(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What tells arguments of one kind from others, alone."""
+    like: list[Any] = []
+    for value in given:
+        kind = type(value)
+        if kind is np.ndarray:
+            like += (value.dtype, value.ndim, value.flags.num & _FLAGS)
+        elif isinstance(value, tuple):
+            like += (kind, likeness(value))
+        elif isinstance(value, np.ndarray):
+            like.append(laid_out((value,))[0])
         else:
-            place = value.ctypes.data  # takes five times as long
-        flat += (0, 0, value.size, value.itemsize, place, *value.shape, *value.strides)
-    elif isinstance(value, tuple):
-        like += (kind, len(value))
-        for one in value:
-            _lay_out(one, like, flat)
-    else:
-        like.append(None if kind is int and not -(1 << 63) <= value < 1 << 63 else kind)
-        flat.append(0 if value is None else value)
+            like.append(None if kind is int and not -(1 << 63) <= value < 1 << 63 else kind)
+    return tuple(like)
+
+
+def _lay_out(given: tuple[Any, ...], like: list[Any], flat: list[Any]) -> None:
+    """An array as compiled code takes it: no owner, sizes, the place of its numbers, its shape."""
+    for value in given:
+        kind = type(value)
+        if kind is np.ndarray or isinstance(value, np.ndarray):
+            shape = value.shape
+            like += (kind, value.dtype, len(shape), value.flags.num & _FLAGS)
+            flat += (0, 0, value.size, value.itemsize, _place(value), *shape, *value.strides)
+        elif kind is float:
+            like.append(kind)
+            flat.append(value)
+        elif isinstance(value, tuple):
+            like += (kind, len(value))
+            _lay_out(value, like, flat)
+        else:
+            like.append(None if kind is int and not -(1 << 63) <= value < 1 << 63 else kind)
+            flat.append(0 if value is None else value)
 
 
 def path_of(folder: Path, function: Any, arguments: str) -> Path:
@@ -229,24 +264,27 @@ def linked(made: Code, example: tuple[Any, ...]) -> Callable[[list[Any]], Any]:
     slots = struct.Struct("<qq" + "".join(map(_slots, example)))
     names = made.returns.strip("()").split(",") if made.returns else []
     fields = [(f"_{k}", NUMBERS[name]) for k, name in enumerate(names)]
-    room = type("Room", (ctypes.Structure,), {"_fields_": fields or [("_0", ctypes.c_void_p)]})
+    behind = ("problem", ctypes.c_void_p)
+    room = type(
+        "Room", (ctypes.Structure,), {"_fields_": [*(fields or [("_0", ctypes.c_void_p)]), behind]}
+    )
+    place, pack, at = ctypes.addressof, slots.pack, room.problem.offset  # type: ignore[attr-defined]
     several = made.returns.startswith("(")
+    one = bool(fields) and not several and names[0] != "bool"
 
     def run(flat: list[Any]) -> Any:
-        result, problem = room(), ctypes.c_void_p()
-        where = ctypes.addressof(result), ctypes.addressof(problem)
-        status = function(slots.pack(*where, *flat))
+        result = room()
+        where = place(result)
+        status = function(pack(where, where + at, *flat))
         if status:
-            raise _problem(status, problem.value)
-        if not fields:
-            return None
-        if not several and names[0] != "bool":
+            raise _problem(status, result.problem)
+        if one:
             return result._0
         outcome = [
             bool(getattr(result, field)) if name == "bool" else getattr(result, field)
             for (field, _), name in zip(fields, names, strict=True)
         ]
-        return tuple(outcome) if several else outcome[0]
+        return tuple(outcome) if several else (outcome[0] if outcome else None)
 
     return run
 
