@@ -80,7 +80,7 @@ class GapSchedule(Stateful):
 
     state_names = ("_aim", "_last", "_seen", "_passes", "_foretold")
 
-    def __init__(self, tol: float, primal: float, often: bool) -> None:
+    def __init__(self, tol: float, primal: float, often: bool = False) -> None:
         self._often = often
         self._aim = tol * primal
         self._last = self._seen = primal
@@ -165,7 +165,8 @@ class DualDescent:
         if self._start is not None:
             self.at.start_from(self._start)
         self.best = Best(self.at)
-        often = design.entries < SMALL
+        # The free intercept of the hinge moves from look to look, where those cost little.
+        often = self._free and isinstance(self._loss, Hinge) and design.entries < SMALL
         self.schedule = GapSchedule(self.tol, self.best.primal, often)
 
     def candidates(self) -> Iterator[Candidate]:

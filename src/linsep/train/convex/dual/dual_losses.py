@@ -69,6 +69,9 @@ class Hinge(NamedTuple):
     def slope(self, z, U):  # type: ignore[no-untyped-def]
         return -U if z < 1.0 else 0.0
 
+    def bend(self, a, U):  # type: ignore[no-untyped-def]
+        return 0.0
+
     def slack(self, a, turn, z, U):  # type: ignore[no-untyped-def]
         return (U - a) * (1.0 - z) if z < 1.0 else a * (z - 1.0)
 
@@ -94,6 +97,9 @@ class SquaredHinge(NamedTuple):
 
     def slope(self, z, U):  # type: ignore[no-untyped-def]
         return -2.0 * U * max(0.0, 1.0 - z)
+
+    def bend(self, a, U):  # type: ignore[no-untyped-def]
+        return 2.0 * U if a > 0.0 else 0.0
 
     def slack(self, a, turn, z, U):  # type: ignore[no-untyped-def]
         inside = U * (1.0 - z - 0.5 * a / U) ** 2
@@ -126,6 +132,9 @@ class Logistic(NamedTuple):
 
     def slope(self, z, U):  # type: ignore[no-untyped-def]
         return -U / (1.0 + math.exp(z))
+
+    def bend(self, a, U):  # type: ignore[no-untyped-def]
+        return a - a * a / U
 
     def slack(self, a, turn, z, U):  # type: ignore[no-untyped-def]
         # The Bregman divergence of log(1 + eᵗ) between −z and the turn.
@@ -167,6 +176,12 @@ def charge(loss, z, U):  # type: ignore[no-untyped-def]
 def slope(loss, z, U):  # type: ignore[no-untyped-def]
     """U ℓ′(z)"""
     return loss.slope(z, U)
+
+
+@by_type
+def bend(loss, a, U):  # type: ignore[no-untyped-def]
+    """U ℓ″(z) where −U ℓ′(z) is a"""
+    return loss.bend(a, U)
 
 
 @by_type

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from linsep._compile import fetch, kernel
 from linsep.rows.rows import add, bring, bring_entries, dot, picked, square
-from linsep.train.convex.dual.dual_losses import charge, move, promise, rest, slack, slope
+from linsep.train.convex.dual.dual_losses import bend, charge, move, promise, rest, slack, slope
 
 Array = npt.NDArray[Any]
 
@@ -194,6 +194,38 @@ def tilt(loss, points, scores, b):  # type: ignore[no-untyped-def]
         if U > 0.0:
             total += y * slope(loss, y * (scores[i] + b), U)
     return total
+
+
+@kernel
+def level(loss, points, scores, b):  # type: ignore[no-untyped-def]
+    """The b at which the derivative of a smooth Σ Uℓ(y(s + b)) is zero, by Newton's steps between
+    the last b of either sign; the first b where one class has all the weight."""
+    first, low, high = b, -np.inf, np.inf
+    for _ in range(200):
+        total = bent = 0.0
+        for i in range(scores.shape[0]):
+            y, U = points[i, SIGN], points[i, CAP]
+            if U > 0.0:
+                a = -slope(loss, y * (scores[i] + b), U)
+                total -= y * a
+                bent += bend(loss, a, U)
+        if total == 0.0:
+            return b
+        if total > 0.0:
+            high = b
+        else:
+            low = b
+        most = 4.0 * (1.0 + abs(b))
+        step = -total / bent if bent > 0.0 else -total * np.inf
+        to = b + min(most, max(-most, step))
+        if not low < to < high:
+            to = 0.5 * (low + high)
+        if abs(to - b) <= 1e-9 * (1.0 + abs(b)):
+            return to
+        if abs(to) > 1e100:
+            return first
+        b = to
+    return b
 
 
 @kernel

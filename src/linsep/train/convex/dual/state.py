@@ -287,38 +287,21 @@ class DualState:
 
     def _best_intercept(self) -> float:
         """The b that makes P smallest for these weights: where its slope changes sign."""
-        tilt, known = compiled.tilt, (self.loss, self.points, self._scores)
+        known = (self.loss, self.points, self._scores)
+        if not isinstance(self.loss, Hinge):
+            return float(compiled.level(*known, self._b))
         b = self._b
-        start = tilt(*known, b)
+        start = compiled.tilt(*known, b)
         if start == 0.0:
             return b
         step = float(-np.copysign(1e-3 * (1.0 + abs(b)), start))
         far = b + step
-        while tilt(*known, far) * start > 0.0:
+        while compiled.tilt(*known, far) * start > 0.0:
             step *= 4.0
             b, far = far, far + step
             if abs(far) > 1e100:  # one class only: P falls for ever, or is flat
                 return self._b
-        low, high = min(b, far), max(b, far)
-        if isinstance(self.loss, Hinge):
-            return self._best_corner(low, high)
-        below, above, last = tilt(*known, low), tilt(*known, high), np.inf
-        while high - low > 1e-15 * (abs(low) + abs(high)) and low < 0.5 * (low + high) < high:
-            # By the chord, which is quick where the slope is smooth, and through the middle.
-            width, chord = high - low, low
-            if above > below:
-                chord = float((low * above - high * below) / (above - below))
-            if low < chord and abs(chord - last) <= 1e-14 * (1.0 + abs(chord)):
-                return chord
-            last = chord
-            for at in (chord, 0.5 * (low + high)):
-                if low < at < high and high - low > 0.25 * width:
-                    here = tilt(*known, at)
-                    if here > 0.0:
-                        high, above = at, here
-                    else:
-                        low, below = at, here
-        return 0.5 * (low + high)
+        return self._best_corner(min(b, far), max(b, far))
 
     def _best_corner(self, low: float, high: float) -> float:
         """The same for the hinge, whose slope rises by U where b = y − ⟨w, x − μ⟩ of a row.

@@ -158,7 +158,7 @@ class _Group:
         for k, f in enumerate(self.folds):
             known = (self.points, self.home, int(f), self.alpha, self.turn, k, C)
             compiled.stretch(*known, self.W, self.lanes)
-        schedule = GapSchedule(tol, self._foretold(C), often=False)
+        schedule = GapSchedule(tol, self._foretold(C))
         done = self.passes > 0 and self.quick and self._look(C, tol, schedule, found, c)
         mets: list[float] = []
         while not done:
