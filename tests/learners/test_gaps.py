@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from linsep import LinearSVC, LogisticRegression, Status, gap, read
 from linsep.errors import NotConverged
 from linsep.learners import logistic_solvers
+from linsep.learners.fitting import at_once
 from linsep.proofs.gap.certificate import FittedProblem, planes
 from linsep.train.convex.dual.active_set import Polished
 from linsep.train.convex.newton.newton_run import NewtonRun
@@ -120,6 +121,13 @@ def test_multipliers_that_prove_nothing_are_found_out(monkeypatch, damage):
         solution = honest(self)
         return replace(solution, alpha=damage(solution.alpha))
 
+    honest_at_once = at_once.solve_at_once
+
+    def boastful_at_once(*given):
+        answer = honest_at_once(*given)
+        return answer._replace(alpha=damage(answer.alpha))
+
+    monkeypatch.setattr(at_once, "solve_at_once", boastful_at_once)
     monkeypatch.setattr(Polished, "solution", boastful)
     with pytest.warns(NotConverged, match="counted again"):
         learner = LinearSVC().fit(X, Y)

@@ -111,8 +111,12 @@ class Problem:
         self.n_classes = n_classes
         self.n_jobs = threads(n_jobs)
         self._spans = spans(self.n_rows)
-        self.halt = Event()
         self.settle: Callable[[], None] = lambda: None
+
+    @cached_property
+    def halt(self) -> Event:
+        """Set to have passes end at the next block."""
+        return Event()
 
     def widen(self, dtype: Any) -> None:
         """Bring the rows to the precision of the weights: kernels are made for equal ones only."""

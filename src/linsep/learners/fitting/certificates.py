@@ -1,5 +1,6 @@
 """What a convex fit says of itself, counted a second time before it is believed."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,17 +28,17 @@ def question(
     problem: Problem,
     penalty: Penalty,
     factor: float = 1.0,
-    solution: Solution | None = None,
+    solution: Any = None,
 ) -> FittedProblem:
     """What a fit minimised, losses times `factor`, and the weights it stored or would store."""
     C = factor * float(learner.C)
-    if not np.isfinite(C):
+    if not math.isfinite(C):
         C, penalty = 1.0, Penalty(0.0, 0.0)
     if solution is None:
         W, b = learner.coef_, learner.intercept_
     else:
-        W = np.atleast_2d(np.asarray(solution.w, problem.X.dtype))
-        b = np.atleast_1d(np.asarray(solution.b, problem.X.dtype))
+        W = np.array(solution.w, problem.X.dtype, ndmin=2)
+        b = np.array(solution.b, problem.X.dtype, ndmin=1)
     return FittedProblem(
         problem.X, problem.codes, C * problem.weights if problem.weights.size else C,
         W, b, learner.fit_intercept, penalty, problem.n_jobs, float(learner.tol),

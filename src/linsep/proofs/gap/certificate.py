@@ -134,7 +134,7 @@ class FittedProblem(NamedTuple):
         if l1 > 0:
             primal += l1 * float(np.abs(W).sum())
         scores = gamma(products.terms + 8)
-        long, shift = max(map(length, W)), float(np.abs(self.b).max())
+        long, shift = max(map(length, W)), max(map(abs, np.asarray(self.b).tolist()))
         off = scores * (long * sums.slope + shift * sums.tilt)
         rounding = off + gamma(W.size + products.added + 8) * (primal + sums.terms)
         rounding += 32 * UNIT * sums.fuzz
@@ -235,12 +235,13 @@ def planes(loss: str, problem: FittedProblem, alpha: Any = None, dual: Any = Non
     >>> bounds.primal, bounds.dual, bounds.gap < 1e-11
     (0.5, 0.5, True)
     """
-    bounds = []
+    bounds, alone = [], len(problem.W) == 1
     for k in range(len(problem.W)):
+        at = slice(k, k + 1)
         given = None if alpha is None else np.asarray(alpha[k], np.float64)
-        own = problem._replace(W=problem.W[k : k + 1], b=problem.b[k : k + 1])
-        other = own if dual is None else own._replace(W=dual[0][k : k + 1], b=dual[1][k : k + 1])
-        bounds.append(_Plane(loss, own, 1 if len(problem.W) == 1 else k, given, other).count())
+        own = problem if alone else problem._replace(W=problem.W[at], b=problem.b[at])
+        other = own if dual is None else own._replace(W=dual[0][at], b=dual[1][at])
+        bounds.append(_Plane(loss, own, 1 if alone else k, given, other).count())
     return reduce(plus, bounds)
 
 
@@ -275,17 +276,22 @@ class _Plane:
             return best
 
     def _look(self) -> tuple[Certificate, Sides]:
-        sums = self._sum()
-        heavy, part = int(sums.weight[1] > sums.weight[0]), np.ones(2)
-        if self.problem.free and sums.weight[heavy] > 0:
-            part[heavy] = sums.weight[1 - heavy] / sums.weight[heavy]
+        sums, free = self._sum(), self.problem.free
+        below, above = sums.weight.tolist()
+        r = s = 1.0
+        if free and max(below, above) > 0:
+            r, s = (1.0, below / above) if above > below else (above / below, 1.0)
+
+        def terms(sums: Sides) -> float:
+            of_below, of_above = sums.dual.tolist()
+            return float(r * of_below + s * of_above)
+
         error = 3 * gamma(self.products.added + 16) * sums.pull
-        v = part @ sums.v if self.problem.free else sums.v[0]
-        bound = Bound(float(part @ sums.dual), v, error)
-        bounds = self.problem.judge(
-            sums, bound, self.products, lambda t: float(part @ self._sum(t).dual)
-        )
-        return bounds, sums
+        v = r * sums.v[0] + s * sums.v[1] if free else sums.v[0]
+        bound = Bound(terms(sums), v, error)
+        return self.problem.judge(
+            sums, bound, self.products, lambda t: terms(self._sum(t))
+        ), sums  # fmt: skip
 
     def _sum(self, shrink: float | None = None) -> Sides:
         # A block or two are summed sooner than threads are woken.

@@ -49,19 +49,21 @@ def sum_plane(
     W, b : the stored weights, and below them those whose slopes are proposed, if others
     alpha : multipliers proposed instead, or none
     shrink : E(shrink·α) in place of E(α)
-    dense : whether rows are short enough to be added up a few hundred at a time
+    dense : whether rows are added up a few hundred at a time
     """
-    v, sums = np.zeros((2 if free else 1, W.shape[1])), np.zeros(SUMS)
-    room, whole = np.empty((8, CHUNK)), np.empty(CHUNK, np.int64)
-    part = np.empty((2, W.shape[1] if dense else 0))
+    d, planes = W.shape[1], 2 if free else 1
+    v, sums = np.zeros((planes + 2 if dense else planes, d)), np.zeros(SUMS)
     walk = _walk_dense if dense else _walk_sparse
-    walk(LOSSES[loss], rows, second, C, W, b, alpha, shrink, room, whole, part, v, sums)
-    return sums, v
+    walk(LOSSES[loss], rows, second, C, W, b, alpha, shrink, np.empty((9, CHUNK)), v, sums)
+    return sums, v[:planes]
 
 
 @kernel
-def _walk_dense(loss, rows, second, C, W, b, alpha, shrink, room, whole, part, v, sums):  # type: ignore[no-untyped-def]
-    X, n = rows.X, second.shape[0]
+def _walk_dense(loss, rows, second, C, W, b, alpha, shrink, room, v, sums):  # type: ignore[no-untyped-def]
+    """The last two rows of `v` are room for the sums of a few rows"""
+    X, n, planes = rows.X, second.shape[0], v.shape[0] - 2
+    below, above = v[planes], v[planes + 1]
+    whole = room.view(np.int64)[8]
     for start in range(0, n, CHUNK):
         m = min(CHUNK, n - start)
         own = X[start : start + m]
@@ -70,19 +72,21 @@ def _walk_dense(loss, rows, second, C, W, b, alpha, shrink, room, whole, part, v
         if W.shape[0] > 1:
             _scores(own, W[1], b[1], room[1])
         _functions(loss, second, C, alpha, start, m, W.shape[0] > 1, shrink, room, whole, sums)
-        part[:] = 0.0
-        _combine(own, room[2], room[3], part[0], part[1])
+        below[:] = 0.0
+        above[:] = 0.0
+        _combine(own, room[2], room[3], below, above)
         for j in range(v.shape[1]):
-            if v.shape[0] > 1:
-                v[0, j] -= part[0, j]
-                v[1, j] += part[1, j]
+            if planes > 1:
+                v[0, j] -= below[j]
+                v[1, j] += above[j]
             else:
-                v[0, j] += part[1, j] - part[0, j]
+                v[0, j] += above[j] - below[j]
 
 
 @kernel
-def _walk_sparse(loss, rows, second, C, W, b, alpha, shrink, room, whole, part, v, sums):  # type: ignore[no-untyped-def]
+def _walk_sparse(loss, rows, second, C, W, b, alpha, shrink, room, v, sums):  # type: ignore[no-untyped-def]
     n, last = second.shape[0], v.shape[0] - 1
+    whole = room.view(np.int64)[8]
     for start in range(0, n, CHUNK):
         m = min(CHUNK, n - start)
         squares = 0.0

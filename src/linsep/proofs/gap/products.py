@@ -196,8 +196,9 @@ def _length(entries: Array) -> float:
 
 
 def _bound(entries: Array, square: float) -> float:
-    square *= 1 + 8 * len(entries) * float(np.finfo(entries.dtype).eps)
-    tiny = 1e-30 if entries.dtype == np.float32 else 1e-280
+    single = entries.dtype == np.float32
+    square *= 1 + 8 * len(entries) * (2.0**-23 if single else 2.0**-52)
+    tiny = 1e-30 if single else 1e-280
     if tiny < square < math.inf:
         return math.sqrt(square)
     largest = float(np.abs(entries).max(initial=0.0))

@@ -25,9 +25,12 @@ from linsep.data.blocks.page_release import rows_of
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
+from linsep.train.convex.handover import Handover
+from linsep.train.convex.l1 import small
 from linsep.train.convex.l1.design import design_of
 from linsep.train.convex.l1.loss_terms import Smooth, Terms, dual_terms, feasible, terms_of
 from linsep.train.convex.l1.model import Model
+from linsep.train.convex.l1.small import SmallProxNewton
 from linsep.train.convex.losses import Logistic, SquaredHinge
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.solution import Solution
@@ -363,5 +366,21 @@ def fit_l1(
     >>> found.w.round(4), found.status.name
     (array([0.9082, 0.    ]), 'converged')
     """
-    solver = ProxNewton(X, signs, weights, C, penalty, **settings)
-    return drive(solver, Goal(tol, max_iter, listener, savepoint=savepoint))
+
+    def whole(start: tuple[Array, float] | None) -> ProxNewton:
+        return ProxNewton(X, signs, weights, C, penalty, **{**settings, "start": start})
+
+    solver: Any = None
+    if (
+        tol >= small.FINEST
+        and small.suits(X, penalty.l2)
+        and settings.get("loss", LOGISTIC) == LOGISTIC
+    ):
+        names = ("fit_intercept", "start")
+        first = SmallProxNewton(
+            X, signs, weights, C, penalty, max_iter=max_iter, watched=listener is not None,
+            **{name: settings[name] for name in names if name in settings},
+        )  # fmt: skip
+        solver = Handover(first, lambda at: whole((at.w, at.b)))
+    goal = Goal(tol, max_iter, listener, savepoint=savepoint)
+    return drive(solver or whole(settings.get("start")), goal)

@@ -24,49 +24,41 @@ import scipy.sparse as sp
 from linsep.data.blocks.blocks import on_cluster
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
-from linsep.train.convex.coordinates import moderate
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
 from linsep.train.convex.newton import full_sums
 from linsep.train.convex.newton.full_sums import FullSums, Point, as_rows, shared
 from linsep.train.convex.newton.newton_run import (
+    BALANCED,
     CLOSED,
-    HINGE,
+    COMPILED,
+    KINDS,
     LEAST,
-    LOGISTIC,
     MORE,
     NARROWING,
     NEAR,
     PATIENCE,
     SINGULAR,
-    SQUARED,
     NewtonRun,
 )
-from linsep.train.convex.sampling import scattered
+from linsep.train.convex.newton.newton_start import WIDTH, begin
+from linsep.train.convex.newton.one_call import ALONE, FINEST
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+__all__ = ["FINEST", "FullNewton", "suits"]
 
 LOSSES: dict[str, Any] = {
     "hinge": Hinge(),
     "logistic": Logistic(),
     "squared_hinge": SquaredHinge(),
 }
-KINDS = {Logistic: LOGISTIC, Hinge: HINGE, SquaredHinge: SQUARED}
 WIDEST = 256  # features up to which a matrix of their products is cheap
 MOST = 1 << 22  # entries up to which rows are walked over in memory
 DENSE = 0.25  # part of entries that are not zero from which rows are better written out
-FINEST = 1e-7  # relative gap below which other solvers give more digits
-WIDTH = 2.0  # of the smoothed kink at first: all rows at w = 0 lie in it
-WARM = 0.1  # the same at weights to begin from
-ALONE = 1 << 17  # entries up to which one thread does all
-COMPILED = 160  # features up to which the compiled factorisation is as quick as the library's
-FEWEST, PER_FEATURE = 512, 20  # rows of a sample, at least, and for each feature
-WORTH = 4  # times as many rows, from which a sample pays
-SAMPLED = 20  # steps with a sample, at most
-ERROR = 0.25  # of d/m, about which the solution of m sampled rows errs: finer is not worth having
 
 
 def suits(X: Any) -> bool:
@@ -114,7 +106,8 @@ class FullNewton:
         n = X.shape[0]
         self._X, self._y = X, signs.astype(np.float64)
         self._caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, float)
-        self._loss, self._free, self._start = LOSSES[loss], bool(fit_intercept), start
+        self._loss, self._kind = LOSSES[loss], KINDS[loss]
+        self._free, self._start = bool(fit_intercept), start
         entries = int(X.nnz) if hasattr(X, "nnz") else X.size
         alone = entries <= ALONE
         self.pool = Pool(n_jobs, most=1 if alone else None, products=not alone)
@@ -127,48 +120,13 @@ class FullNewton:
         X = self._X[0 : len(self._y)] if on_cluster(self._X) else self._X  # few enough to fetch
         if sp.issparse(X) and X.nnz > DENSE * X.shape[0] * X.shape[1]:
             X = X.toarray()
-        X, self._columns = moderate(X, self._free)
-        d = X.shape[1]
-        self._ridge = np.ones(d + 1)
-        if self._columns.scale.size:
-            self._ridge[:-1] = self._columns.scale.astype(np.float64) ** 2
-        self._ridge[-1] = 0.0
-        self._u, self._h = np.zeros(d + 1), WIDTH
-        if self._start is not None:
-            self._h = WARM
-            w, b = self._columns.inside(np.asarray(self._start[0], np.float64), self._start[1])
-            self._u = np.append(w, b if self._free else 0.0)
-        else:
-            if self._free and isinstance(self._loss, Logistic):
-                self._u[-1] = self._odds()
-            self._u, self._h = self._by_sample(X, self._u, self._h)
+        at = begin(X, self._y, self._caps, self._kind, self._free, self._start)
+        X, self._columns, self._ridge, self._u, self._h = at
         self._problem = X, self._y, self._caps, self._loss
         self._run = None
-        if not shared(X) and d < COMPILED:
-            kind = KINDS[type(self._loss)]
-            self._run = NewtonRun(kind, as_rows(X), self._y, self._caps, self._ridge, self._free)
-
-    def _odds(self) -> float:
-        """The best intercept where the weights are zero."""
-        up = float(self._caps @ (self._y > 0.0))
-        down = float(self._caps.sum()) - up
-        return math.log(up / down) if up > 0.0 and down > 0.0 else 0.0
-
-    def _by_sample(self, X: Any, u: Floats, h: float) -> tuple[Floats, float]:
-        """Where some of the rows have their optimum, as far as they can know, and how wide a kink
-        they came to."""
-        n, d = X.shape
-        m = max(FEWEST, PER_FEATURE * d)
-        if n < WORTH * m:
-            return u, h
-        some = scattered(n, m)
-        caps = self._caps[some] * (n / len(some))
-        run = NewtonRun(
-            KINDS[type(self._loss)], as_rows(X[some]), self._y[some], caps, self._ridge, self._free
-        )
-        run.u[:] = u
-        run.go(0.0, ERROR * d / len(some), SAMPLED, h)
-        return run.u, run.h
+        if not shared(X) and X.shape[1] < COMPILED:
+            problem = as_rows(X), self._y, self._caps
+            self._run = NewtonRun(self._kind, *problem, self._ridge, self._free)
 
     def candidates(self) -> Iterator[Candidate]:
         """Newton's steps, and what they foretell."""
@@ -346,7 +304,8 @@ class FullNewton:
         alpha = np.empty_like(dz)
         terms = float(full_sums.foretold(self._loss, p.alpha, p.D, dz, self._caps, alpha))
         bound = terms - 0.5 * float(self._ridge @ (u * u))
-        if terms >= 0.0 and bound > self._highest[0]:
+        balanced = not self._free or abs(float(alpha @ self._y)) <= BALANCED * float(alpha.sum())
+        if terms >= 0.0 and balanced and bound > self._highest[0]:
             self._highest = (bound, alpha)
 
     def _length(self, sums: FullSums, p: Point, step: Floats, dz: Floats) -> float:

@@ -13,26 +13,31 @@ from linsep._compile import inline, kernel
 from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
 from linsep.train.convex.newton.full_sums import (
     GROUP,
-    SUMS,
     VECTOR,
+    add_margins,
+    gather,
+    solve_newton,
+)
+from linsep.train.convex.newton.row_terms import (
+    SUMS,
     add_along,
     add_hinge,
     add_logistic,
-    add_margins,
     chunk,
     foretell,
-    gather,
-    solve_newton,
 )
 
 Floats = npt.NDArray[np.float64]
 
 LOGISTIC, HINGE, SQUARED = 0, 1, 2
+KINDS = {"logistic": LOGISTIC, "hinge": HINGE, "squared_hinge": SQUARED}
+COMPILED = 160  # features up to which the compiled factorisation is as quick as the library's
 CLOSED, STUCK, SINGULAR, MORE = 0, 1, 2, 3
 """How a run ends: the gap is closed, no step succeeds, the Hessian is singular, steps are left."""
 PATIENCE = 30  # steps that may fail to halve the gap
 NARROWING = 0.4  # the least part of a width of the kink that the next one is
 LEAST = 1e-7  # width below which the rows near the kink are too few to steer by
+BALANCED = 1e-9  # of Σ α: what Σ αy may be where it should be zero
 NEAR = 4.0  # times the gap asked for that a step may err by and foretell the end
 U, STEP, GRADIENT, SCALE, RIDGE, BEST = 0, 1, 2, 3, 4, 5  # rows of what is kept for each feature
 DZ, FORETOLD, HIGHEST = 6, 7, 8  # of what is kept for each row, after twice z, α and D
@@ -101,12 +106,22 @@ def _terms(kind, h, z, dz, t, y, caps, to, alpha, D, room, whole, sums):  # type
 
 
 @inline
-def _foretell(kind, alpha, D, dz, caps, out):  # type: ignore[no-untyped-def]
+def _foretell(kind, alpha, D, dz, caps, y, free, out):  # type: ignore[no-untyped-def]
+    """The sum of dual terms after a step, −1 where multipliers are out of bounds or unbalanced"""
     if kind == LOGISTIC:
-        return foretell(Logistic(1.0), alpha, D, dz, caps, out)
-    if kind == HINGE:
-        return foretell(Hinge(1.0), alpha, D, dz, caps, out)
-    return foretell(SquaredHinge(1.0), alpha, D, dz, caps, out)
+        terms = foretell(Logistic(1.0), alpha, D, dz, caps, out)
+    elif kind == HINGE:
+        terms = foretell(Hinge(1.0), alpha, D, dz, caps, out)
+    else:
+        terms = foretell(SquaredHinge(1.0), alpha, D, dz, caps, out)
+    if free and terms >= 0.0:
+        both = apart = 0.0
+        for i in range(y.shape[0]):
+            both += out[i]
+            apart += y[i] * out[i]
+        if abs(apart) > BALANCED * both:  # no row bends the loss: b has no equation
+            return -1.0
+    return terms
 
 
 @inline
@@ -286,7 +301,7 @@ def _run(  # type: ignore[no-untyped-def]
             state[0] = penalty + other[1]
             _copy(u, features[BEST])
         if t == 1.0 and narrow == h and abs(after - value + 0.5 * decrement2) <= NEAR * asked:
-            terms = _foretell(kind, alpha, D, dz, caps, per_row[FORETOLD])
+            terms = _foretell(kind, alpha, D, dz, caps, y, free, per_row[FORETOLD])
             if terms >= 0.0 and terms - penalty > state[1]:
                 state[1] = terms - penalty
                 _copy(per_row[FORETOLD], per_row[HIGHEST])
