@@ -5,6 +5,7 @@ import pytest
 
 from linsep.train.convex.newton.newton_run import HINGE, LOGISTIC
 from linsep.train.convex.newton.newton_start import WARM, WIDTH, begin, odds
+from linsep.train.convex.newton.one_call import solve_at_once
 from linsep.train.convex.newton.row_terms import CHUNK, chunk
 
 
@@ -26,3 +27,12 @@ def test_room_for_a_chunk_is_seen_as_numbers_and_as_bits():
     room, bits = chunk()
     room[0, 0] = 1.0
     assert room.shape == (8, CHUNK) and bits[0, 0] == 0x3FF0000000000000
+
+
+def test_where_steps_do_not_suffice_there_is_no_answer():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    y = np.where(X[:, 0] + rng.standard_normal(300) > 0, 1.0, -1.0)
+    assert solve_at_once(X, y, np.ones(300), "logistic", True, 1e-7, 1) is None
+    answer = solve_at_once(X, y, np.ones(300), "logistic", True, 1e-7, 50)
+    assert 0.0 <= answer.gap <= 1e-7 * answer.primal
