@@ -26,7 +26,7 @@ from linsep.rows.rows import aligned
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.dual.coordinate_descent import GapSchedule
-from linsep.train.convex.dual.design import SMALL, Design
+from linsep.train.convex.dual.design import Design
 from linsep.train.convex.dual.dual_losses import Logistic
 from linsep.train.convex.dual.kernels import inner
 from linsep.train.convex.newton.newton_cg import NewtonCG
@@ -42,12 +42,13 @@ BLOCK = 64  # neighbouring rows visited in one go: their memory is fetched ahead
 CALL = 10_000_000  # entries read before an interrupt is looked for
 STEPS = 30  # passes that cost as much as Newton-CG does for one C: 35 to 200 were measured
 NOTICED = 10  # passes after which their pace tells how many are left
+FEWEST = 5_000  # entries from which sharing passes spares more than it costs
 LOSS = Logistic()
 
 
 def suits(X: Any) -> bool:
     """Whether X is sparse enough, and large enough, for lanes."""
-    return sp.issparse(X) and X.nnz >= SMALL and 2 * X.nnz <= X.shape[0] * X.shape[1]
+    return sp.issparse(X) and X.nnz >= FEWEST and 2 * X.nnz <= X.shape[0] * X.shape[1]
 
 
 def fit_folds(
