@@ -41,8 +41,8 @@ class Certificate(NamedTuple):
     ----------
     primal : the objective of the stored weights
     dual : no weights have a smaller objective than about this
-    doubt : by how much rounding can have made primal − dual too small
-    favour : and by how much too large
+    rounding : by how much rounding can have made primal − dual too small
+    rounding_up : and by how much too large
     low : dual less what rounding can have added to it
     """
 
