@@ -73,6 +73,28 @@ def test_weights_that_go_round_are_named_and_their_loop_is_drawn(page):
     assert drawn[0] == drawn[-1]
 
 
+def test_back_on_the_ground_the_lifted_plane_is_a_curve(page):
+    page.open("v=2&data=xor&learner=online&lift=product")
+    assert page.one(".view .raised").is_displayed()
+    page.script("height.value = 0; height.dispatchEvent(new Event('input'))")
+    assert page.all(".view .raised") == []
+    drawn = page.one(".view:not([hidden]) path.curve").get_attribute("d")
+    ends = np.array([float(part) for part in drawn.replace("M", " ").replace("L", " ").split()])
+    x, y = (ends.reshape(-1, 2) / 200 * 1.3 - 0.15).T  # the ground is a little wider than the rows
+    a, b, c, d = page.script("return [...lab.runs()[0].plane(lab.at())]")
+    assert len(x) > 20
+    assert np.abs(a * x + b * y + c * x * y + d).max() < 0.02 * np.abs([a, b, c, d]).max()
+
+
+def test_without_a_model_nothing_is_said_of_weights(page):
+    page.open("v=2&data=xor&learner=online")
+    assert page.one("text.empty").text
+    page.place([[0, 0, 0], [1, 1, 0]])
+    assert page.one(".verdict h2").text == "? Not known"
+    assert not page.one("text.empty").text
+    assert not page.one(".pane.weight .solution").is_displayed()
+
+
 def test_the_direction_of_a_projection_is_turned_by_hand_and_by_keys(page):
     page.open("v=2&data=gaussians&learner=fisher")
     page.choose("#view", "projection")

@@ -303,8 +303,8 @@ function open() {
 }
 
 function theme() {
-  const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.dataset.theme = dark ? "light" : "dark";
+  const { dataset } = document.documentElement;
+  dataset.theme = dataset.theme === "dark" ? "light" : "dark";
 }
 
 function present() {

@@ -1,3 +1,4 @@
+import { contour } from "./curves.js";
 import { colourOf, markPath, put, shape, tag } from "./drawing.js";
 import { raise } from "./run.js";
 import { turning } from "./turning.js";
@@ -18,18 +19,25 @@ export function liftView(place) {
     const { story } = run, width = root.clientWidth, height = root.clientHeight, share = Number(slider.value) / 100;
     put(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.replaceChildren();
-    const z = Array.from({ length: run.n }, (_, k) => raise(story.lift, story.points[2 * k], story.points[2 * k + 1]));
+    const xy = (k) => [story.points[2 * k], story.points[2 * k + 1]], z = Array.from({ length: run.n }, (_, k) => raise(story.lift, ...xy(k)));
     const box = bounds(story.points, z), project = projection(box, eye, width, height, share);
-    const polygon = (corners, name) => shape("polygon", { points: corners.map((one) => project(...one).slice(0, 2).join(",")).join(" "), class: name }, svg);
+    const flat = (...one) => project(...one).slice(0, 2);
+    const polygon = (corners, name) => shape("polygon", { points: corners.map((one) => flat(...one)).join(" "), class: name }, svg);
     const [[x0, x1], [y0, y1], [z0, z1]] = box;
     polygon([[x0, y0, z0], [x1, y0, z0], [x1, y1, z0], [x0, y1, z0]], "ground");
     const names = [["x₁", (x0 + x1) / 2, y0, z0], ["x₂", x1, (y0 + y1) / 2, z0], [story.lift === "product" ? "x₁·x₂" : "x₁² + x₂²", x0, y0, share * z1 + (1 - share) * z0]];
-    for (const [name, ...at] of names) { const [px, py] = project(...at); shape("text", { x: px, y: py + (name === "x₁" || name === "x₂" ? 18 : -4), class: "label", "text-anchor": "middle" }, svg).textContent = name; }
-    shape("path", { d: `M${project(x0, y0, z0).slice(0, 2).join(" ")}L${project(x0, y0, z1).slice(0, 2).join(" ")}`, class: "stem" }, svg);
-    const places = z.map((height0, k) => ({ k, low: project(story.points[2 * k], story.points[2 * k + 1], z0), at: project(story.points[2 * k], story.points[2 * k + 1], height0) }));
-    places.forEach(({ low, at }) => shape("path", { d: `M${low[0]} ${low[1]}L${at[0]} ${at[1]}`, class: "stem" }, svg));
+    for (const [name, ...at] of names) { const [px, py] = project(...at); shape("text", { x: px, y: py + (name.length > 2 ? -4 : 18), class: "label", "text-anchor": "middle" }, svg).textContent = name; }
+    shape("path", { d: `M${flat(x0, y0, z0)}L${flat(x0, y0, z1)}`, class: "stem" }, svg);
+    const places = z.map((height0, k) => ({ k, low: flat(...xy(k), z0), at: project(...xy(k), height0) }));
+    places.forEach(({ low, at }) => shape("path", { d: `M${low}L${at[0]} ${at[1]}`, class: "stem" }, svg));
     const now = Math.min(t, run.T - 1);
-    if (run.binary && share > 0.02) { const corners = slice(run.plane(now), box); if (corners.length > 2) polygon(corners, "raised"); }
+    if (run.binary) {
+      const plane = run.plane(now), [a, b, c, d] = plane, corners = slice(plane, box);
+      const [u, v] = flat(x0, y0, z0), [p, q] = flat(x1, y0, z0), [r, s] = flat(x0, y1, z0), across = 200 / (x1 - x0), up = 200 / (y1 - y0);
+      const shadow = contour({ across, up, x: (x) => across * (x - x0), y: (y) => up * (y - y0) }, [x0, x1, y0, y1], (x, y) => a * x + b * y + c * raise(story.lift, x, y) + d);
+      shape("path", { d: shadow, class: "curve", transform: `matrix(${[p - u, q - v, r - u, s - v].map((part) => part / 200)} ${u} ${v})` }, svg);
+      if (share > 0.02 && corners.length > 2) polygon(corners, "raised");
+    }
     const wrong = run.wrong(now);
     places.sort((a, b) => a.at[2] - b.at[2]).forEach(({ k, at }) => {
       if (wrong[k]) shape("circle", { cx: at[0], cy: at[1], r: 10, class: "halo" }, svg);
@@ -52,7 +60,7 @@ function bounds(points, z) {
 }
 
 function projection([[x0, x1], [y0, y1], [z0, z1]], { yaw, pitch }, width, height, share) {
-  const size = 0.52 * Math.min(width, height - 40);
+  const size = 0.52 * Math.min(0.9 * width, height - 40);
   return (x, y, z) => {
     const u = (2 * (x - x0)) / (x1 - x0) - 1, v = (2 * (y - y0)) / (y1 - y0) - 1, w = share * (1.6 * (z - z0)) / (z1 - z0) - 0.6;
     const a = u * Math.cos(yaw) - v * Math.sin(yaw), b = u * Math.sin(yaw) + v * Math.cos(yaw);
@@ -73,9 +81,7 @@ function slice([a, b, c, d], [xs, ys, zs]) {
   const span = [xs, ys, zs].map(([low, high]) => high - low || 1);
   const scaled = crossings.map((p) => p.map((part, k) => part / span[k]));
   const mean = [0, 1, 2].map((k) => scaled.reduce((total, p) => total + p[k], 0) / scaled.length);
-  const normal = [a * span[0], b * span[1], c * span[2]], length = Math.hypot(...normal);
-  const n = normal.map((part) => part / length);
-  const u0 = scaled[0].map((part, k) => part - mean[k]), far = Math.hypot(...u0) || 1, u = u0.map((part) => part / far);
+  const n = [a * span[0], b * span[1], c * span[2]], u = scaled[0].map((part, k) => part - mean[k]); // lengths do not change the order
   const v = [n[1] * u[2] - n[2] * u[1], n[2] * u[0] - n[0] * u[2], n[0] * u[1] - n[1] * u[0]];
   const dot = (p, q) => p.reduce((total, part, k) => total + part * q[k], 0);
   const angle = (p) => { const from = p.map((part, k) => part - mean[k]); return Math.atan2(dot(from, v), dot(from, u)); };

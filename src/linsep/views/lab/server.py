@@ -143,7 +143,8 @@ class Lab:
                 raise
             raise Refused(409, "Another run was asked for meanwhile.") from None
         except Overrun as problem:
-            raise DataError(f"{problem} Ask for fewer passes or points.") from None
+            what = "Ask again if it was compiled, or for fewer passes or points."
+            raise DataError(f"{problem} {what}") from None
         finally:
             gone.cancel()
             task.cancel()

@@ -10,6 +10,8 @@ const TURN = 160; // milliseconds in which the boundary goes from one frame to t
 
 // Two linked pictures, the state beside them, and a clock below: one run, or two on one clock.
 export function player(root, options = {}) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  (dark.onchange = () => { document.documentElement.dataset.theme = dark.matches ? "dark" : "light"; })();
   const stage = tag("div", { class: "stage" }, root);
   const pane = (name, title) => {
     const made = tag("section", { class: `pane ${name}`, "aria-label": title }, stage);

@@ -63,7 +63,7 @@ export function weightSpace(parent, onLight) {
   }
 
   function drawRegion(run, now, lined) {
-    const { story } = run, complete = run.binary && run.n === story.rows && (!story.weights.offsets || lined.length === run.n);
+    const { story } = run, complete = run.binary && story.weights.lines.length && run.n === story.rows && (!story.weights.offsets || lined.length === run.n);
     const all = story.weights.offsets ? lined : Array.from({ length: complete ? run.n : 0 }, (_, row) => constraint(run, row, 0, now));
     let corners = complete ? cornersOf(box) : [];
     for (const { A, B, C, sign } of all) {
@@ -120,7 +120,8 @@ export function weightSpace(parent, onLight) {
       put(dots[i], { d: markPath(run.binary ? 1 : k, scale.x(x), scale.y(y), 6), class: `now${kind}` });
       dots[i].style.fill = run.binary ? "" : colourOf(k);
       names[i].textContent = run.binary ? "" : short(run.story.classes[k]);
-      put(names[i], { x: scale.x(x) + 9, y: scale.y(y) - 6 });
+      const late = 4 * x > box[0] + 3 * box[1]; // towards the right edge, where a name has no room
+      put(names[i], { x: scale.x(x) + (late ? -9 : 9), y: scale.y(y) - 6, "text-anchor": late ? "end" : "start" });
     });
     drawLoop(runs[0]);
     step(0, 0, 0, 0);

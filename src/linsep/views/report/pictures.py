@@ -109,6 +109,7 @@ def _leads(ax: Any, model: Any, part: Part) -> None:
                     label=f"class {written(label)}")  # fmt: skip
     ax.axvline(0, color=BLACK, lw=1.2)
     ax.set(xlabel="score of the right class, ahead of the best other", ylabel="rows")
+    ax.yaxis.get_major_locator().set_params(integer=True)
     ax.legend(frameon=False, fontsize=8)
 
 
