@@ -58,6 +58,28 @@ def fitted(name, points, **given):
     return getattr(linsep, LEARNERS[name].kind)(**settings(name, usual | given)).fit(X, y)
 
 
+def test_a_brush_paints_many_points_and_snap_puts_them_on_the_grid(page):
+    board, before = page.one(".pane.input svg.picture"), len(page.points)
+    page.one("[title^=brush]").click()
+    page.one("[data-code='2']").click()
+    stroke = page.chain().move_to_element_with_offset(board, *page.at(0.4, 0.7)).click_and_hold()
+    for _ in range(5):
+        stroke = stroke.move_by_offset(20, 0)
+    stroke.release().perform()
+    page.settle()
+    assert [one[2] for one in page.points[before:]] == [2] * 6
+    page.press("z")  # a stroke is taken back as a whole
+    page.settle()
+    assert len(page.points) == before
+    page.one("[title^=brush]").click()
+    page.one("[title^=snap]").click()
+    page.click_at(0.23, 0.12)  # where no point is
+    page.settle()
+    assert len(page.points) == before + 1
+    assert all((2 * part).is_integer() for part in map(float, page.points[-1][:2]))
+    assert page.clean() == []
+
+
 def test_by_keyboard_only(page):
     from selenium.webdriver.common.keys import Keys
 

@@ -243,7 +243,7 @@ class Trace:
                 page = linsep.film(self, Path(folder) / "run.html").path.read_text("utf-8")
             except linsep.errors.LinsepError as problem:
                 return f"<p>{html.escape(repr(self))}<br>{html.escape(str(problem))}</p>"
-        style = "width:100%;height:680px;border:1px solid #c9ced4"
+        style = "box-sizing:border-box;width:100%;height:680px;border:1px solid #c9ced4"
         return (
             f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" style="{style}" '
             'title="The run, step by step"></iframe>'
