@@ -66,3 +66,13 @@ def require_one(way: str, claims: dict[str, bool]) -> None:
         raise click.UsageError(
             f"{' and '.join(claiming)} all want standard {way}; name a file for all but one."
         )
+
+
+def require_matplotlib() -> None:
+    """Refuse a report that nothing could draw, before the work is done."""
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise LinsepError(
+            "The pictures of a report are drawn by matplotlib: pip install 'linsep[plot]'"
+        ) from None

@@ -26,6 +26,13 @@ def test_codes_follow_the_classes_that_are_given():
         encode(["b", "d"], 2, ["a", "b", "c"])
 
 
+def test_numbers_against_texts_are_told_and_not_only_counted_wrong():
+    with pytest.warns(UserWarning, match=r"y has '0' \(str\), the model says 0 \(int\)"):
+        assert not agree(["0", "1"], np.array([0, 1])).any()
+    with pytest.warns(UserWarning, match=r"y has 0 \(int\), the model says '1' \(str\)"):
+        assert not agree([0, 1], np.array(["1", "0"])).any()
+
+
 def test_labels_of_another_type_agree_by_value():
     assert agree([0, 1, 1], np.array([0, 1, 0])).tolist() == [True, True, False]
     assert agree(["x", "y"], np.array(["x", "x"])).tolist() == [True, False]

@@ -1,6 +1,7 @@
 """Reports hold the model's own numbers, and nothing from elsewhere."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from linsep import (
     report,
 )
 from linsep.data.toys import height_weight, overlapping, three_classes, two_groups, xor
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.views.cli import group
 from linsep.views.report.curves import calibration, leads_of, precision_recall, roc
 from linsep.views.report.findings import find
@@ -269,3 +270,12 @@ def test_a_fit_of_the_command_line_writes_its_report(tmp_path):
     text = out.read_text("utf-8")
     error = re.search(r"Training rows: ([\d.]+%) of 569", done.output).group(1)
     assert f"{error} of 569 rows wrong" in text
+
+
+def test_a_report_that_cannot_be_drawn_is_refused_before_the_fit(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    out, page = tmp_path / "m.linsep", tmp_path / "r.html"
+    told = ["fit", "cancer", "--out", str(out), "--report", str(page)]
+    done = CliRunner().invoke(group, told)
+    assert isinstance(done.exception, LinsepError) and "linsep[plot]" in str(done.exception)
+    assert not out.exists() and not page.exists()

@@ -1,5 +1,6 @@
 """Labels of any kind, and the small integers that stand for them inside the library."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,15 @@ def agree(y: Any, predicted: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if labels.dtype.kind == predicted.dtype.kind and labels.dtype.kind in "bifUS":
         return np.asarray(labels == predicted)
     pairs = zip(labels.tolist(), predicted.tolist(), strict=True)
-    return np.fromiter((a == b for a, b in pairs), bool, len(labels))
+    right = np.fromiter((a == b for a, b in pairs), bool, len(labels))
+    one, other = next(zip(labels.tolist(), predicted.tolist(), strict=True), ("", ""))
+    if isinstance(one, str) != isinstance(other, str) and not right.any():
+        warnings.warn(
+            f"no label is predicted right: y has {one!r} ({type(one).__name__}), the model says "
+            f"{other!r} ({type(other).__name__}); give labels of the kind that was fitted.",
+            UserWarning, stacklevel=3,
+        )  # fmt: skip
+    return right
 
 
 def _want_two(classes: npt.NDArray[Any]) -> None:

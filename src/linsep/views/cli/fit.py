@@ -130,7 +130,13 @@ def command(data: str, as_json: bool, strict: bool, **options: Any) -> None:
 def _foresee(data: str, as_json: bool, options: dict[str, Any]) -> None:
     """Refuse before the fit what would otherwise be refused after it."""
     from linsep.data.files.special_files import kind_of
-    from linsep.views.output_paths import is_stdout, require_one, require_other, require_place
+    from linsep.views.output_paths import (
+        is_stdout,
+        require_matplotlib,
+        require_one,
+        require_other,
+        require_place,
+    )
     from linsep.views.sources import require_there
 
     for name in ("out", "trace"):
@@ -149,6 +155,8 @@ def _foresee(data: str, as_json: bool, options: dict[str, Any]) -> None:
     require_place("--trace", options["trace"])
     require_place("--log", options["log"])
     require_place("--report", options["report"], ".html")
+    if options["report"] is not None:
+        require_matplotlib()
     if options["test"] is not None:
         require_there("--test", options["test"])
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.sampling import sample_by_class
-from linsep.errors import LinsepError
+from linsep.views.output_paths import require_matplotlib
 from linsep.views.report.curves import calibration, leads_of, precision_recall, roc
 from linsep.views.report.findings import Found
 from linsep.views.report.parts import Part
@@ -25,12 +25,7 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
 def pictures(findings: Found) -> Iterator[tuple[str, str]]:
     """Each picture that applies: what it shows, and its SVG."""
-    try:
-        from matplotlib.figure import Figure  # noqa: F401
-    except ModuleNotFoundError:
-        raise LinsepError(
-            "The pictures of a report are drawn by matplotlib: pip install 'linsep[plot]'"
-        ) from None
+    require_matplotlib()
     part = findings.parts[0]
     for number, (words, draw) in enumerate(_which(findings, part)):
         yield words, _svg(draw, part.model, part, f"report{number}")

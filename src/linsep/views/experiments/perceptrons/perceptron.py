@@ -60,9 +60,9 @@ def find(data: Path | None = None) -> Findings:
             Claim("One step reaches w̃ = (1.45, -0.6, -0.5).", np.allclose(weights, AFTER)),
             Claim("All eight points are then on their own side, with the lecture's scores.",
                   np.allclose(after, SCORES) and bool((y * after > 0).all())),
-            Claim("Three points take 2 2 3 2 1 2 1 0 corrections to (3, -2.5, 0).",
+            Claim("Three points take 2 2 3 2 1 2 1 0 corrections to w̃ = (-2.5, 0, 3).",
                   online.mistakes_per_epoch_ == [2, 2, 3, 2, 1, 2, 1, 0]
-                  and [*online.intercept_, *online.coef_[0]] == [3.0, -2.5, 0.0]),
+                  and [*online.coef_[0], *online.intercept_] == [-2.5, 0.0, 3.0]),
             Claim("Logistic regression also gets all eight right, and says how sure it is.",
                   likely.score(X, y) == 1.0),
         ],
