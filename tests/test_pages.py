@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 def plain(line):
     """A line of a transcript without what differs between machines: times, last digits, blanks."""
     line = re.sub(r"[-+]?\d+\.\d{3,}(e[-+]\d+)?|\d+\.\d+ s\b|\d(\.\d)?e[-+]\d+", "#", line)
+    line = re.sub(r"\d+,\d{3}(?= bytes)", "#", line)  # as long as its decimals
     return " ".join(line.split())
 
 

@@ -61,7 +61,7 @@ class TestTheEncodingKeepsWhatTheFitSaw:
         new = written(tmp_path / "new.csv", "2002,2001\n5,7\n")
         assert linsep.read(new, like=learner).load()[0].tolist() == [[7, 5]]
         new = written(tmp_path / "new.csv", "1,2\n3,4\n")
-        with pytest.raises(DataError, match="no column '2001' in its first row; there are 1, 2"):
+        with pytest.raises(DataError, match="no columns '2001', '2002'; there are 1, 2"):
             linsep.read(new, like=learner)
 
     def test_it_can_be_told_otherwise(self, tmp_path, headerless):

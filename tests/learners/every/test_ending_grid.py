@@ -147,7 +147,7 @@ def test_a_fit_goes_on_until_the_second_count_agrees(monkeypatch):
     honest = logistic.solve
     monkeypatch.setattr(logistic, "solve", boastful)
     X, y = rows("tall", False, 2)
-    learner = check(LogisticRegression(tol=1e-5), X, y)
+    learner = check(LogisticRegression(tol=1e-5), sp.csr_array(X), y)
     assert learner.gap_ <= 1e-5
     assert asked[0] == 1e-5 and len(asked) > 1
     assert all(later <= 0.1 * before for before, later in pairwise(asked))

@@ -14,11 +14,12 @@ from linsep.train.online.rules import Rosenblatt
     ids=["none", "l2", "l1"],
 )
 def test_two_mistakes_leave_the_weights_of_the_formula(ridge, lasso, weights):
-    W, b, taken, due = np.zeros((1, 2)), np.zeros(1), np.zeros((1, 2)), np.zeros(1)
+    V, b, taken, due = np.zeros((1, 2)), np.zeros(1), np.zeros((1, 2)), np.zeros(1)
+    factor = np.ones(1)
     counts = np.zeros(2, np.int64)
     walk(
         Rosenblatt(1.0, 0.0, 0.0), as_rows(np.eye(2)), *NOWHERE, np.array([1, 0]), np.arange(2),
-        np.empty(0), W, b, 1.0, taken, due, ridge, lasso, counts,
+        np.empty(0), V, factor, b, 1.0, taken, due, ridge, lasso, counts,
     )  # fmt: skip
-    np.testing.assert_allclose(W[0], weights, atol=1e-15)
+    np.testing.assert_allclose(factor[0] * V[0], weights, atol=1e-15)
     assert b[0] == 0.0 and counts.tolist() == [2, 2]

@@ -149,8 +149,9 @@ def cut(
 
     >>> for runs in cut([[0, 2], [1]], [70_000, 60_000, 65_000], 100, Room(1, 1 << 27)):
     ...     print([(run.start, run.stop) for run in runs])
-    [(0, 65536), (131072, 195000)]
+    [(0, 65536)]
     [(65536, 131072)]
+    [(131072, 195000)]
     """
     n, step = sum(lengths), unit * BLOCK
     wanted = max(SHARE * room.threads, -(-n * row // room.limit))

@@ -197,7 +197,7 @@ def tilt(loss, points, scores, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def level(loss, points, scores, b):  # type: ignore[no-untyped-def]
+def best_intercept(loss, points, scores, b):  # type: ignore[no-untyped-def]
     """The b at which the derivative of a smooth Σ Uℓ(y(s + b)) is zero, by Newton's steps between
     the last b of either sign; the first b where one class has all the weight."""
     first, low, high = b, -np.inf, np.inf

@@ -289,7 +289,7 @@ class DualState:
         """The b that makes P smallest for these weights: where its slope changes sign."""
         known = (self.loss, self.points, self._scores)
         if not isinstance(self.loss, Hinge):
-            return float(compiled.level(*known, self._b))
+            return float(compiled.best_intercept(*known, self._b))
         b = self._b
         start = compiled.tilt(*known, b)
         if start == 0.0:

@@ -55,7 +55,7 @@ PATIENCE = 30  # steps that may fail to halve the gap
 
 def suits(X: Any, n_classes: int, C: float, tol: float) -> bool:
     """Whether weights are few enough for a matrix of their products, and rows for a copy."""
-    if on_cluster(X) or sp.issparse(X):
+    if sp.issparse(X):
         return False
     few = n_classes * (X.shape[1] + 1) <= WEIGHTS and X.shape[0] * X.shape[1] <= MOST
     return few and X.shape[0] >= X.shape[1] and math.isfinite(C) and tol >= FINEST
@@ -166,7 +166,8 @@ class FullSoftmaxNewton:
         self._start, self.n_iter, self._restored = start, 0, False
 
     def _begin(self) -> None:
-        X, self._columns = moderate(np.asarray(self._X, np.float64), self._free)
+        few = self._X[0 : len(self._codes)] if on_cluster(self._X) else self._X  # to be fetched
+        X, self._columns = moderate(np.asarray(few, np.float64), self._free)
         self._used = self._c > 0.0
         codes, c = self._codes, self._c
         if not self._used.all():
