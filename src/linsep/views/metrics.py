@@ -34,6 +34,9 @@ class Confusion:
     def __init__(self, classes: Array) -> None:
         self.labels: list[Any] = classes.tolist()
         self._place = {label: k for k, label in enumerate(self.labels)}
+        if self.labels == [False, True]:  # files and frames have them as words
+            words = ("false", "true")
+            self._place |= {w: k for k, v in enumerate(words) for w in (v, v.title(), v.upper())}
         self.known = len(self.labels)
         self.counts: dict[tuple[int, int], int] = {}
         self.n = 0

@@ -7,11 +7,13 @@ import math
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 
 import linsep
 from linsep.errors import DataError
 from linsep.model.files.store import from_bytes, to_bytes
+from linsep.views.cli import group
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -83,6 +85,17 @@ def test_the_same_table_gives_the_same_model_and_labels_whatever_it_comes_in(tmp
         assert learner.predict(ways[way]).tolist() == wanted, way
         assert model.predict(ways[way]).tolist() == wanted, way
     assert model.score(ways["pandas"]) == learner.score(ways["records"])
+
+
+def test_a_target_of_true_and_false_is_scored_as_it_was_fitted(tmp_path):
+    frame = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "y": [False, False, True, True]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    learner = linsep.LogisticRegression().fit(linsep.read(tmp_path / "t.csv"))
+    assert learner.score(frame) == 1.0
+    assert learner.score(linsep.read(tmp_path / "t.csv", like=learner)) == 1.0
+    linsep.save(learner, tmp_path / "m")
+    done = CliRunner().invoke(group, ["score", str(tmp_path / "m"), str(tmp_path / "t.csv")])
+    assert done.exit_code == 0 and done.output.startswith("0.00% of 4 rows wrong")
 
 
 @pytest.fixture(scope="module")

@@ -68,8 +68,14 @@ def agree(y: Any, predicted: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
     >>> agree(["ham", "spam"], np.array(["ham", "ham"])).tolist()
     [True, False]
+    >>> agree(["True", "false"], np.array([True, True])).tolist()  # as files and frames have them
+    [True, False]
     """
     labels = _as_array(y)
+    if predicted.dtype.kind == "b" and labels.dtype.kind in "UO":
+        texts = [str(label).lower() for label in labels.tolist()]
+        if {"true", "false"} >= set(texts):
+            labels = np.array([text == "true" for text in texts])
     if len(labels) != len(predicted):
         raise DataError(
             f"X has {len(predicted)} rows but y has {len(labels)} labels; "
