@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.views.lab.choices import LEARNERS
+
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--window-size=1280,800")  # fmt: skip
@@ -39,7 +41,7 @@ const watch = new MutationObserver(() => { // the frame is told last: all is dra
   if (lab.runs()[0] === before) return;
   before = lab.runs()[0];
   times.push(performance.now() - start);
-  if (++k < 150) { requestAnimationFrame(move); return; }
+  if (++k < 100) { requestAnimationFrame(move); return; }
   watch.disconnect();
   fire(svg, 'pointerup', x, y);
   done(times);
@@ -162,7 +164,7 @@ def in_browser() -> Iterator[dict[str, Any]]:
         with contextlib.closing(asking(address)) as client:
             size = len(client.get("/").content)
         yield line("page in MB", size / 1e6, 0.15, f"{size:,} bytes; goal below 150,000")
-        for learner in ("online", "svm", "logistic"):
+        for learner in LEARNERS:
             open_page(browser, f"{address}&v=2&data=points&learner={learner}&points={points}")
             times = browser.execute_async_script(DRAG)
             yield from quantiles(f"drag, 200 points, {learner}", times, 0.016, 0.033)

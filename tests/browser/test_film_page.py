@@ -155,7 +155,7 @@ def test_where_nothing_separates_the_proof_is_on_the_page(opened):
     assert "Not separable" in page.one(".verdict").text
     assert [one.text for one in page.all(".certificate td:last-child")] == ["1/4"] * 4
     assert page.circles(".hull") == 2
-    assert "no weights of this view" in page.one("text.empty").text
+    assert "no weights put every row right" in page.one("text.empty").text
 
 
 def test_the_page_fetches_nothing(opened):

@@ -57,7 +57,7 @@ def bundle(names: tuple[str, ...], folder: str = PLAYER) -> str:
     joined = "\n".join(part(name, folder) for name in names)
     joined = re.sub(r"^import [^;]*;\n", "", joined, flags=re.MULTILINE)
     joined = re.sub(r"^export ", "", joined, flags=re.MULTILINE)
-    joined = re.sub(r"^ +|^ *//.*\n|^\n", "", joined, flags=re.MULTILINE)
+    joined = re.sub(r"^ *//.*\n|^ +|^\n", "", joined, flags=re.MULTILINE)
     return shrink(joined)
 
 

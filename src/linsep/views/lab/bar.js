@@ -107,7 +107,7 @@ export function bar(root, menu, actions) {
     }
     other.value = state.learners[1] || "";
     for (const [name, { label, input }] of Object.entries(held.parameters)) {
-      label.hidden = !taken.includes(name) || (RARE.includes(name) && !rare && state.parameters[name] === menu.parameters[name].usual);
+      label.hidden = !taken.includes(name) || (name === "degree" && state.parameters.kernel !== "poly") || (RARE.includes(name) && !rare && state.parameters[name] === menu.parameters[name].usual);
       const value = state.parameters[name];
       if (input.type === "checkbox") input.checked = value;
       else if (document.activeElement !== input) input.value = String(value);

@@ -49,7 +49,7 @@ const views = { sphere: sphereView(stage.places[1]), lift: liftView(stage.places
 const cue = tag("p", { class: "cue" }, stage.places[0], "Drag a point. Click to add one.");
 for (const name of ["pointerdown", "keydown"]) stage.places[0].addEventListener(name, () => { cue.hidden = true; });
 const TITLES = {
-  weights: ["Weight space", "a line for each row; shaded: right for all"], sphere: ["Sphere", "all directions of the weights and the intercept"], loss: ["Loss surface", "and the path over it"],
+  weights: ["Weight space", "a line for each row; shaded: right for all"], sphere: ["Sphere", "all directions of the weights and the intercept"], loss: ["Loss surface", ""],
   projection: ["Projection", "rows seen along one direction"], kesler: ["Kesler", "the long vectors of a correction"], lift: ["Three dimensions", "drag to turn"],
 };
 const lab = {
@@ -87,7 +87,9 @@ function look(name) {
 function entitle() {
   const head = stage.heads[1].querySelector("h2"), run = stage.runs()[0];
   head.textContent = TITLES[view][0];
-  tag("span", { class: "about" }, head, ` · ${view === "weights" && run && !run.binary ? "the weights of each class, and their paths" : TITLES[view][1]}`);
+  const { lossName, learner } = run ? run.story : {}, several = view === "weights" && run && !run.binary;
+  const about = several ? "the weights of each class, and their paths" : view !== "loss" ? TITLES[view][1] : `mean ${lossName}${["LogisticRegression", "LinearSVC"].includes(learner) ? ", no penalty" : ""}, at this b`;
+  tag("span", { class: "about" }, head, ` · ${about}`);
 }
 
 function showViews() {

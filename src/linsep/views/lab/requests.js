@@ -10,7 +10,7 @@ export function requests(key) {
     let answer;
     try {
       answer = await fetch(path, {
-        method: "POST", signal, body: JSON.stringify(body),
+        method: "POST", priority: "high", signal, body: JSON.stringify(body),
         headers: { "Content-Type": "application/json", "X-Lab-Key": key, "X-Lab-Page": PAGE },
       });
     } catch (problem) {

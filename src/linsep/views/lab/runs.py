@@ -162,6 +162,8 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
         labels = job.y
     traced = {"trace": True} if job.traced and learner.kind != "ThresholdNetwork" else {}
     model = getattr(linsep, learner.kind)(**given, **traced)
+    if hasattr(model, "n_jobs"):  # few rows: to start threads takes longer than the fit
+        model.n_jobs = 1
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         try:
             with nullcontext() if job.traced else proved_by(verdict):

@@ -30,7 +30,7 @@ export function sphereView(place) {
   }
 
   function draw() {
-    if (!run || root.hidden) return;
+    if (!run || root.hidden || root.clientHeight < 60) return; // nothing is seen
     const width = root.clientWidth, height = root.clientHeight, size = 0.46 * Math.min(width, height - 24);
     put(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.replaceChildren();

@@ -122,7 +122,7 @@ export function player(root, options = {}) {
     weights.show(t);
     panel.show(t);
     if (gently && !clock.slow && was >= 0 && Math.abs(was - t) === 1) turn(was, t, performance.now());
-    narration.textContent = runs.map((run) => (t >= run.T && runs.length > 1 && run.T > 1 ? `${run.story.title} has ended.` : caption(run, Math.min(t, run.T - 1)).said)).join(" ");
+    narration.textContent = runs.map((run) => (t >= run.T && runs.length > 1 && run.T > 1 ? `${run.story.title} has ended.` : `${runs.length > 1 ? `${run.story.title}. ` : ""}${caption(run, Math.min(t, run.T - 1)).said}`)).join(" ");
     clock.show(t, timer !== 0);
     root.dataset.frame = String(t);
     if (options.onFrame) options.onFrame(t);

@@ -26,8 +26,8 @@ export function statePanel(parent) {
     part(verdict, [facts, story.lift, story.intercept, story.features, story.classes], () => drawVerdict(verdict, story));
     shown = places.map((place, k) => part(place, runs[k] ? modelSays(runs[k], runs.length) : null, () => runs[k] && modelPart(place, runs[k], runs.length > 1)));
     const remarks = runs[0].T === 1 && story.grid ? story.notes : [...story.notes, `Weight space: ${story.weights.note}`]; // a curve has no plane of weights
-    part(more, [facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, Boolean(story.grid), remarks], () => {
-      legend(more, story);
+    part(more, [runs[0].T > 1, Boolean(story.model && story.model.support), facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, Boolean(story.grid), remarks], () => {
+      legend(more, story, runs[0].T > 1);
       certificate(more, story);
       const notes = tag("ul", { class: "notes" }, more);
       remarks.forEach((note) => tag("li", {}, notes, note));
@@ -98,7 +98,7 @@ function modelPart(place, run, several) {
 
 function asideOf({ model, geometry, learner }) {
   const said = [];
-  if (model && model.support) said.push(`${model.support.length} support vectors (double rings)${model.gap !== undefined ? `; duality gap ${brief(model.gap)}` : ""}.`);
+  if (model && model.support) said.push(`${model.support.length} support vectors (circled)${model.gap !== undefined ? `; duality gap ${brief(model.gap)}` : ""}.`);
   if (geometry) said.push(`Ellipses are one standard deviation of ${learner === "FisherDiscriminant" ? "the scatter within classes" : "the shared covariance"}.`);
   if (geometry && geometry.criterion !== null) said.push(`Fisher's J = ${brief(geometry.criterion)}.`);
   return said.join(" ");
@@ -145,7 +145,7 @@ function confusion(place, run) {
   };
 }
 
-function legend(parent, story) {
+function legend(parent, story, steps) {
   const list = tag("ul", { class: "legend" }, parent);
   const sign = (name, draw) => {
     const item = tag("li", {}, list);
@@ -154,7 +154,8 @@ function legend(parent, story) {
   };
   story.classes.forEach((label, code) => sign(`class ${label}`, (svg) => shape("path", { d: markPath(code, 9, 9, 5.5), fill: colourOf(code) }, svg)));
   sign("wrong", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "halo" }, svg));
-  sign("this row", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "current" }, svg));
+  if (steps) sign("this row", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "current" }, svg));
+  if (story.model && story.model.support) sign("support vector", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "support" }, svg));
   if (story.classes.length === 2 && !story.grid) sign("weights that solve it", (svg) => shape("rect", { x: 1, y: 3, width: 16, height: 12, class: "solution" }, svg));
 }
 

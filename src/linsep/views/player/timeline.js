@@ -30,7 +30,7 @@ export function timeline(parent, go) {
   const speed = choice("speed", SPEEDS.map((value) => [value, `${value} a second`]));
   const scrubber = tag("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Frame" }, buttons);
   scrubber.addEventListener("input", () => go(Number(scrubber.value)));
-  const where = tag("output", { class: "where" }, buttons);
+  const where = tag("span", { class: "where" }, buttons);
   const charts = tag("div", { class: "charts" }, bar);
   const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let runs = [], last = 0, cursors = [];
@@ -63,7 +63,7 @@ export function timeline(parent, go) {
     const figure = tag("figure", { class: "chart", title }, place);
     const caption = tag("figcaption", {}, figure);
     tag("span", {}, caption, name);
-    const value = tag("output", {}, caption);
+    const value = tag("b", {}, caption); // an output would be read aloud at every step
     const svg = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img", "aria-label": title }, figure);
     svg.addEventListener("pointerdown", (event) => {
       const seek = (one) => { const box = svg.getBoundingClientRect(); go(Math.round((last * (one.clientX - box.left)) / box.width)); };

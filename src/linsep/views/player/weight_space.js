@@ -72,7 +72,7 @@ export function weightSpace(parent, onLight) {
     }
     hide(region, corners.length < 3);
     region.setAttribute("points", outline(picture.scale, corners));
-    empty.textContent = complete && corners.length < 3 ? "no weights of this view fit all rows" : "";
+    empty.textContent = complete && corners.length < 3 ? `no weights ${story.facts.separable === false ? "" : "in this picture "}put every row right` : "";
   }
 
   function drawLines(all, rows, [u, v]) {
