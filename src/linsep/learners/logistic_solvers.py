@@ -1,7 +1,6 @@
 """Which solver a logistic regression is left to, and what it is asked."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from linsep.learners.fitting.first_order import descend_scores
 from linsep.learners.fitting.sklearn_compat import known_solver
 from linsep.proofs.gap.certificate import Certificate
 from linsep.proofs.gap.penalty import RIDGE
-from linsep.status import Status
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.choose import line_for, shape_of
+from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import Goal, Solver, drive, telling
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.handover import Handover
@@ -24,15 +23,13 @@ from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.newton_cg import NewtonCG
-from linsep.train.convex.softmax import full_newton as full_softmax
-from linsep.train.convex.softmax.fit import fit_softmax
-from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
+from linsep.train.convex.softmax.choose import softmax_solver
 from linsep.train.convex.softmax.sparse_descent import SparseDescent
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
-from linsep.train.run.loop import Listener, tell
+from linsep.train.run.loop import Listener
 
 Array = npt.NDArray[Any]
 STEPPING = ("gradient", "minibatch", "sgd")
@@ -86,29 +83,12 @@ def solve(
             learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
         )
     weights = problem.weights if problem.weights.size else None
-    settings: dict[str, Any] = {
-        "fit_intercept": learner.fit_intercept, "tol": tol, "max_iter": max_iter
-    }  # fmt: skip
     if learner.solver_ == "dual":
         return _by_dual(learner, problem, listeners, start, tol, max_iter)
     if learner.solver_ in ("newton", "newton-cg"):
         if problem.binary:
             return _by_newton(learner, problem, listeners, start, tol, max_iter)
-        settings |= {
-            "n_jobs": learner.n_jobs,
-            "listener": partial(tell, listeners) if listeners else None,
-        }
-        settings |= {"n_classes": problem.n_classes, "start": start}
-        shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
-        if shape.sparse and learner.solver_ == "newton":
-            X = X.toarray()
-        if full_softmax.suits(X, problem.n_classes, C, tol):
-            full = _by_full_softmax(learner, X, problem, listeners, settings)
-            if full.status is not Status.budget or full.n_iter >= max_iter:
-                return full
-            settings["start"] = full.w, full.b
-        settings["savepoint"] = next(iter(learner._savepoints), None)
-        return fit_softmax(X, problem.codes, weights, C, **settings)
+        return _by_softmax_newton(learner, problem, listeners, start, tol, max_iter)
     alpha = learner._multipliers(problem, problem.signs, start)
     solver = SparseDescent(
         X, problem.codes, weights, C, n_classes=problem.n_classes, n_jobs=learner.n_jobs,
@@ -168,17 +148,26 @@ def _by_newton(
     return _driven(learner, problem, listeners, solver, tol, max_iter, certify)
 
 
-def _by_full_softmax(
-    learner: Any, X: Any, problem: Problem, listeners: list[Listener], settings: dict[str, Any]
+def _by_softmax_newton(
+    learner: Any,
+    problem: Problem,
+    listeners: list[Listener],
+    start: tuple[Array, Array] | None,
+    tol: float,
+    max_iter: int,
 ) -> Solution:
-    """The same for several classes; X are the rows written out."""
-    solver = FullSoftmaxNewton(
-        X, problem.codes, problem.weights if problem.weights.size else None, float(learner.C),
+    """The same for several classes."""
+    X, C = problem.X, float(learner.C)
+    free, asked = bool(np.isposinf(C)), asked_for(tol, C)
+    if shape_of(X, "logistic", problem.n_classes, free).sparse and learner.solver_ == "newton":
+        X = X.toarray()
+    solver = softmax_solver(
+        X, problem.codes, problem.weights if problem.weights.size else None, C, tol=asked,
         n_classes=problem.n_classes, fit_intercept=bool(learner.fit_intercept),
-        n_jobs=learner.n_jobs, start=settings["start"],
+        n_jobs=learner.n_jobs, start=start,
     )  # fmt: skip
-    goal = settings["tol"], settings["max_iter"], joint_certificate(learner, problem)
-    return _driven(learner, problem, listeners, solver, *goal)
+    certify = None if free else joint_certificate(learner, problem)
+    return _driven(learner, problem, listeners, solver, asked, max_iter, certify)
 
 
 def _sparse_weights(

@@ -10,7 +10,7 @@ from linsep.status import Status
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.drive import solve, telling
 from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.softmax.fit import fit_softmax
+from linsep.train.convex.softmax.choose import softmax_solver
 
 
 def overlapping(n, d, K, seed):
@@ -88,7 +88,8 @@ def test_an_interrupt_keeps_the_best_point_so_far():
 
 def test_an_interrupt_keeps_the_best_point_of_several_classes():
     listener, _ = stop_at(3)
-    found = fit_softmax(*overlapping(200, 3, 3, 12), n_classes=3, tol=1e-12, listener=listener)
+    rows = overlapping(200, 3, 3, 12)
+    found = solve(softmax_solver, *rows, n_classes=3, tol=1e-12, listener=listener)
     assert found.status is Status.interrupted
     assert found.primal < 200 * math.log(3)
 

@@ -52,6 +52,8 @@ SOLVERS = {
     "l1": lambda: LogisticRegression(l1_ratio=1.0, C=0.2, tol=1e-9, n_jobs=1),
     "wide": lambda: LogisticRegression(tol=1e-7, n_jobs=1),
     "softmax": lambda: LogisticRegression(tol=1e-7, n_jobs=1),
+    "softmax digits": lambda: LogisticRegression(tol=1e-11, n_jobs=1),
+    "free classes": lambda: LogisticRegression(C=np.inf, n_jobs=1),
     "many weights": lambda: LogisticRegression(tol=1e-6, n_jobs=1),
     "joint": lambda: LinearSVC(multiclass="crammer-singer", tol=1e-4, n_jobs=1),
 }
@@ -65,8 +67,8 @@ def data(name):
     n = {**few, "sparse": 3000, "wide": 1000, "l1": 1000, "tall": 70_000, "short": 70_000}.get(
         name, 6000
     )
-    several = ("pocket", "joint", "softmax", "many weights", "sparse classes")
-    y = rng.integers(0, 3 if name in several else 2, n)
+    several = ("pocket", "joint", "many weights", "sparse classes", "free classes")
+    y = rng.integers(0, 3 if name in several or name.startswith("softmax") else 2, n)
     d = {"newton-cg": 600, "wide": 300, "l1": 250, "many weights": 290}.get(name, 20)
     X = rng.standard_normal((n, d)) + 0.1 * y[:, None]
     if name in ("free text", "conjugate"):

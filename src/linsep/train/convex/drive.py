@@ -349,7 +349,7 @@ def solve(
 ) -> Solution:
     """Solve a problem to a relative gap of `tol` by the solver that `make` makes of it.
 
-    A solver that has a limit of its own is told `max_iter` and `halt` too.
+    A solver that goes by `tol`, `max_iter` or `halt` from the start is told them too.
 
     Examples
     --------
@@ -359,7 +359,7 @@ def solve(
     >>> solution.w.round(4), round(solution.b, 4), solution.status.name
     (array([0.4529]), -0.6793, 'converged')
     """
-    limits = {"max_iter": max_iter, "halt": halt}
+    limits = {"tol": tol, "max_iter": max_iter, "halt": halt}
     own = {name: limits[name] for name in limits.keys() & signature(make).parameters.keys()}
     goal = Goal(tol, max_iter, listener, halt=halt)
     return drive(make(*problem, **own, **settings), goal)

@@ -6,10 +6,11 @@ import pytest
 from linsep import LogisticRegression
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.drive import Goal, drive, solve
 from linsep.train.convex.softmax import full_newton
-from linsep.train.convex.softmax.fit import fit_softmax
-from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton, Problem, sample_of_classes
+from linsep.train.convex.softmax.choose import softmax_solver
+from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
+from linsep.train.convex.softmax.full_problem import Problem, sample_of_classes
 
 
 def classes(n=300, d=4, K=3, seed=0, strength=1.5):
@@ -31,7 +32,7 @@ def test_it_ends_at_the_optimum_and_its_multipliers_are_feasible(free, C):
     X, y = classes()
     weights = np.random.default_rng(1).integers(0, 3, len(y)) + (np.arange(len(y)) < 3.0)
     ours = fit(X, y, C, weights, fit_intercept=free)
-    best = fit_softmax(X, y, weights, C, n_classes=3, fit_intercept=free, tol=1e-12)
+    best = solve(softmax_solver, X, y, weights, C, n_classes=3, fit_intercept=free, tol=1e-12)
     assert ours.status is Status.converged
     assert ours.dual * (1 - 1e-12) <= best.primal <= ours.primal * (1 + 1e-12)
     p = np.eye(3)[y] - ours.alpha / np.maximum(C * weights, 1e-300)[:, None]
@@ -80,7 +81,7 @@ def test_ordinary_tables_converge_whatever_the_order_of_rows(kind, order):
     learner = LogisticRegression(tol=1e-4).fit(X[places], y[places])
     assert (learner.status_, learner.solver_) == (Status.converged, "newton")
     assert learner.gap_ <= 1e-4
-    finest = fit_softmax(X, y, C=1.0, n_classes=4, tol=1e-10)
+    finest = solve(softmax_solver, X, y, C=1.0, n_classes=4, tol=1e-10)
     assert learner.objective_ <= finest.primal * (1 + 1e-4)
 
 

@@ -12,16 +12,18 @@ from sklearn.linear_model import LogisticRegression
 from linsep.errors import DataError
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex import basis
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.coordinates import Blocks, Columns
-from linsep.train.convex.drive import solve
+from linsep.train.convex.curvature import asked_for
+from linsep.train.convex.drive import solve, telling
 from linsep.train.convex.lbfgs import Memory, Preconditioner
-from linsep.train.convex.softmax import fit as multinomial
-from linsep.train.convex.softmax.fit import fit_softmax
-from linsep.train.convex.softmax.newton import hessian
-from linsep.train.convex.softmax.problem import Objective
-from linsep.train.convex.softmax.sums import SoftmaxSums
+from linsep.train.convex.softmax import choose, full_newton
+from linsep.train.convex.softmax.choose import softmax_solver
+from linsep.train.convex.softmax.full_problem import Problem, extended
+from linsep.train.convex.softmax.passes import SoftmaxPasses
+from linsep.train.convex.softmax.streamed_problem import StreamedProblem
 from proofs.gap.second_prover import many_class
 
 NOTHING = Columns(np.empty(0), np.empty(0))
@@ -44,66 +46,104 @@ def objective(X, codes, W, b, C, c=1.0):
     return 0.5 * np.sum(W * W) + C * np.sum(c * (log_sum - S[np.arange(len(X)), codes]))
 
 
+def fit_softmax(X, codes, weights=None, C=1.0, tol=1e-4, **how):
+    return solve(softmax_solver, X, codes, weights, C, tol=asked_for(tol, C), **how)
+
+
 def gently(monkeypatch):
     """Send small problems the way of large ones."""
-    monkeypatch.setattr(multinomial, "few_parameters", lambda *shape: False)
+    monkeypatch.setattr(choose, "WEIGHTS", 0)
+    monkeypatch.setattr(choose, "MOST", 0)
 
 
 @pytest.mark.parametrize("real", [np.float32, np.float64])
 @pytest.mark.parametrize("K", [2, 3, 4])
-def test_the_gradient_is_the_derivative_of_the_loss(real, K):
+def test_the_gradient_of_a_pass_is_the_derivative_of_the_loss(real, K):
     X, codes = overlapping(4203, 3, K, 0)
     X = X.astype(real)
     c = np.random.default_rng(1).uniform(0, 2, len(X)) / len(X)
     W, b = np.random.default_rng(2).standard_normal((K, 3)), np.linspace(-0.5, 0.5, K)
     with Pool(2) as pool:
-        sums = SoftmaxSums(Blocks(X, NOTHING), codes, c, K, pool, real)
-        sums.score(W)
-        value, in_b, _ = sums.losses(b, True)
-        gradient = sums.gradient()
+        seen = SoftmaxPasses(Blocks(X, NOTHING), codes, c, K, pool, real)(W, b)
     flat = X.astype(np.float64)
-    loss = objective(flat, codes, W, b, 1.0, c) - 0.5 * np.sum(W * W)
-    assert value == pytest.approx(loss, rel=1e-5 if real is np.float32 else 1e-13)
+
+    def loss(W, b):
+        return objective(flat, codes, W, b, 1.0, c) - 0.5 * np.sum(W * W)
+
+    assert seen.loss == pytest.approx(loss(W, b), rel=1e-5 if real is np.float32 else 1e-13)
     tolerance = 1e-5 if real is np.float32 else 1e-9
     for k in range(K):
         for j in range(3):
             e = np.zeros_like(W)
             e[k, j] = 1e-5
-            up = objective(flat, codes, W + e, b, 1.0, c) - 0.5 * np.sum((W + e) ** 2)
-            down = objective(flat, codes, W - e, b, 1.0, c) - 0.5 * np.sum((W - e) ** 2)
-            assert gradient[k, j] == pytest.approx((up - down) / 2e-5, abs=tolerance)
+            slope = (loss(W + e, b) - loss(W - e, b)) / 2e-5
+            assert seen.W[k, j] == pytest.approx(slope, abs=tolerance)
         e = np.eye(K)[k] * 1e-5
-        up, down = (objective(flat, codes, W, b + s * e, 1.0, c) for s in (1, -1))
-        assert in_b[k] == pytest.approx((up - down) / 2e-5, abs=tolerance)
+        slope = (loss(W, b + e) - loss(W, b - e)) / 2e-5
+        assert seen.b[k] == pytest.approx(slope, abs=tolerance)
 
 
-def test_the_hessian_is_the_derivative_of_the_gradient_where_classes_differ():
+@pytest.mark.parametrize("ridge", [0.1, 1e-12, 0.0])
+@pytest.mark.parametrize("free", [True, False])
+def test_a_step_solves_newtons_equations_where_classes_differ(ridge, free):
     X, codes = overlapping(200, 3, 3, 1)
-    W, b = np.random.default_rng(2).standard_normal((3, 3)), np.zeros(3)
+    Z, c = extended(X, free), np.full(200, 1 / 200)
+    ridges = np.full(Z.shape[1], ridge)
+    if free:
+        ridges[-1] = 0.0
+    u = np.random.default_rng(2).standard_normal((3, Z.shape[1]))
+    u -= u.mean(axis=0)
     with Pool(1) as pool:
-        sums = SoftmaxSums(Blocks(X, NOTHING), codes, np.array([1 / 200]), 3, pool, np.float64)
-        full = Objective(sums, np.full(3, 0.1), fit_intercept=False)
-        full.value(W, b)
-        H = hessian(full).reshape(3, 4, 3, 4)[:, :3, :, :3]
-        for k in range(3):
-            for j in range(3):
-                e = np.zeros_like(W)
-                e[k, j] = 1e-6
-                e -= e.mean(axis=0)  # what all classes share is filled in
-                change = (full.point(W + e, b).gradient - full.point(W - e, b).gradient) / 2
-                np.testing.assert_allclose(np.tensordot(H, e, 2), change, atol=1e-14)
+        problem = Problem(Z, codes, c, ridges, 3, free, pool)
+
+        def slope(u):
+            S = problem.scores(u)
+            problem.step(u, problem.at(u, S, S, 0.0)[1])
+            return problem.gradient
+
+        S = problem.scores(u)
+        du, decrement2 = problem.step(u, problem.at(u, S, S, 0.0)[1])
+        g, length = problem.gradient, 1e-5 / np.abs(du).max()
+        change = (slope(u + length * du) - slope(u - length * du)) / (2 * length)
+    np.testing.assert_allclose(change, -g, atol=1e-7 * np.abs(g).max())
+    assert np.abs(du.sum(axis=0)).max() <= 1e-7 * np.abs(du).max()
+    assert decrement2 == pytest.approx(-np.vdot(g, du))
 
 
-def test_the_best_biases_leave_no_class_with_too_much_weight():
-    X, codes = overlapping(5000, 4, 5, 3)
+def test_rows_that_are_not_copied_come_to_the_same():
+    X, codes = overlapping(9000, 4, 3, 2)
+    X = X.astype(np.float32)
+    columns = Columns(np.full(4, 0.25, np.float32), np.full(4, 2.0, np.float32))
+    blocks, ridge = Blocks(X, columns), np.array([0.1] * 4 + [0.0])
+    c = np.where(np.arange(9000) % 7 == 0, 0.0, 1 / 7714)
+    Z, used = extended((X - np.float32(0.25)) * 2, True), c > 0
+    u = np.random.default_rng(0).standard_normal((3, 5))
+    seen = []
     with Pool(2) as pool:
-        sums = SoftmaxSums(Blocks(X, NOTHING), codes, np.array([1 / 5000]), 5, pool, np.float64)
-        sums.enough = 1e-13
-        sums.score(3 * np.random.default_rng(0).standard_normal((5, 4)))
-        _, _, left = sums.best_bias(np.zeros(5), True)
-        assert left <= 1e-12
-        P = np.concatenate([sums.probabilities(k) for k in range(2)])
-        np.testing.assert_allclose(P.mean(axis=0), sums.share, atol=1e-12)
+        whole = Problem(Z[used], codes[used], c[used], ridge, 3, True, pool)
+        streamed = StreamedProblem(blocks, codes, c, ridge, 3, True, pool)
+        np.testing.assert_array_equal(streamed.rows(np.array([5, 3])), Z[[5, 3]])
+        for problem in (whole, streamed):
+            value, d = problem.at(u, *[problem.scores(u)] * 2, 0.0)
+            du, decrement2 = problem.step(u, d)
+            ds = problem.scores(du)
+            then, _ = problem.at(u + 0.5 * du, problem.scores(u), ds, 0.5)
+            bounds = problem.foretold(d, ds)[0], problem.radius2(), *problem.margins(ds)
+            seen.append((problem.share, value, du, decrement2, then, *bounds))
+    for one, other in zip(*seen, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_rows_that_are_not_copied_end_at_the_same_optimum(C, monkeypatch):
+    X, codes = overlapping(5000, 3, 3, 4)
+    weights = (np.arange(5000) % 5 > 0).astype(float)
+    copied = fit_softmax(X, codes, weights, C, n_classes=3, tol=1e-9)
+    monkeypatch.setattr(full_newton, "COPIED", 0)
+    monkeypatch.setattr(basis, "COPIED", 0)
+    streamed = fit_softmax(X, codes, weights, C, n_classes=3, tol=1e-9)
+    assert copied.status is streamed.status is Status.converged
+    np.testing.assert_allclose(copied.w, streamed.w, atol=1e-8)
 
 
 def test_memory_makes_the_inverse_exact_along_remembered_steps():
@@ -178,10 +218,13 @@ def test_an_independent_proof_confirms_the_gap(real, n, d, K):
     X, codes = overlapping(n, d, K, 3)
     X = X.astype(real)
     found = fit_softmax(X, codes, C=0.5, n_classes=K, tol=1e-4)
-    primal, dual = many_class(X, codes, found.w, found.b, np.full(n, 0.5))
-    assert found.status is Status.converged
+    primal, _ = many_class(X, codes, found.w, found.b, np.full(n, 0.5))
+    best = fit_softmax(X, codes, C=0.5, n_classes=K, tol=1e-9)
+    _, dual = many_class(X, codes, best.w, best.b, np.full(n, 0.5))
+    assert found.status is best.status is Status.converged
     assert primal == pytest.approx(found.primal, rel=1e-5)
-    assert primal - dual <= 2e-4 * primal
+    assert primal - dual <= 1.01e-4 * primal
+    assert found.dual <= primal
 
 
 def exact(X, codes, K, C):
@@ -378,9 +421,8 @@ def test_a_listener_hears_every_pass_and_may_stop_the_run(way, monkeypatch):
         gently(monkeypatch)
     X, codes = overlapping(200, 3, 3, 11)
     heard = []
-    found = fit_softmax(
-        X, codes, n_classes=3, tol=1e-12, listener=lambda p: heard.append(p) or p.epoch == 2
-    )
+    listener = telling([lambda p: heard.append(p) or p.epoch == 2])
+    found = fit_softmax(X, codes, n_classes=3, tol=1e-12, listener=listener)
     assert [p.epoch for p in heard] == [1, 2]
     assert found.status is Status.stopped
 

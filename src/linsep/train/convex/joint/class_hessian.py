@@ -55,6 +55,10 @@ class ClassHessian:
 
     def __call__(self, d: Floats, used: Array | None = None) -> Floats:
         """H for d, (K, n); of `used` rows alone, where they are given."""
+        return self.spread(self.pairs(d, used))
+
+    def pairs(self, d: Floats, used: Array | None = None) -> Floats:
+        """The different entries of H, one row for each pair of classes; these may be summed."""
         n = self._n if used is None else len(used)
         keep = used is None and self._n * self._pairs <= KEPT
 
@@ -72,7 +76,10 @@ class ClassHessian:
                 G = product if G is None else np.add(G, product, out=G)
             return G
 
-        G = self.pool.sum(part, spans(n, PART))
+        return self.pool.sum(part, spans(n, PART))
+
+    def spread(self, G: Floats) -> Floats:
+        """H from its different entries."""
         H = np.empty((self._K * self._D, self._K * self._D))
         spread_out(G, self._K, self._D, H)
         return H

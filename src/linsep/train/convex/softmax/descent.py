@@ -26,8 +26,7 @@ from linsep.train.convex.coordinates import Blocks, prepare, spread
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.softmax.curvature import Curvature, rebuilding_cost
-from linsep.train.convex.softmax.passes import SoftmaxPasses
-from linsep.train.convex.softmax.sums import TOO_LARGE
+from linsep.train.convex.softmax.passes import TOO_LARGE, SoftmaxPasses
 from linsep.train.convex.solution import Solution
 from linsep.train.run.state import record
 

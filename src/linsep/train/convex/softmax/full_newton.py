@@ -1,121 +1,55 @@
-"""Newton's method with the full Hessian for several classes of dense rows that are in memory.
-
-    F(u) = ½ Σ ridge u² + Σ cᵢ (log Σₖ e^{sᵢₖ} − sᵢ,yᵢ) = P / (C Σcᵢ),   s = ux̃,   x̃ = (x, 1)
+"""Newton's method with the full Hessian for several classes of dense rows.
 
 A step costs one product for the Hessian (`linsep.train.convex.joint.class_hessian`), one for the
-gradient, and one for how the scores change; a search along the line reads no row.
+gradient, and one for how the scores change; a search along the line reads no row. The
+probabilities that a step foretells are a point of the dual (see `full_problem`), so that a run ends
+a step or two earlier than by the probabilities of its last point.
 
-A step also foretells the probabilities. With p̂ = p + (diag p − ppᵀ)ds, Newton's equations say that
-Σ cᵢ(e_y − p̂ᵢ) ⊗ x̃ᵢ = ridge (u + du): a feasible point of the dual. What keeps F(u + du) and D(p̂)
-apart is of third order in the step, however weak the penalty, so that a run ends a step or two
-earlier than by the probabilities of its last point.
+Without a penalty, or where more than eight digits are asked for, the run goes on until the
+decrement of the next step is as small too: then the weights have as many digits as the objective.
 
 Of many rows a sample gives the first point, with some rows of each class.
 """
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from linsep._compile import kernel
 from linsep.data.blocks.blocks import on_cluster
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
-from linsep.train.convex.coordinates import moderate
-from linsep.train.convex.curvature import Curvature
+from linsep.status import Status
+from linsep.train.convex.coordinates import Blocks, moderate, prepare, spread
+from linsep.train.convex.curvature import at_rounding, decrease_left
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.joint.class_hessian import ClassHessian
-from linsep.train.convex.sampling import scattered
-from linsep.train.convex.sigmoid import exp_of_negative
 from linsep.train.convex.softmax.descent import require_classes
-from linsep.train.convex.softmax.sums import TOO_LARGE
-from linsep.train.convex.solution import Solution
+from linsep.train.convex.softmax.full_problem import (
+    Problem,
+    extended,
+    sample_of_classes,
+    search,
+)
+from linsep.train.convex.softmax.passes import TOO_LARGE
+from linsep.train.convex.softmax.streamed_problem import StreamedProblem
+from linsep.train.convex.solution import Solution, end_of_newton
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-FINEST = 1e-7  # relative gap below which other solvers give more digits
-WEIGHTS = 800  # in all classes together, up to which a matrix of their products is cheap
-MOST = 1 << 22  # entries up to which rows are copied
-CHUNK = 256
-PARTS, MANY = 4, 1 << 16  # rows are cut in so many parts where rows times classes are many
+COPIED = 1 << 22  # entries up to which rows are copied
 ALONE = 1 << 21  # products of a Hessian up to which one thread does all
 SAMPLED = 12  # steps with a sample, at most
-PER_FEATURE, PER_WEIGHT, OF_CLASS = 40, 8, 16  # rows of a sample, at least, and of each class
+PER_FEATURE, PER_WEIGHT = 40, 8  # rows of a sample, at least
 WORTH = 4  # times as many rows, from which a sample pays
 ERROR = 0.2  # of weights for each row of a sample, about which its solution errs
 NEAR = 4.0  # times the gap asked for that a step may err by and foretell the end
 PATIENCE = 30  # steps that may fail to halve the gap
-
-
-def suits(X: Any, n_classes: int, C: float, tol: float) -> bool:
-    """Whether weights are few enough for a matrix of their products, and rows for a copy."""
-    if sp.issparse(X):
-        return False
-    few = n_classes * (X.shape[1] + 1) <= WEIGHTS and X.shape[0] * X.shape[1] <= MOST
-    return few and X.shape[0] >= X.shape[1] and math.isfinite(C) and tol >= FINEST
-
-
-class Problem:
-    """Labelled rows, and what a point comes to.
-
-    Parameters
-    ----------
-    Z : rows x̃
-    codes, c : class number and weight of each row
-    ridge : of every column of Z; the last may be zero
-    free : whether that one is an intercept
-    """
-
-    def __init__(
-        self, Z: Floats, codes: Array, c: Floats, ridge: Floats, K: int, free: bool, pool: Pool
-    ) -> None:
-        n = len(Z)
-        self.Z, self.codes, self.c, self.ridge = Z, codes.astype(np.int64), c, ridge
-        self.K, self.free, self.pool = K, free, pool
-        self.hessian = ClassHessian(Z, K, False, pool)
-        own = np.zeros((K, n))
-        own[self.codes, np.arange(n)] = c
-        self.share, self._own = own.sum(axis=1), own @ Z
-        cuts = [n * k // PARTS for k in range(PARTS + 1)] if n * K > MANY else [0, n]
-        self._cuts = list(pairwise(cuts))
-        self._out = np.zeros((len(self._cuts), 1))
-        self._diagonal = np.tile(ridge, K)
-
-    def at(self, u: Floats, S: Floats, ds: Floats, t: float) -> tuple[float, Floats]:
-        """F at u, where scores are S + t·ds, and cᵢpᵢₖ, (K, n)."""
-        d = np.empty_like(S)
-        given = S, ds, t, self.codes, self.c, d
-        parts = zip(self._cuts, self._out, strict=True)
-        self.pool.run(weigh, [(*given, *cut, out) for cut, out in parts])
-        return 0.5 * float(np.vdot(u * self.ridge, u)) + float(self._out.sum()), d
-
-    def step(self, u: Floats, d: Floats) -> tuple[Floats, float]:
-        """Newton's step, and its decrement squared."""
-        D = len(self.ridge)
-        gradient = u * self.ridge + d @ self.Z - self._own
-        H = self.hessian(d)
-        if not np.isfinite(gradient).all():
-            raise OverflowedError(TOO_LARGE)
-        H.flat[:: len(H) + 1] += self._diagonal
-        if self.free:  # one number more for all intercepts is the same model
-            last = slice(D - 1, None, D)
-            H[last, last] += np.trace(H[last, last]) / self.K**2
-        du = -Curvature(H).solve(gradient.ravel()).reshape(u.shape)
-        return du, -float(np.vdot(gradient, du))
-
-    def foretold(self, d: Floats, ds: Floats) -> tuple[float, Floats]:
-        """D(p̂) after a whole step, and cᵢp̂ᵢₖ: what would be negative is zero."""
-        p = np.maximum(d * (1.0 + ds - np.einsum("ki,ki->i", d, ds) / self.c), 0.0)
-        p *= self.c / p.sum(axis=0)
-        v = (self._own - p @ self.Z)[:, : len(self.ridge) - self.free]
-        entropy = float(np.vdot(p, np.log(np.where(p > 0.0, p, 1.0) / self.c)))
-        return -entropy - 0.5 * float(np.vdot(v / self.ridge[: v.shape[1]], v)), p
+DIGITS = 1e-8  # relative gap below which weights are asked for as many digits
+ROUNDED = 1e-11  # a relative gap this small is as good as any, once no step succeeds
 
 
 class FullSoftmaxNewton:
@@ -126,11 +60,12 @@ class FullSoftmaxNewton:
     X : checked array
     codes : class number of each row
     weights : cᵢ ≥ 0, or None where each row counts once
-    C : weight of the losses, finite
+    C : weight of the losses; infinity stands for no penalty
     n_classes : how many classes there are
     fit_intercept : whether the biases are free; otherwise they are 0
     n_jobs : threads; never changes the bytes of the result
     start : (W, b) to start from
+    rescale : bring all columns to one scale, from a look at all rows
 
     Examples
     --------
@@ -155,31 +90,48 @@ class FullSoftmaxNewton:
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         start: tuple[Array, Array] | None = None,
+        rescale: bool = False,
     ) -> None:
         n, d = X.shape
+        self._given = X, codes, weights, C
+        self._settings: dict[str, Any] = {
+            "n_classes": n_classes, "fit_intercept": fit_intercept, "n_jobs": n_jobs, "start": start
+        }  # fmt: skip
         self._X, self._codes, self._K, self._free = X, codes, n_classes, bool(fit_intercept)
         total = float(n if weights is None else weights.sum())
-        self._unit = C * total
+        self._penalised = math.isfinite(C)
+        self._unit = C * total if self._penalised else total
         self._c = np.full(n, 1.0 / n) if weights is None else np.asarray(weights, float) / total
         small = n * (n_classes * d) ** 2 <= ALONE
         self.pool = Pool(n_jobs, most=1 if small else None, products=not small)
-        self._start, self.n_iter, self._restored = start, 0, False
+        self._start, self._rescale, self.n_iter, self._restored = start, rescale, 0, False
+        self._status = Status.budget
 
     def _begin(self) -> None:
-        few = self._X[0 : len(self._codes)] if on_cluster(self._X) else self._X  # to be fetched
-        X, self._columns = moderate(np.asarray(few, np.float64), self._free)
-        self._used = self._c > 0.0
+        X: Any = self._X
+        d, streamed = X.shape[1], X.size > COPIED
+        if not streamed:
+            X = np.asarray(X[0 : len(X)] if on_cluster(X) else X, np.float64)  # to be fetched
+        self._used = np.ones(len(X), bool) if streamed else self._c > 0.0
         codes, c = self._codes, self._c
         if not self._used.all():
             X, codes, c = X[self._used], codes[self._used], c[self._used]
-        n, d = X.shape
-        Z = np.concatenate([X, np.ones((n, 1))], axis=1) if self._free else X
-        scale = self._columns.scale.astype(np.float64)
-        ridge = np.zeros(Z.shape[1])
-        ridge[:d] = (scale**2 if scale.size else 1.0) / self._unit
-        self._problem = Problem(Z, codes, c, ridge, self._K, self._free, self.pool)
+        penalty = 1.0 / self._unit if self._penalised else 0.0
+        if streamed or self._rescale:
+            about = spread(X, self._rescale)
+            self._columns = prepare(X, about, self._free, penalty, self._rescale)
+            X = X if streamed else Blocks(X, self._columns).rows(slice(0, len(X)))
+        else:
+            X, self._columns = moderate(X, self._free)
+        scale, ridge = self._columns.scale.astype(np.float64), np.zeros(d + self._free)
+        ridge[:d] = (scale**2 if scale.size else 1.0) * penalty
+        given = codes, c, ridge, self._K, self._free, self.pool
+        if streamed:
+            self._problem: Problem = StreamedProblem(Blocks(X, self._columns), *given)
+        else:
+            self._problem = Problem(extended(X, self._free), *given)
         require_classes(self._problem.share, self._free)
-        self._u = np.zeros((self._K, Z.shape[1]))
+        self._u = np.zeros((self._K, len(ridge)))
         if self._start is not None:
             W, b = self._columns.inside(np.asarray(self._start[0], np.float64), self._start[1])
             self._u[:, :d] = W - W.mean(axis=0)
@@ -193,21 +145,22 @@ class FullSoftmaxNewton:
 
     def _by_sample(self) -> None:
         """Where some rows of each class have their optimum, as far as they can know."""
-        n, D = self._problem.Z.shape
+        n, D = len(self._problem.codes), self._u.shape[1]
         wanted = max(1024, PER_FEATURE * D, PER_WEIGHT * self._K * D)
         if n < WORTH * wanted:
             return
         u, whole = self._u, self._problem
         rows, weights = sample_of_classes(whole.codes, self._K, wanted)
+        rows, weights = rows[whole.c[rows] > 0.0], weights[whole.c[rows] > 0.0]
         c = whole.c[rows] * weights
         given = whole.codes[rows], c / c.sum(), whole.ridge, self._K, self._free, self.pool
-        some, error = Problem(whole.Z[rows], *given), ERROR * u.size / len(rows)
-        S = u @ some.Z.T
+        some, error = Problem(whole.rows(rows), *given), ERROR * u.size / len(rows)
+        S = some.scores(u)
         value, d = some.at(u, S, S, 0.0)
         for _ in range(SAMPLED):
             du, decrement2 = some.step(u, d)
-            ds = du @ some.Z.T
-            t, after, d = _search(some, u, S, du, ds, value, decrement2)
+            ds = some.scores(du)
+            t, after, d = search(some, u, S, du, ds, value, decrement2)
             if t == 0.0:
                 break
             u, S, value = u + t * du, S + t * ds, after
@@ -218,149 +171,163 @@ class FullSoftmaxNewton:
     def candidates(self) -> Iterator[Candidate]:
         """Newton's steps, and what they foretell."""
         if not self._restored:
+            self._digits = self.tol if not self._penalised or self.tol < DIGITS else 0.0
             self._begin()
-            self._S = self._u @ self._problem.Z.T
-            self._value, self._d = self._problem.at(self._u, self._S, self._S, 0.0)
+            self._look()
             if not math.isfinite(self._value):
                 raise OverflowedError(TOO_LARGE)
-            self._dual: tuple[float, Floats] = 0.0, np.zeros(0)
-            self._halved, self._since = math.inf, 0
+            self._dual: tuple[float, Floats] = -math.inf, np.zeros(0)
+            if self._penalised:
+                self._dual = 0.0, np.zeros(0)
+            self._halved, self._since, self._left = math.inf, 0, math.inf
             self.n_iter = 1
+            if self._digits:
+                self._judge(math.inf, math.inf)
         while True:
             yield self._candidate()
-            if self._since > PATIENCE or not self._step():
+            if self._status is not Status.budget or not self._step():
                 return
             self.n_iter += 1
 
+    def _look(self) -> None:
+        """Scores and probabilities at u, from the rows."""
+        self._S = self._problem.scores(self._u)
+        self._value, self._d = self._problem.at(self._u, self._S, self._S, 0.0)
+
+    @property
+    def _gap(self) -> float:
+        """What is left to gain: by the dual, or by the decrement."""
+        return min(self._value - self._dual[0], self._left)
+
     def _candidate(self) -> Candidate:
-        unit = self._unit
-        return Candidate(self.n_iter, self._value * unit, self._dual[0] * unit, 1)
+        unit, value, gap = self._unit, self._value, self._gap
+        if self._digits and not self._enough():
+            gap = max(gap, 2.0 * self.tol * value)
+        dual = value - gap if self._digits else self._dual[0]
+        return Candidate(self.n_iter, value * unit, dual * unit, 1)
 
     def _step(self) -> bool:
         """One step; whether F fell."""
         problem, u, S, value, d = self._problem, self._u, self._S, self._value, self._d
-        du, decrement2 = problem.step(u, d)
-        ds = du @ problem.Z.T
-        t, after, then = _search(problem, u, S, du, ds, value, decrement2)
+        du, decrement2 = self._next if self._digits else problem.step(u, d)
+        ds = problem.scores(du)
+        t, after, then = search(problem, u, S, du, ds, value, decrement2)
         asked = self.tol * value
-        if t == 1.0 and abs(after - value + 0.5 * decrement2) <= NEAR * asked:
+        near = t == 1.0 and abs(after - value + 0.5 * decrement2) <= NEAR * asked
+        if self._penalised and near:
             foretold = problem.foretold(d, ds)
             if foretold[0] > self._dual[0]:
                 self._dual = foretold
-        if t == 0.0:
+        if t == 0.0 or self._since > PATIENCE:
+            self._bound(decrement2)
+            self._at_rounding()
             return False
         self._u, self._S, self._value, self._d = u + t * du, S + t * ds, after, then
-        gap = after - self._dual[0]
-        halved = gap <= 0.5 * self._halved
-        self._halved, self._since = (gap, 0) if halved else (self._halved, self._since + 1)
+        if self._digits:
+            self._look()
+            self._judge(decrement2, value - self._value)
+        halved = self._gap <= 0.5 * self._halved
+        self._halved, self._since = (self._gap, 0) if halved else (self._halved, self._since + 1)
+        return True
+
+    def _enough(self) -> bool:
+        """Whether the bound, and ‖step‖² by the Hessian, are as small as was asked for."""
+        gap, value = self._gap, self._value
+        return gap <= self.tol * value and self._next[1] <= self._digits**2 * value
+
+    def _judge(self, before: float, fell: float) -> None:
+        """The next step, what it says of this point, and whether the run ends here by itself.
+
+        `before` is the decrement of the step that led here, and F `fell` by it.
+        """
+        problem, value = self._problem, self._value
+        self._next = problem.step(self._u, self._d)
+        decrement2 = self._next[1]
+        stuck = at_rounding(decrement2, before, value, fell)
+        self._left, far = math.inf, True
+        if decrement2 <= 1e-3 * value and (stuck or not self._penalised):
+            far = decrement2 * self._bound(decrement2) > 0.1
+        if stuck and not self._enough():
+            self._at_rounding()
+            self._since = PATIENCE  # one step more, at most
+        elif not self._penalised and self._runs_away(far):
+            self._status = Status.no_optimum
+
+    def _bound(self, decrement2: float) -> float:
+        """Bound what is left by the decrement; the radius² that the bound goes by."""
+        radius2 = self._problem.radius2()
+        if radius2 < math.inf:
+            self._left = min(self._left, decrease_left(decrement2, radius2))
+        return radius2
+
+    def _at_rounding(self) -> None:
+        """No step lowers F by more than rounding raises it: the ending, whatever was asked."""
+        if self._gap <= max(self.tol, ROUNDED) * self._value:
+            self._status = Status.converged
+
+    def _runs_away(self, far: bool) -> bool:
+        """Whether the losses fall for ever: u, or the step, puts every row on its own side.
+
+        The point kept then does so, if any does.
+        """
+        problem, (du, _) = self._problem, self._next
+        if problem.margins(self._S)[0] > 0:
+            return True
+        if not far:
+            return False
+        ds = problem.scores(du)
+        low, high = problem.margins(ds)
+        if not (high > 0 and low >= -1e-9 * high):
+            return False
+        u = self._u
+        for t in 4.0 ** np.arange(20):
+            self._u = u + t * du
+            self._look()
+            if problem.margins(self._S)[0] > 0 or low <= 0:
+                break
         return True
 
     def state(self) -> dict[str, Any]:
-        known = {"u": self._u, "S": self._S, "d": self._d, "value": self._value}
-        seen = {"dual": self._dual, "halved": self._halved, "since": self._since}
-        return {**known, **seen, "n_iter": self.n_iter}
+        known = {"u": self._u, "value": self._value, "dual": self._dual, "n_iter": self.n_iter}
+        known["status"] = self._status.name
+        seen = {"halved": self._halved, "since": self._since, "digits": self._digits}
+        if self._digits:  # scores are made anew at each point
+            return {**known, **seen, "left": self._left, "next": self._next}
+        return {**known, **seen, "S": self._S, "d": self._d}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._start = (np.zeros((self._K, self._X.shape[1])), np.zeros(self._K))
         self._begin()
-        self._u, self._S, self._d, self._value = (state[k] for k in ("u", "S", "d", "value"))
+        self._u, self._digits, self._left = state["u"], state["digits"], math.inf
+        if self._digits:
+            self._look()
+            self._left, self._next = state["left"], tuple(state["next"])
+        else:
+            self._S, self._d, self._value = state["S"], state["d"], state["value"]
         self._dual, self._halved, self._since = (state[k] for k in ("dual", "halved", "since"))
         self.n_iter, self._restored = state["n_iter"], True
+        self._status = Status[state["status"]]
 
     def interrupted(self) -> None:
         if not hasattr(self, "_dual"):
             self._start = self._start or (np.zeros((self._K, self._X.shape[1])), np.zeros(self._K))
             next(self.candidates())
 
-    def rescaled(self) -> None:
-        """Columns of extreme scale are brought near one at once."""
+    def rescaled(self) -> "FullSoftmaxNewton | None":
+        """Columns of extreme scale, as far as some rows show them, are brought near one at once."""
+        if self._rescale:
+            return None
+        return FullSoftmaxNewton(*self._given, **self._settings, rescale=True)
 
     def solution(self) -> Solution:
         d = self._X.shape[1]
         b = self._u[:, -1] if self._free else np.zeros(self._K)
         W, b = self._columns.outside(self._u[:, :d].copy(), b)
         b = b - b.mean() if self._free else np.zeros(self._K)
-        bound, p = self._dual
-        alpha = None
-        if p.size:  # C c (e_y − p̂)
-            problem = self._problem
-            A = np.zeros((len(self._codes), self._K))
-            A[self._used] = -self._unit * p.T
-            A[np.flatnonzero(self._used), problem.codes] += self._unit * problem.c
-            alpha = A
-        primal, bound = self._value * self._unit, bound * self._unit
-        gap = max(0.0, primal - bound)
-        return Solution(W, b, alpha, primal, bound, gap, self.n_iter)
-
-
-def sample_of_classes(codes: Array, n_classes: int, wanted: int) -> tuple[Array, Floats]:
-    """About `wanted` rows, some of each class, and how many rows each of them stands for.
-
-    >>> rows, weights = sample_of_classes(np.array([0] * 90 + [1] * 10), 2, 20)
-    >>> np.bincount(np.array([0] * 90 + [1] * 10)[rows], weights)
-    array([90., 10.])
-    """
-    rows, weights = [], []
-    for k in range(n_classes):
-        own = np.flatnonzero(codes == k)
-        m = max(OF_CLASS, wanted * len(own) // len(codes))
-        own_rows = own if m >= len(own) else own[scattered(len(own), m)]
-        rows.append(own_rows)
-        weights.append(np.full(len(own_rows), len(own) / max(1, len(own_rows))))
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    return np.concatenate(rows)[order], np.concatenate(weights)[order]
-
-
-def _search(
-    problem: Problem, u: Floats, S: Floats, du: Floats, ds: Floats, value: float, decrement2: float
-) -> tuple[float, float, Floats]:
-    """How far to go along a step, F there, and cp there; no step at all where F does not fall."""
-    t, noise = 1.0, 4e-15 * abs(value)
-    while t > 1e-6:
-        after, d = problem.at(u + t * du, S, ds, t)
-        if after <= value - 1e-4 * t * decrement2 + noise:
-            return t, after, d
-        slope = -decrement2
-        if math.isfinite(after):
-            t *= max(0.1, min(0.5, -0.5 * slope * t / (after - value - t * slope)))
-        else:
-            t *= 0.1
-    return 0.0, value, np.empty(0)
-
-
-@kernel
-def weigh(S, ds, t, codes, c, d, first, last, out):  # type: ignore[no-untyped-def]
-    """d ← cp at scores S + t·ds, and the sum of the losses into out"""
-    K = S.shape[0]
-    T, whole = np.empty((K, CHUNK)), np.empty(CHUNK, np.int64)
-    power = whole.view(np.float64)
-    top, total = np.empty(CHUNK), np.empty(CHUNK)
-    loss = 0.0
-    for start in range(first, last, CHUNK):
-        m = min(CHUNK, last - start)
-        for k in range(K):
-            for i in range(m):
-                T[k, i] = S[k, start + i] + t * ds[k, start + i]
-        for i in range(m):
-            top[i] = T[0, i]
-            total[i] = 0.0
-        for k in range(1, K):
-            for i in range(m):
-                top[i] = max(top[i], T[k, i])
-        for k in range(K):
-            for i in range(m):
-                T[k, i] -= top[i]
-        for i in range(m):
-            loss -= c[start + i] * T[codes[start + i], i]
-        for k in range(K):
-            row = T[k, :m]
-            exp_of_negative(row, whole, power)
-            for i in range(m):
-                total[i] += row[i]
-        for i in range(m):
-            loss += c[start + i] * np.log(total[i])
-            total[i] = np.divide(c[start + i], total[i])
-        for k in range(K):
-            for i in range(m):
-                d[k, start + i] = T[k, i] * total[i]
-    out[0] = loss
+        at = end_of_newton(W, b, self._value, self._gap, self._unit, self.n_iter, self._status)
+        if not self._dual[1].size:
+            return at
+        alpha = np.zeros((len(self._codes), self._K))  # C c (e_y − p̂)
+        alpha[self._used] = -self._unit * self._dual[1].T
+        alpha[np.flatnonzero(self._used), self._problem.codes] += self._unit * self._problem.c
+        return replace(at, alpha=alpha)

@@ -14,12 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep._compile import kernel
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks
-from linsep.train.convex.softmax.sums import residuals, softmax
+from linsep.train.convex.sigmoid import exp_of_negative
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+TOO_LARGE = (
+    "X has entries so large that sums over its rows overflow, even after scaling its columns. "
+    "Divide it by a constant."
+)
 
 AT_ONCE = 1 << 21
 """Scores, rows times classes, that are looked at together."""
@@ -137,7 +143,7 @@ class SoftmaxPasses:
         """Scores to probabilities, in place; their loss, Σ cp and Σ cp²."""
         K, n = S.shape
         whole, sums = np.empty(NARROWEST, self._integer), np.empty(1 + K)
-        softmax(S, b, K, y, c, n, whole, whole.view(self.real), False, S, sums)
+        softmax(S, b, K, y, c, n, whole, whole.view(self.real), S, sums)
         weighted = S if len(c) == 1 else S * c
         squares = np.einsum("ki,ki->k", weighted, S).astype(np.float64)
         return np.concatenate([sums, squares * (float(c[0]) if len(c) == 1 else 1.0)])
@@ -157,3 +163,59 @@ class SoftmaxPasses:
             return of(rows)
         each = self.pool.map(lambda k: of(slice(*self.blocks.span(k))), range(len(self.blocks)))
         return np.concatenate(each)
+
+
+@kernel
+def softmax(S, b, K, y, c, n, whole, power, P, out):  # type: ignore[no-untyped-def]
+    """pₖᵢ of a block into P; loss and Σ cᵢpᵢ into out"""
+    real = P.dtype.type
+    size = 256
+    top = np.empty(size, P.dtype)
+    total = np.empty(size, P.dtype)
+    weight = np.empty(size, P.dtype)
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    for start in range(0, n, size):
+        m = min(size, n - start)
+        for i in range(m):
+            weight[i] = c[0 if c.shape[0] == 1 else start + i]
+            top[i] = S[0, start + i] + b[0]
+            total[i] = real(0)
+        for k in range(1, K):
+            for i in range(m):
+                top[i] = max(top[i], S[k, start + i] + b[k])
+        loss = 0.0
+        for k in range(K):
+            p = P[k, start : start + m]
+            for i in range(m):
+                p[i] = S[k, start + i] + b[k] - top[i]
+        for i in range(m):
+            loss -= weight[i] * P[y[start + i], start + i]
+        for k in range(K):
+            p = P[k, start : start + m]
+            exp_of_negative(p, whole, power)
+            for i in range(m):
+                total[i] += p[i]
+        for i in range(m):
+            loss += weight[i] * np.log(total[i])
+            total[i] = np.divide(real(1), total[i])
+        for k in range(K):
+            p = P[k, start : start + m]
+            s = real(0)
+            for i in range(m):
+                p[i] *= total[i]
+                top[i] = weight[i] * p[i]
+                s += top[i]
+            out[1 + k] += s
+        out[0] += loss
+
+
+@kernel
+def residuals(P, K, y, c, n):  # type: ignore[no-untyped-def]
+    """rₖᵢ = cᵢ(pₖᵢ − [yᵢ = k]), in place"""
+    one = P.dtype.type(1)
+    for i in range(n):
+        P[y[i], i] -= one
+    for k in range(K):
+        for i in range(n):
+            P[k, i] *= c[0 if c.shape[0] == 1 else i]

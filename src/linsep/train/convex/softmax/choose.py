@@ -1,0 +1,92 @@
+"""Which solver a multinomial logistic regression on dense rows is left to."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import ParameterError
+from linsep.train.convex.basis import better_basis
+from linsep.train.convex.drive import Solver
+from linsep.train.convex.handover import Handover
+from linsep.train.convex.row_space import InRowSpace
+from linsep.train.convex.softmax.descent import SoftmaxDescent
+from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+WEIGHTS = 800
+"""In all classes together, up to which a matrix of their products is cheap."""
+MOST = 3000
+"""And up to which it is made where nothing else ends, or gives all digits."""
+
+
+def softmax_solver(
+    X: Array,
+    codes: Array,
+    weights: Floats | None = None,
+    C: float = 1.0,
+    *,
+    n_classes: int,
+    fit_intercept: bool = True,
+    tol: float = 1e-4,
+    n_jobs: int | None = None,
+    start: tuple[Array, Array] | None = None,
+) -> Solver:
+    """Newton's method for ½‖W‖² + C Σ cᵢ × softmax loss: by Hessians where these are cheap, or
+    nothing else gives all digits, and otherwise by L-BFGS with a first guess at them.
+
+    Parameters
+    ----------
+    X : checked C-contiguous float32 or float64 array
+    codes : class number of each row, 0 .. n_classes − 1
+    weights : cᵢ ≥ 0, or None where each row counts once
+    C : weight of the losses; infinity stands for no penalty (maximum likelihood)
+    n_classes : how many classes there are
+    fit_intercept : whether the biases are free; otherwise they are 0
+    tol : the relative gap that will be asked for
+    n_jobs : threads; never changes the bytes of the result
+    start : (W, b) to start from
+
+    Examples
+    --------
+    >>> from linsep.train.convex.drive import solve
+    >>> X, codes = np.array([[0.0], [1.0], [2.0], [0.5]]), np.array([0, 1, 2, 1])
+    >>> solution = solve(softmax_solver, X, codes, n_classes=3, tol=1e-10)
+    >>> solution.w.round(4).ravel(), solution.status.name
+    (array([-0.599 , -0.1242,  0.7232]), 'converged')
+    """
+    if not C > 0:
+        raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
+    settings: dict[str, Any] = {
+        "n_classes": n_classes, "fit_intercept": bool(fit_intercept), "n_jobs": n_jobs
+    }  # fmt: skip
+    basis = better_basis(X, C, fit_intercept)
+    if basis is None:
+        return _by_shape(X, codes, weights, float(C), tol, start, settings)
+    if start is not None:
+        start = basis.inside(start[0], np.asarray(start[1]))
+    inner = _by_shape(basis.Z, codes, weights, float(C), tol, start, settings)
+    return InRowSpace(inner, basis)
+
+
+def _by_shape(
+    X: Array,
+    codes: Array,
+    weights: Floats | None,
+    C: float,
+    tol: float,
+    start: tuple[Array, Array] | None,
+    settings: dict[str, Any],
+) -> Solver:
+    given, size = (X, codes, weights, C), settings["n_classes"] * (X.shape[1] + 1)
+    if size <= (MOST if math.isinf(C) else WEIGHTS):
+        return FullSoftmaxNewton(*given, **settings, start=start)
+    descent = SoftmaxDescent(*given, **settings, tol=tol, start=start)
+    if size > MOST:
+        return descent
+    return Handover(
+        descent, lambda at: FullSoftmaxNewton(*given, **settings, start=(at.w, at.b), rescale=True)
+    )
