@@ -58,8 +58,7 @@ def test_the_bounds_hold_the_optimum_between_them_for_every_shape(shape, penalty
 def test_a_matrix_and_columns_lead_to_the_same_optimum(shape, monkeypatch):
     X, y = SHAPES[shape]()
     by_matrix = fit_l1(X, y, None, 1.0, LASSO, tol=1e-9)
-    monkeypatch.setattr(design, "DENSE_MATRIX", 0)
-    monkeypatch.setattr(design, "QUICK", 0.0)
+    monkeypatch.setattr(design, "SWEPT", 0.0)
     monkeypatch.setattr(design, "SPARSE_MATRIX", 0)
     by_columns = fit_l1(X, y, None, 1.0, LASSO, tol=1e-9)
     assert by_columns.primal == pytest.approx(by_matrix.primal, rel=2e-9)
@@ -163,3 +162,46 @@ def test_a_wide_fit_holds_more_columns_only_as_they_are_needed(monkeypatch):
     found = fit_l1(X, y, None, 1.0, LASSO, tol=1e-6)
     assert found.status is Status.converged
     assert max(sizes) < 1000  # of 5,000
+
+
+def levels(n, columns, count, seed):
+    """Codes 0 to count − 1 of each column as zeros and ones, high ones rare, and their labels."""
+    rng = np.random.default_rng(seed)
+    chances = 1.0 / np.arange(1, count + 1) ** 1.5
+    codes = rng.choice(count, (n, columns), p=chances / chances.sum())
+    X = (codes[:, :, None] == np.arange(count)).reshape(n, -1).astype(float)
+    scores = X @ rng.normal(size=columns * count)
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-scores)), 1, -1).astype(np.int8)
+
+
+@pytest.mark.parametrize("n", [1500, 9000])
+def test_columns_that_add_up_to_one_do_not_hold_a_small_fit_up(n):
+    X, y = levels(n, 12, 5, seed=3)
+    found = fit_l1(X, y, None, 1.0, LASSO, tol=1e-6)
+    far = fit_l1(sp.csr_array(X), y, None, 1.0, LASSO, tol=1e-6)
+    assert found.status is far.status is Status.converged
+    assert found.n_iter <= 30
+    assert found.primal == pytest.approx(far.primal, rel=2e-6)
+
+
+def test_rare_levels_of_sparse_rows_need_no_more_sweeps_than_steps_allow(monkeypatch):
+    X, y = levels(20_000, 6, 40, seed=4)
+    by_matrix = fit_l1(X, y, None, 1.0, LASSO, tol=1e-6)
+    monkeypatch.setattr(design, "SPARSE_MATRIX", 0)
+    by_columns = fit_l1(sp.csr_array(X), y, None, 1.0, LASSO, tol=1e-6)
+    assert by_columns.status is by_matrix.status is Status.converged
+    assert by_columns.n_iter <= 20
+    assert by_columns.primal == pytest.approx(by_matrix.primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("shape", [(2500, 200), (300, 600)], ids=["tall", "wide"])
+def test_dense_columns_that_go_together_end_converged(shape):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=shape)
+    X[:, : shape[1] // 2] += 2.0 * X[:, :1]
+    X[:, -1] = X[:, -2]
+    y = np.where(X[:, 0] + rng.normal(size=len(X)) > 0, 1, -1).astype(np.int8)
+    rough, fine = (fit_l1(X, y, None, 1.0, LASSO, tol=tol) for tol in (1e-4, 1e-8))
+    assert rough.status is fine.status is Status.converged
+    assert fine.primal * (1 - 1e-8) <= rough.primal <= fine.primal * (1 + 2e-4)
+    assert fine.primal == pytest.approx(value(X, y, fine.w, fine.b, LASSO), rel=1e-12)

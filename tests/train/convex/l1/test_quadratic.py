@@ -16,11 +16,11 @@ def test_both_ways_end_where_every_slope_is_within_the_corner(l2):
     g, w, l1 = 9 * rng.standard_normal(6), np.array([0.0, 1.0, 0.0, -2.0, 0.0, 0.5]), 25.0
     ends = []
     change = np.zeros(6)
-    by_matrix(H, g, w, l1, l2, change, 1e-12, 200)
+    by_matrix(H, g, w, l1, l2, change, 1e-12, np.inf, 200)
     ends.append(change)
     change, moved = np.zeros(6), np.zeros(40)
     columns = as_rows(np.ascontiguousarray(B.T))
-    by_columns(columns, 6, h, h0, g, w, l1, l2, change, moved, np.zeros(6), 1e-12, 200)
+    by_columns(columns, h, h0, g, w, l1, l2, change, moved, np.zeros(6), 1e-12, np.inf, 200)
     ends.append(change)
     assert np.allclose(*ends, atol=1e-9) and np.allclose(moved, B @ change)
     at, slope = w + ends[0], g + H @ ends[0] + l2 * (w + ends[0])

@@ -1,5 +1,6 @@
 """Rows and some of their columns, and the products with them that a working set needs."""
 
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +18,11 @@ Floats = npt.NDArray[np.float64]
 
 CACHED = 1 << 16  # numbers of dense rows that are multiplied at a time
 PARTS = 8  # sums over sparse rows are made in so many parts; fixed, so that threads change no byte
-DENSE_MATRIX = 400  # columns up to which dense rows are summed to a matrix
-QUICK = 3e8  # products of a matrix that are made in any case
+# a matrix of dense rows is made where it costs less than sweeps over their columns; the units are
+# what a sweep over a matrix costs for each of its numbers
+SWEEPS = 60  # that a minimum takes, about
+SWEPT = 3.0  # a sweep over columns, for each entry
+MULTIPLIED, MADE = 0.1, 15.0  # a matrix, for each product, and for each number
 SPARSE_MATRIX = 1024  # the same of sparse rows
 REPEATED = 20  # sweeps over the columns that a matrix spares
 
@@ -97,9 +101,9 @@ class _DensePart:
 
     def matrix(self, curved: Floats) -> Floats | None:
         n, m = self.X.shape
-        if m > DENSE_MATRIX and float(n) * m * m > QUICK:
+        if SWEEPS * SWEPT * n < m * (MULTIPLIED * n + MADE + SWEEPS):
             return None
-        few = max(128, CACHED // max(1, m))
+        few = max(128, CACHED // max(1, m), min(m, BLOCK))
 
         def one(span: tuple[int, int]) -> Floats:
             total: Any = None
@@ -120,103 +124,136 @@ class _SparseDesign:
 
     def __init__(self, X: Any, pool: Pool) -> None:
         turned = sp.csr_array(X).tocsc()
-        self.n_rows = X.shape[0]
-        self.data = turned.data.astype(np.float64, copy=False)
-        self.indices, self.indptr, self.pool = turned.indices, turned.indptr, pool
-        self.rows = _turned(self.data, self.indices, self.indptr, self.n_rows)
+        self.n_rows, self.pool, self.by_row = X.shape[0], pool, as_rows(X)
+        data = turned.data.astype(np.float64, copy=False)
+        columns = as_rows(sp.csr_array((data, turned.indices, turned.indptr), turned.shape[::-1]))
+        assert isinstance(columns, CSR)
+        self.rows = columns
 
     def total(self, v: Floats) -> Floats:
-        return _dots_of(self.rows, v, self.pool)
+        return self.part(np.arange(len(self.rows.indptr) - 1)).total(v)
 
     def part(self, chosen: Array) -> "_SparsePart":
-        counts = np.diff(self.indptr)[chosen]
-        indptr = np.zeros(len(chosen) + 1, np.int64)
-        np.cumsum(counts, out=indptr[1:])
-        places = np.arange(indptr[-1]) + np.repeat(self.indptr[chosen] - indptr[:-1], counts)
-        return _SparsePart(self.data[places], self.indices[places], indptr, self.n_rows, self.pool)
+        return _SparsePart(self, chosen)
 
 
 class _SparsePart:
-    """Some columns of sparse rows."""
+    """Some columns of sparse rows, read where they are."""
 
-    def __init__(
-        self, data: Floats, indices: Array, indptr: Array, n_rows: int, pool: Pool
-    ) -> None:
-        self.data, self.indices, self.indptr = data, indices, indptr
-        self.n_rows, self.pool = n_rows, pool
-        self.rows = _turned(data, indices, indptr, n_rows)
-        self._by_row: Any = None
+    def __init__(self, design: _SparseDesign, chosen: Array) -> None:
+        self.design, self.chosen = design, chosen
+        self.rows, self.by_row, self.pool = design.rows, design.by_row, design.pool
+        self.n_rows, m = design.n_rows, len(chosen)
+        lengths = np.diff(self.rows.indptr)[chosen]
+        self.ends = np.zeros(m + 1, np.int64)  # where columns lie in a copy
+        np.cumsum(lengths, out=self.ends[1:])
+        entries = int(self.ends[-1])
+        cuts = np.searchsorted(self.ends, np.linspace(0, entries, PARTS + 1)).clip(0, m)
+        cuts[0], cuts[-1] = 0, m
+        few = entries < BLOCK * PARTS
+        self._cuts = [(0, m)] if few else list(pairwise(cuts.tolist()))
+        self._spans = [(0, self.n_rows)] if few else spans(self.n_rows, -(-self.n_rows // PARTS))
+        self._work: float | None = None
 
     def total(self, v: Floats) -> Floats:
-        return _dots_of(self.rows, v, self.pool)
+        g = np.empty(len(self.chosen))
+        self.pool.map(lambda cut: _dots(self.rows, self.chosen, *cut, v, g), self._cuts)
+        return g
 
     def scores(self, a: Floats) -> Floats:
         S = np.zeros(self.n_rows)
-        _scatter(self.rows, len(self.indptr) - 1, a, S)
+        if 2 * self.ends[-1] < len(self.rows.data):  # what is chosen, or all of it by two threads
+            _scatter(self.rows, self.chosen, a, S)
+            return S
+        w = np.zeros(len(self.rows.indptr) - 1)
+        w[self.chosen] = a
+        self.pool.map(lambda span: _row_scores(self.by_row, *span, w, S), self._spans)
         return S
 
     def matrix(self, curved: Floats) -> Floats | None:
-        m = len(self.indptr) - 1
+        m, entries = len(self.chosen), int(self.ends[-1])
         if m > SPARSE_MATRIX:
             return None
-        if self._by_row is None:
-            turned = sp.csc_array((self.data, self.indices, self.indptr), (self.n_rows, m)).tocsr()
-            lengths = np.diff(turned.indptr).astype(np.float64)
-            self._work = float(lengths @ lengths)
-            self._by_row = as_rows(turned)
-        if self._work > 2 * REPEATED * len(self.data) or PARTS * m * m > 1e7 + 4 * self._work:
+        if self._work is None:
+            self._places = np.full(len(self.rows.indptr) - 1, -1, np.int64)
+            self._places[self.chosen] = np.arange(m)
+            self._work = float(_pairs(self.by_row, self.n_rows, self._places))
+        if self._work > 2 * REPEATED * entries or PARTS * m * m > 1e7 + 4 * self._work:
             return None
 
         def one(span: tuple[int, int]) -> Floats:
             H = np.zeros((m, m))
-            _products(self._by_row, *span, curved, H)
+            _products(self.by_row, *span, self._places, curved, H)
             return H
 
-        H = self.pool.sum(one, spans(self.n_rows, max(1, -(-self.n_rows // PARTS))))
+        H = self.pool.sum(one, self._spans)
         return np.asarray(np.tril(H) + np.tril(H, -1).T)
 
     def columns(self, root: Floats) -> Rows:
-        return _turned(self.data * root[self.indices], self.indices, self.indptr, self.n_rows)
-
-
-def _turned(data: Floats, indices: Array, indptr: Array, n_rows: int) -> CSR:
-    rows = as_rows(sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_rows)))
-    assert isinstance(rows, CSR)
-    return rows
-
-
-def _dots_of(rows: CSR, v: Floats, pool: Pool) -> Floats:
-    d = len(rows.indptr) - 1
-    g = np.empty(d)
-    cuts = np.searchsorted(rows.indptr, np.linspace(0, rows.indptr[-1], PARTS + 1)).clip(0, d)
-    cuts[0], cuts[-1] = 0, d
-    if len(rows.data) < BLOCK * PARTS:
-        cuts = np.array([0, d])
-    pool.map(lambda k: _dots(rows, int(cuts[k]), int(cuts[k + 1]), v, g), range(len(cuts) - 1))
-    return g
+        entries = int(self.ends[-1])
+        copy = CSR(np.empty(entries), np.empty(entries, np.uint32), self.ends)
+        self.pool.map(lambda cut: _copy(self.rows, self.chosen, *cut, root, copy), self._cuts)
+        return copy
 
 
 @kernel
-def _dots(rows, first, last, v, g):  # type: ignore[no-untyped-def]
-    for j in range(first, last):
-        g[j] = dot(rows, j, v)
+def _dots(rows, chosen, first, last, v, g):  # type: ignore[no-untyped-def]
+    for k in range(first, last):
+        g[k] = dot(rows, chosen[k], v)
 
 
 @kernel
-def _scatter(rows, m, a, S):  # type: ignore[no-untyped-def]
-    for j in range(m):
-        if a[j] != 0.0:
-            add(rows, j, a[j], S)
+def _scatter(rows, chosen, a, S):  # type: ignore[no-untyped-def]
+    for k in range(chosen.shape[0]):
+        if a[k] != 0.0:
+            add(rows, chosen[k], a[k], S)
 
 
 @kernel
-def _products(rows, first, last, curved, H):  # type: ignore[no-untyped-def]
-    """The lower triangle of Σ Dᵢ xxᵀ; the entries of a row are in order."""
+def _row_scores(rows, first, last, w, S):  # type: ignore[no-untyped-def]
     for i in range(first, last):
+        S[i] = dot(rows, i, w)
+
+
+@kernel
+def _copy(rows, chosen, first, last, root, copy):  # type: ignore[no-untyped-def]
+    """Some columns side by side, each entry times the root of its row"""
+    for k in range(first, last):
+        start = rows.indptr[chosen[k]]
+        for e in range(copy.indptr[k], copy.indptr[k + 1]):
+            i = rows.indices[start + e - copy.indptr[k]]
+            copy.indices[e] = i
+            copy.data[e] = rows.data[start + e - copy.indptr[k]] * root[i]
+
+
+@kernel
+def _pairs(rows, n, places):  # type: ignore[no-untyped-def]
+    """The pairs of chosen entries, over all rows"""
+    total = 0
+    for i in range(n):
+        count = 0
         for e in range(rows.indptr[i], rows.indptr[i + 1]):
-            j, a = rows.indices[e], curved[i] * rows.data[e]
-            for f in range(rows.indptr[i], e + 1):
-                H[j, rows.indices[f]] += a * rows.data[f]
+            count += places[rows.indices[e]] >= 0
+        total += count * count
+    return total
+
+
+@kernel
+def _products(rows, first, last, places, curved, H):  # type: ignore[no-untyped-def]
+    """The lower triangle of Σ Dᵢ xxᵀ over the chosen columns"""
+    m = H.shape[0]
+    at, x = np.empty(m, np.int64), np.empty(m)
+    for i in range(first, last):
+        count = 0
+        for e in range(rows.indptr[i], rows.indptr[i + 1]):
+            j = places[rows.indices[e]]
+            if j >= 0:
+                at[count], x[count] = j, rows.data[e]
+                count += 1
+        for e in range(count):
+            a = curved[i] * x[e]
+            for f in range(e + 1):
+                H[max(at[e], at[f]), min(at[e], at[f])] += a * x[f]
 
 
 @kernel

@@ -14,6 +14,7 @@ Floats = npt.NDArray[np.float64]
 SWEEPS = 30
 FACES = 1000  # columns up to which linear systems help where sweeps are slow
 AGED = 0.03  # share by which curvatures may have changed since their matrix was made
+MANY = 600  # rows from which on making a matrix costs more than sweeping over it
 DEAR = 100  # columns from which on a matrix may serve twice
 
 
@@ -26,11 +27,17 @@ class Model:
         self._H: Floats | None = None
 
     def minimum(
-        self, terms: Terms, g: Floats, w: Floats, accuracy: float, damping: Floats
+        self,
+        terms: Terms,
+        g: Floats,
+        w: Floats,
+        accuracy: float,
+        damping: Floats,
+        unit: float = np.inf,
     ) -> tuple[Floats, float]:
         """The change of the weights and of the intercept that minimises the model.
 
-        `damping` is added to the diagonal of H.
+        `damping` is added to the diagonal of H; `accuracy` and `unit` are as of `by_matrix`.
         """
         H, (l1, l2) = self._matrix(terms.curved), self.penalty
         D = self.curved
@@ -42,14 +49,15 @@ class Model:
             rows = self.part.columns(np.sqrt(D))
             moved = np.zeros(len(D))
             by_columns(
-                rows, len(g), h, h0, g - pull * h, w, l1, l2, change, moved, damping, accuracy,
+                rows, h, h0, g - pull * h, w, l1, l2, change, moved, damping, accuracy, unit,
                 SWEEPS,
             )  # fmt: skip
         else:
             H = H - np.outer(h, h / h0) if h0 > 0 else H.copy()
             H.flat[:: len(g) + 1] += damping
-            left = by_matrix(H, g - pull * h, w, l1, l2, change, accuracy, SWEEPS)
-            if left > accuracy and len(g) <= FACES:
+            unit *= max(1.0, len(D) / MANY)
+            there = by_matrix(H, g - pull * h, w, l1, l2, change, accuracy, unit, SWEEPS)
+            if not there and len(g) <= FACES:
                 corner, ridge = np.full(len(g), l1), np.full(len(g), l2)
                 change = on_faces(H, g - pull * h, w, corner, ridge, change, 1e-9)
         bias = -(terms.slope + float(h @ change)) / h0 if h0 > 0 else 0.0

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import rows_of
 from linsep.errors import OverflowedError
@@ -32,6 +33,7 @@ from linsep.train.convex.l1.loss_terms import Smooth, Terms, dual_terms, feasibl
 from linsep.train.convex.l1.model import Model
 from linsep.train.convex.l1.small import SmallProxNewton
 from linsep.train.convex.losses import Logistic, SquaredHinge
+from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.solution import Solution
 
@@ -44,6 +46,9 @@ INNER = 4  # steps on one working set
 BALANCED = 20  # steps that bring the intercept to its best place, at most
 SAMPLE = 8  # a start is made on one row in so many
 MANY = 4 * BLOCK  # rows from which on a start is made on some of them
+TALL = 8  # rows for each column from which on it is made without corners
+ERROR = 0.25  # of m/n, about which the solution of n rows with m weights errs
+UNIT = 50.0  # times l1: slopes are brought down by as large a part as they are of this
 FINE = 1e-5  # gaps below are followed by one more step: weights lag behind the bound
 STALLED = 4  # steps in a row without progress that end a run
 LOOKED_AT = 256  # rows by which the scale of columns is judged
@@ -66,11 +71,28 @@ def suits(X: Any) -> bool:
         sizes = np.abs(X.data[:: max(1, X.nnz // (1 << 16))])
         return bool(sizes.max(initial=0.0) < HUGE)
     n = len(X)
-    few = rows_of(X, np.arange(min(n, LOOKED_AT)) * n // min(n, LOOKED_AT)).astype(np.float64)
-    if not np.abs(few).max(initial=0.0) < HUGE:
-        return False
-    spread = few.std(axis=0)
-    return bool((np.abs(few.mean(axis=0)) <= FAR * spread)[spread > 0].all())
+    few = X if n <= LOOKED_AT else rows_of(X, np.arange(LOOKED_AT) * n // LOOKED_AT)
+    return bool(_near(few, np.zeros((3, X.shape[1]))))
+
+
+@kernel
+def _near(X, sums):  # type: ignore[no-untyped-def]
+    """Whether no entry is huge, and no column's mean so many spreads from zero"""
+    n, d = X.shape
+    for i in range(n):
+        for j in range(d):
+            x = np.float64(X[i, j])
+            from_first = x - np.float64(X[0, j])
+            sums[0, j] = max(sums[0, j], abs(x))
+            sums[1, j] += from_first
+            sums[2, j] += from_first * from_first
+    for j in range(d):
+        mean = sums[1, j] / n
+        variance = sums[2, j] / n - mean * mean
+        mean += np.float64(X[0, j])
+        if not sums[0, j] < HUGE or (variance > 0.0 and mean * mean > FAR * FAR * variance):
+            return False
+    return True
 
 
 class ProxNewton:
@@ -86,6 +108,7 @@ class ProxNewton:
     """
 
     name = "newton"
+    rough = 0.0  # part of P for each weight: steps that promise less end a start
 
     def __init__(
         self,
@@ -118,7 +141,7 @@ class ProxNewton:
 
     def _begin(self) -> None:
         self.design = design_of(self.X, self.pool)
-        start = self._start or self._from_some()
+        start = self._start or self._from_smooth() or self._from_some()
         if start is not None:
             self.w, self.b = np.array(start[0], np.float64), float(start[1]) * self.free
         used = np.flatnonzero(self.w)
@@ -128,6 +151,21 @@ class ProxNewton:
         self.terms = self._at(self.S, self.b)
         self._balance()
         self.proposed = self.terms.pull
+
+    def _from_smooth(self) -> tuple[Array, float] | None:
+        """Near the optimum with ½‖w‖² in place of the corners.
+
+        Where rows are many times as many as columns, a penalty of either kind moves weights little,
+        and those without corners are found by products with the rows alone.
+        """
+        n, d = self.X.shape
+        if d <= ALL or n < TALL * d or isinstance(self.loss, SquaredHinge):
+            return None
+        solver = NewtonCG(
+            self.X, self.signs, self.weights, self.C, fit_intercept=self.free, n_jobs=self.n_jobs
+        )
+        found = drive(solver, Goal(max(1e-2, self.tol), 20))
+        return found.w, found.b
 
     def _from_some(self) -> tuple[Array, float] | None:
         """Where a fit to some of the rows ends, at the same C.
@@ -147,6 +185,7 @@ class ProxNewton:
             rows_of(self.X, some), signs, weights, self.C, self.penalty,
             loss=self.loss, fit_intercept=self.free, n_jobs=self.n_jobs,
         )  # fmt: skip
+        solver.rough = ERROR / count
         found = drive(solver, Goal(max(1e-2, self.tol), 20))
         return found.w, found.b
 
@@ -193,8 +232,12 @@ class ProxNewton:
                 part = self.design.part(self._columns)
                 self._model = Model(part, self.free, self.penalty)
             for _ in range(1 if 4 * len(self._columns) > len(self.w) else INNER):
-                if self._step(self._model, self._columns) <= 0.1 * self.gap:
+                promised = self._step(self._model, self._columns)
+                if promised <= 0.1 * self.gap:
                     break
+            held = float(np.count_nonzero(self.w))
+            if promised <= self.rough * held * self.primal and len(before) == len(self._columns):
+                return
 
     def state(self) -> dict[str, Any]:
         curved = None if self._model is None else self._model.curved
@@ -289,9 +332,9 @@ class ProxNewton:
         g = -model.part.total(self.terms.pull)
         # the bound shrinks the multipliers by the largest slope that is left: a relative gap of ε
         # needs slopes within about ε of l1
-        share = min(1.0, max(self.tol, self.gap / self.primal))
-        accuracy = 0.1 * share * (penalty.l1 + penalty.l2 * float(np.abs(w).max(initial=0.0)))
-        change, bias = model.minimum(self.terms, g, w, accuracy, self._damping(chosen))
+        size = penalty.l1 + penalty.l2 * float(np.abs(w).max(initial=0.0))
+        accuracy, unit = 0.1 * min(1.0, self.tol) * size, UNIT * size
+        change, bias = model.minimum(self.terms, g, w, accuracy, self._damping(chosen), unit)
         along = model.part.scores(change) + bias
         self.proposed = self.terms.pull - model.curved * along
         before = self.terms.loss + penalty.value(w)

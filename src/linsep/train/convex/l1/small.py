@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 WIDEST = 128  # columns up to which there is no choice of them
-MOST = 1 << 19  # entries up to which one thread does all
+MOST = 1 << 21  # entries up to which one thread does all
 FINEST = 1e-7  # relative gap below which other solvers give more digits
 
 

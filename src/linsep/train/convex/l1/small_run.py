@@ -26,6 +26,7 @@ FINE = 1e-5  # relative gaps below are followed by one more step
 PATIENCE = 12  # steps that may fail to halve the gap
 SWEEPS = 40  # over all coordinates, for one step
 CYCLES = 10  # over those with a weight, for each over all
+FLAT = 1e-9  # least curvature, of a unit diagonal: columns may add up to a constant
 U, STEP, SLOPE, PRODUCT, BEST, BEND, SCALE, FACE = 0, 1, 2, 3, 4, 5, 6, 7
 DZ, FORETOLD, HIGHEST = 6, 7, 8  # of what is kept for each row, after twice z, α and D
 
@@ -114,12 +115,31 @@ def _inside(v, r, s, l1, hair):  # type: ignore[no-untyped-def]
 
 @inline
 def _foretell(alpha, D, dz, caps, out):  # type: ignore[no-untyped-def]
-    """out ← α − D·dz; whether all are within their bounds"""
+    """out ← α − D·dz, brought within their bounds; whether all were within them"""
+    inside = True
     for i in range(alpha.shape[0]):
-        out[i] = alpha[i] - D[i] * dz[i]
-        if not 0.0 <= out[i] <= caps[i]:
-            return False
-    return True
+        a = alpha[i] - D[i] * dz[i]
+        out[i] = min(max(a, 0.0), caps[i])
+        inside &= out[i] == a
+    return inside
+
+
+@inline
+def _slopes(X, y, alpha, free, v):  # type: ignore[no-untyped-def]
+    """v ← Σ αyx of either class; the parts of the classes at which they have the same weight"""
+    v[:] = 0.0
+    above = below = 0.0
+    for i in range(y.shape[0]):
+        k, a = 0 if y[i] > 0 else 1, y[i] * alpha[i]
+        above += max(a, 0.0)
+        below -= min(a, 0.0)
+        for j in range(X.shape[1]):
+            v[k, j] += a * X[i, j]
+    if not free or above == below:
+        return 1.0, 1.0
+    if above > below:
+        return np.divide(below, above), 1.0
+    return 1.0, np.divide(above, below)
 
 
 @inline(shared=True)
@@ -164,10 +184,10 @@ def _on_face(M, g, w, l1, change, product, L, scale, x):  # type: ignore[no-unty
             for m in range(k):
                 s -= L[j, m] * L[k, m]
             L[j, k] = np.divide(s, L[k, k])
-        s = 1.0 + 1e-14
+        s = 1.0 + FLAT
         for m in range(j):
             s -= L[j, m] * L[j, m]
-        L[j, j] = np.sqrt(max(s, 1e-14))
+        L[j, j] = np.sqrt(max(s, FLAT))
     for j in range(d):
         s = 0.0
         if scale[j] > 0.0:
@@ -280,7 +300,7 @@ def _run(  # type: ignore[no-untyped-def]
         if gap <= tol * state[0]:
             return CLOSED
         _model(H, free, v, g, M, d)
-        accuracy = 0.1 * l1 * min(1.0, max(tol, np.divide(gap, state[0])))
+        accuracy = 0.1 * l1 * max(tol, 1e-2 * np.divide(gap, state[0]))
         _minimise(M, g, u, l1, accuracy, step, product, L, features[SCALE], features[FACE])
         step[d] = promised = 0.0
         if free and H[d, d] > 0.0:
@@ -312,11 +332,15 @@ def _run(  # type: ignore[no-untyped-def]
             for j in range(size):
                 features[BEST, j] = u[j]
         even = not free or H[d, d] > 0.0  # b has an equation, so that Σ α̂y is zero
-        if t == 1.0 and even and _foretell(alpha, D, dz, caps, per_row[FORETOLD]):
-            _after(H, v, step, free, v)
-            share = _inside(v, 1.0, 1.0, l1, hair)
+        if t == 1.0 and even:
+            r = s = 1.0
+            if _foretell(alpha, D, dz, caps, per_row[FORETOLD]):
+                _after(H, v, step, free, v)
+            else:
+                r, s = _slopes(rows.X, y, per_row[FORETOLD], free, v)
+            share = _inside(v, r, s, l1, hair)
             state[1] = _bound(
-                per_row[FORETOLD], y, caps, share, share, state[1], per_row[HIGHEST]
+                per_row[FORETOLD], y, caps, share * r, share * s, state[1], per_row[HIGHEST]
             )  # fmt: skip
         gap = state[0] - state[1]
         state[5] = 0.0 if gap <= 0.5 * state[4] else state[5] + 1.0
