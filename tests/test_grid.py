@@ -33,6 +33,30 @@ def test_a_cell_runs_in_a_process_of_its_own_and_is_kept(tmp_path, capsys, monke
     assert "GRID 0 cells with a ratio" in capsys.readouterr().out
 
 
+def test_a_run_goes_on_where_an_earlier_one_ended(tmp_path, capsys, monkeypatch):
+    cell = judge("wine", "logistic", [fact("linsep", 0.2, 100.0)])._replace(commit=run.commit())
+    begun = []
+
+    def run_cell(name, learner, *how):
+        begun.append(learner)
+        return cell._replace(name=name, learner=learner)
+
+    monkeypatch.setattr(run, "run_cell", run_cell)
+    given = f"--sets wine --learners logistic,softmax --missing --out {tmp_path}".split()
+    run.main([*given, "--minutes", "0"])
+    assert begun == []
+    assert (
+        "not begun, some of them unsuited: wine logistic, wine softmax" in capsys.readouterr().out
+    )
+    run.keep([cell], tmp_path)
+    run.main(given)
+    assert begun == ["softmax"]
+    assert [v.learner for v in read(tmp_path / "grid.json")] == ["logistic", "softmax"]
+    run.keep([cell._replace(commit="older")], tmp_path)
+    run.main(given)
+    assert begun == ["softmax", "logistic"]
+
+
 def test_only_answers_near_the_best_objective_count():
     told = [
         fact("linsep", 1.0, 100.001, first=True),

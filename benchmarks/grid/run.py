@@ -122,31 +122,47 @@ def _begins(name: str, part: str) -> bool:
 
 
 def run(names: list[str], learners: list[str], options: argparse.Namespace) -> list[Verdict]:
-    """All cells, each shown as soon as it ends."""
-    verdicts = []
+    """All cells, each shown and written down as soon as it ends; those left at the end are told."""
+    verdicts: list[Verdict] = []
     print(HEADING, flush=True)
+    path = options.out / "grid.json"
+    done = {(v.name, v.learner) for v in kept(path) if options.missing and v.commit == commit()}
+    end = time.monotonic() + 60 * options.minutes
+    left = []
     for name in names:
         if not SETS[name].here:
             print(f"{name}: not on this machine, left out")
             continue
         for learner in learners:
+            if (name, learner) in done:
+                continue
+            if time.monotonic() > end:
+                left.append(f"{name} {learner}")
+                continue
             verdict = run_cell(name, learner, options.seconds, options.orders, options.alone)
             if verdict is not None:
                 verdicts.append(verdict)
                 print(line(verdict), flush=True)
+                keep([verdict], options.out)
+    if left:
+        print(f"out of time; not begun, some of them unsuited: {', '.join(left)}")
     return verdicts
 
 
+def kept(path: Path) -> list[Verdict]:
+    """The cells of earlier runs."""
+    return read(path) if path.exists() else []
+
+
 def keep(verdicts: list[Verdict], out: Path) -> list[Verdict]:
-    """JSON and the pictures; cells of earlier runs that were not run again are kept."""
+    """These cells beside those of earlier runs in grid.json."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / "grid.json"
-    cells = {(v.name, v.learner): v for v in (read(path) if path.exists() else [])}
+    cells = {(v.name, v.learner): v for v in kept(path)}
     cells |= {(v.name, v.learner): v for v in verdicts}
     order = [(name, learner) for name in SETS for learner in LEARNERS]
     every = [cells[key] for key in order if key in cells]
     write(every, path)
-    draw(every, out)
     return every
 
 
@@ -157,12 +173,19 @@ def main(arguments: list[str]) -> list[Verdict]:
     parser.add_argument("--learners", help="names with commas")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each system of a cell")
     parser.add_argument("--orders", type=int, default=1, help="row orders to time linsep in")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="begin no cell after these"
+    )
+    parser.add_argument(
+        "--missing", action="store_true", help="leave out cells that grid.json has of this commit"
+    )
     parser.add_argument("--alone", action="store_true", help="time linsep without its peers")
     parser.add_argument("--out", type=Path, default=OUT, help="folder of grid.json and grid.png")
     options = parser.parse_args(arguments)
     names = chosen(options.sets, list(SETS))
     verdicts = run(names, chosen(options.learners, list(LEARNERS)), options)
     every = keep(verdicts, options.out)
+    draw(every, options.out)
     print(f"\n{summary(verdicts)}")
     if len(every) > len(verdicts):
         print(f"with the cells of earlier runs: {summary(every)}")

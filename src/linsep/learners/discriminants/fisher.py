@@ -14,7 +14,7 @@ from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.parameters import one_of
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
-from linsep.parallel import Pool
+from linsep.parallel import Pool, one_thread
 from linsep.status import Status
 from linsep.train.closed.best_threshold import Line, best_cut
 from linsep.train.closed.frame import in_units
@@ -97,6 +97,10 @@ class FisherDiscriminant(LinearClassifier):
         one_of("bias", self.bias, ("margin", "midpoint"))
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        with one_thread:  # inside matrix products: others would wait for work in a loop
+            return self._solve(problem, listeners)
+
+    def _solve(self, problem: Problem, listeners: list[Listener]) -> Status:
         n, d = problem.n_rows, problem.n_features
         sums = moments(problem, scatter=n > d)
         total = math.ldexp(sums.frame.total, sums.frame.weight_exponent)
@@ -106,7 +110,7 @@ class FisherDiscriminant(LinearClassifier):
             planes.append(self._plane(problem, k, sums, white, total))
             criteria.append(_criterion(white, total))
             floored += white.floored
-            ranks.append(white.axes.vectors.shape[1])
+            ranks.append(white.rank)
         self._planes = CentredModel(
             np.vstack([plane.weights for plane in planes]),
             np.concatenate([plane.at_centre for plane in planes]),
@@ -176,7 +180,7 @@ class FisherDiscriminant(LinearClassifier):
 def _criterion(white: Whitening, total: float) -> float:
     """J(w) = ‖D‖⁴ / (N ‖D_V‖²), with D the whitened difference and D_V its part with scatter."""
     D = white.means[1] - white.means[0]
-    inside = float(np.square(D[: white.axes.vectors.shape[1]]).sum())
+    inside = float(np.square(D[: white.rank]).sum())
     whole = float(np.square(D).sum())
     if whole == 0:
         return 0.0

@@ -20,6 +20,7 @@ from linsep.learners.fitting.sklearn_compat import check_discriminant
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.chances import log_chances
 from linsep.model.forms import Centred
+from linsep.parallel import one_thread
 from linsep.status import Status
 from linsep.train.closed.frame import in_units, power
 from linsep.train.closed.moments import Moments, moments
@@ -147,6 +148,10 @@ class LinearDiscriminantAnalysis(
             )
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        with one_thread:  # inside matrix products: others would wait for work in a loop
+            return self._solve(problem, listeners)
+
+    def _solve(self, problem: Problem, listeners: list[Listener]) -> Status:
         n, d = problem.n_rows, problem.n_features
         components = self._components(problem)
         sums = moments(problem, scatter=n > d)
@@ -161,7 +166,7 @@ class LinearDiscriminantAnalysis(
         self._set_projection(sums, white, components)
         self._set_covariance(sums, white)
         self.means_ = sums.means
-        self.rank_ = white.axes.vectors.shape[1]
+        self.rank_ = white.rank
         self.shrinkage_ = white.axes.shrinkage
         self.n_iter_ = 1
         if listeners:

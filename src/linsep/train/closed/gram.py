@@ -22,6 +22,26 @@ SAMPLE = 64  # rows whose mean is subtracted
 WIDEST_SPARSE = 2048  # columns of sparse rows whose products are summed entry by entry
 
 
+class Border(NamedTuple):
+    """What `Gram` has outside the products of different columns.
+
+    Attributes
+    ----------
+    own : (d + t,) Σ w z² of each column and target
+    first : (d + t,) Σ w z
+    cross : (d, t) Σ w (x − shift)(y − level)
+    total : Σ w
+    shift, level : those of `Gram`
+    """
+
+    own: Floats
+    first: Floats
+    cross: Floats
+    total: float
+    shift: Floats
+    level: Floats
+
+
 class Gram(NamedTuple):
     """Σ wᵢ zzᵀ for the rows z = (x − shift, y − level, 1).
 
@@ -36,6 +56,14 @@ class Gram(NamedTuple):
     shift: Floats
     level: Floats
 
+    @property
+    def border(self) -> Border:
+        """The sums that need no product of two columns."""
+        G, d = self.matrix, len(self.shift)
+        return Border(
+            G.diagonal()[:-1], G[-1, :-1], G[:d, d:-1], float(G[-1, -1]), self.shift, self.level
+        )
+
 
 def products_suit(X: Any) -> bool:
     """Whether the products of these columns with each other are cheap to make."""
@@ -48,12 +76,7 @@ def products_suit(X: Any) -> bool:
 def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
     """One pass over the rows; entries that are not finite leave the matrix not finite."""
     n, d = problem.X.shape
-    shift, level = np.zeros(d), np.zeros(Y.shape[1])
-    if fit_intercept:
-        some = spread_rows(n, max(1, -(-256 * n // SAMPLE)))[:: max(1, min(n, 256) // SAMPLE)]
-        level = _middle(np.asarray(Y[some], np.float64))
-        if not sp.issparse(problem.X):
-            shift = _middle(np.asarray(rows_of(problem.X, some), np.float64))
+    shift, level = middle_of(problem, Y, fit_intercept)
     if sp.issparse(problem.X):
         many = float(problem.entries) * problem.entries / n > ALONE
         parts = _parts(n) if many else [(0, n)]
@@ -74,9 +97,21 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
     return Gram(matrix, shift, level)
 
 
+def middle_of(problem: Problem, Y: Floats, fit_intercept: bool) -> tuple[Floats, Floats]:
+    """Numbers near the means of the columns (zero for sparse rows) and of the targets."""
+    n, d = problem.X.shape
+    if not fit_intercept:
+        return np.zeros(d), np.zeros(Y.shape[1])
+    some = spread_rows(n, max(1, -(-256 * n // SAMPLE)))[:: max(1, min(n, 256) // SAMPLE)]
+    level = _middle(np.asarray(Y[some], np.float64))
+    if sp.issparse(problem.X):
+        return np.zeros(d), level
+    return _middle(np.asarray(rows_of(problem.X, some), np.float64)), level
+
+
 def _middle(values: Floats) -> Floats:
     """A mean that is a constant column's own number, to the last digit."""
-    return np.asarray(values[0] + (values - values[0]).mean(axis=0))
+    return np.asarray(values[0] + (values - values[0]).sum(axis=0) / len(values))
 
 
 def _add(a: Floats, b: Floats) -> Floats:

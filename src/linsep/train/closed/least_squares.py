@@ -17,11 +17,14 @@ from linsep.train.closed.interruptible import factored
 from linsep.train.closed.minimum_norm import minimum_norm
 from linsep.train.closed.moments import Floats, require_room
 from linsep.train.closed.normal_equations import centred, solve
+from linsep.train.closed.single_products import single_products
 from linsep.train.closed.tsqr import triangle
 from linsep.train.closed.whitening import rounding_along
 from linsep.train.problem import Block, Problem
 
-WORTH = 500  # products of whole numbers spent on exact arithmetic, over the least singular value
+FEW = 1000  # products of whole numbers that exact arithmetic takes hardly any time for
+COLLINEAR = 1e-3  # the least singular value below which it is worth more than that
+WORTH = 50  # products spent on it then, times the least singular value
 
 
 class Targets(NamedTuple):
@@ -116,8 +119,11 @@ def _from_products(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | N
     if not products_suit(problem.X):
         return None
     with np.errstate(all="ignore"):
-        given = centred(problem.X, gram(problem, Y, fit_intercept), fit_intercept)
+        given = single_products(problem, Y, fit_intercept)
         answer = None if given is None else solve(problem, Y, given)
+        if answer is None:
+            given = centred(problem.X, gram(problem, Y, fit_intercept), fit_intercept)
+            answer = None if given is None else solve(problem, Y, given)
     if given is None or answer is None:
         return None
     weights = answer.weights
@@ -130,7 +136,7 @@ def _from_products(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | N
     loss = float(answer.squares.sum()) / (2 * given.total)
     at_centre = given.mean + (given.lost[d:] - given.lost[:d] @ weights)
     line = Line(weights.T, at_centre, given.centre, loss, answer.rank)
-    if answer.rank == d and n * (d + 1) ** 2 * answer.least < WORTH:
+    if answer.rank == d and _digits_at_stake(n, d, answer.least):
         return rational_line(line, problem, Y, fit_intercept)
     return line
 
@@ -169,7 +175,7 @@ def _least_squares(problem: Problem, Y: Floats, fit_intercept: bool) -> Line:
         weights = np.ldexp(targets.raw(slopes.T), -frame.exponents)
     at_centre = targets.raw(targets.shift + level)
     line = Line(weights, at_centre, frame.raw(frame.means[0]), float(loss), rank)
-    if rank == d and problem.n_rows * (d + 1) ** 2 * least < WORTH:
+    if rank == d and _digits_at_stake(problem.n_rows, d, least):
         return rational_line(line, problem, Y, fit_intercept)
     return line
 
@@ -215,6 +221,12 @@ def shortest(a: Floats, V: Floats, unit: Floats, exponents: npt.NDArray[Any]) ->
     a = a.copy()
     a[involved] = np.ldexp(Q @ (Q.T @ w), relative)
     return a
+
+
+def _digits_at_stake(n: int, d: int, least: float) -> bool:
+    """Whether exact arithmetic is next to free, or worth its time: floats lose about 1/least."""
+    products = n * (d + 1) ** 2
+    return products < FEW or (least < COLLINEAR and products * least < WORTH)
 
 
 def rational_line(line: Line, problem: Problem, Y: Floats, fit_intercept: bool) -> Line:

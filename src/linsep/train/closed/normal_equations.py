@@ -24,7 +24,7 @@ from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.data.check.arrays import frozen
 from linsep.train.closed.empty_directions import LEAST, empty_directions
-from linsep.train.closed.gram import Gram
+from linsep.train.closed.gram import Border, Gram
 from linsep.train.closed.moments import Floats
 from linsep.train.closed.pieces import CACHED, sum_pieces
 from linsep.train.problem import Block, Problem
@@ -33,6 +33,9 @@ U = 2.0**-53
 FUSED = 4  # columns of weights up to which one walk over a row serves both products
 SHARPEST = 1e-12  # relative error of the weights below which no pass is made to lower it
 REFINEMENTS = 3
+SINGLE = 1e-4  # the least eigenvalue of correlations in single precision that are gone on with
+PASSES = 12  # corrections of weights from such correlations
+NO_PRODUCTS = np.empty((0, 0))
 FEW = 16  # columns of sparse rows that are written out to see whether they are constant
 
 
@@ -81,36 +84,47 @@ class Answer(NamedTuple):
 
 def centred(X: Any, products: Gram, fit_intercept: bool) -> Centred | None:
     """Move the origin to the mean; None where that, or their size, costs too many digits."""
-    G, d = products.matrix, len(products.shift)
-    rounding = float(np.finfo(X.dtype).eps) / 2
-    total = float(G[-1, -1])
-    own = G.diagonal()[:d]
-    if not (np.isfinite(G.diagonal()).all() and total > 0):
+    given = about_mean(X, products.border, fit_intercept)
+    if given is None:
         return None
-    middle = G[-1, :-1] / total if fit_intercept else np.zeros(len(G) - 1)
-    S = G[:-1, :-1] - total * np.outer(middle, middle)
-    length2 = S.diagonal()[:d]
+    d = len(products.shift)
+    S, first = products.matrix[:d, :d], products.matrix[-1, :d]
+    if fit_intercept:
+        S = S - first[:, None] * (first / given.total)
+    if len(given.spread) < d:
+        S = S[np.ix_(given.alive, given.alive)]
+    return given._replace(S=S / given.spread / given.spread[:, None])
+
+
+def about_mean(X: Any, sums: Border, fit_intercept: bool) -> Centred | None:
+    """`centred` without the correlations."""
+    d, total = len(sums.shift), sums.total
+    rounding = float(np.finfo(X.dtype).eps) / 2
+    own = sums.own[:d]
+    if not (np.isfinite(sums.own).all() and total > 0):
+        return None
+    middle = sums.first / total if fit_intercept else np.zeros(len(sums.first))
+    squares = sums.own - sums.first * middle
+    length2 = squares[:d]
     alive = own > 0
-    if not alive.all() and not _without_spread(X, np.flatnonzero(~alive), products.shift):
+    if not alive.all() and not _without_spread(X, np.flatnonzero(~alive), sums.shift):
         return None
     if fit_intercept and sp.issparse(X):
         alive &= ~_constant(X, np.flatnonzero(alive & (length2 <= 1e-3 * own)))
-    sizes = length2[alive]
-    if not ((sizes > 1e-3 * own[alive]).all() and _tame(sizes) and _tame(S.diagonal()[d:], True)):
+    kept: Any = slice(None) if alive.all() else alive
+    sizes, own = length2[kept], own[kept]
+    if not ((sizes > 1e-3 * own).all() and _tame(sizes) and _tame(squares[d:], True)):
         return None
     spread = np.sqrt(sizes)
-    size = np.sqrt(own[alive]) + np.abs(products.shift[alive]) * math.sqrt(total)
-    noise = rounding * size / spread
+    noise = rounding * (np.sqrt(own) + np.abs(sums.shift[kept]) * math.sqrt(total)) / spread
     if (noise > 1e-3).any():
         return None
-    Z = S[:d, :d][np.ix_(alive, alive)] if not alive.all() else S[:d, :d]
-    Z = Z / spread / spread[:, None]
-    right = S[:d, d:][alive] / spread[:, None]
-    squares = np.maximum(S.diagonal()[d:], 0.0)
-    about = np.concatenate([products.shift, products.level])
+    right = (sums.cross - sums.first[:d, None] * middle[d:])[kept] / spread[:, None]
+    about = np.concatenate([sums.shift, sums.level])
     mean = about + middle
     lost = (about - mean) + middle
-    return Centred(mean[:d], mean[d:], lost, total, alive, spread, noise, Z, right, squares)
+    left = np.maximum(squares[d:], 0.0)
+    return Centred(mean[:d], mean[d:], lost, total, alive, spread, noise, NO_PRODUCTS, right, left)
 
 
 def _without_spread(X: Any, columns: Any, shift: Floats) -> bool:
@@ -138,13 +152,20 @@ def _tame(squares: Floats, empty: bool = False) -> bool:
 
 
 def solve(problem: Problem, Y: Floats, given: Centred) -> Answer | None:
-    """Solve and refine; None where an orthogonal factor is needed."""
+    """Solve and refine; None where an orthogonal factor is needed.
+
+    Correlations in single precision are taken for what they are: rougher, so that weights are
+    refined until single precision cannot be told from double, or not at all (None).
+    """
     if not len(given.S):
         return Answer(np.zeros((len(given.alive), Y.shape[1])), 0, given.squares, 1.0)
     V, rank = None, len(given.S)
-    full = _by_cholesky(given)
+    single = given.S.dtype == np.float32
+    full = cholesky(given.S, SINGLE if single else LEAST, float(given.noise.max()))
     if full is not None:
         inverse, least = full
+    elif single:
+        return None
     else:
         split = _by_eigenvectors(problem, given)
         if split is None:
@@ -156,7 +177,7 @@ def solve(problem: Problem, Y: Floats, given: Centred) -> Answer | None:
     doubt = 16 * U / least
     explained = given.squares > 0
     close = bool((squares[explained] < 1e-3 * given.squares[explained]).any())
-    if doubt > SHARPEST or close or problem.entries < CACHED:
+    if single or doubt > SHARPEST or close or problem.entries < CACHED:
         refined = _refine(problem, Y, given, inverse, a)
         if refined is None:
             return None
@@ -169,17 +190,18 @@ def solve(problem: Problem, Y: Floats, given: Centred) -> Answer | None:
 Inverse = Callable[[Floats], Floats]
 
 
-def _by_cholesky(given: Centred) -> tuple[Inverse, float] | None:
-    """S⁻¹ and the least eigenvalue of S, about; None where S is nearly singular."""
-    R, failed = sl.lapack.dpotrf(given.S, lower=1, clean=0)
+def cholesky(S: Floats, smallest: float, noise: float) -> tuple[Inverse, float] | None:
+    """S⁻¹ and the least eigenvalue of S, about; None where that is too small to go on with."""
+    potrf, pocon, potrs = sl.get_lapack_funcs(("potrf", "pocon", "potrs"), (S,))
+    R, failed = potrf(S, lower=1, clean=0)
     if failed:
         return None
-    norm = float(np.abs(given.S).sum(axis=0).max())
-    share, _ = sl.lapack.dpocon(R, norm, uplo="L")
+    norm = float(np.abs(S).sum(axis=0).max())
+    share, _ = pocon(R, norm, uplo="L")
     least = float(share) * norm  # 1/‖S⁻¹‖₁, not above the least eigenvalue
-    if least < LEAST or math.sqrt(least) < 32 * float(given.noise.max()):
+    if not least >= smallest or math.sqrt(least) < 32 * noise:
         return None
-    return (lambda right: np.asarray(sl.lapack.dpotrs(R, right, lower=1)[0])), least
+    return (lambda right: np.asarray(potrs(R, right, lower=1)[0], np.float64)), least
 
 
 def _by_eigenvectors(problem: Problem, given: Centred) -> tuple[Inverse, float, Floats] | None:
@@ -207,18 +229,21 @@ def _refine(
     problem: Problem, Y: Floats, given: Centred, inverse: Inverse, a: Floats
 ) -> tuple[Floats, Floats] | None:
     """Correct the weights by what is left of the rows, until that is rounding."""
-    share = 1.0
-    for _ in range(REFINEMENTS):
+    single = given.S.dtype == np.float32
+    before = 1.0
+    for _ in range(PASSES if single else REFINEMENTS):
         slope, squares = _against(problem, given, a, Y)
         change = inverse(slope)
         size = np.abs(a).max(axis=0)
         size = np.where(size > 0, size, 1.0)
         share = float((np.abs(change).max(axis=0) / size).max())
-        if not share < 1e-3:
+        factor = share / before  # the next correction would be smaller by about the same
+        if not factor < (1e-1 if single else 1e-3):
             return None
         a = a + change
-        if share <= 1e-7:  # the next correction would be about its square
+        if share * factor <= SHARPEST if single else share <= 1e-7:
             return a, squares
+        before = share if single else 1.0
     return None
 
 

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from functools import reduce
+from itertools import groupby
 from typing import TypeVar
 
 from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import maps_of
-from linsep.parallel import share_out, tree_sum
+from linsep.parallel import in_order, share_out, tree_sum
 from linsep.train.problem import Block, Problem
 
 T = TypeVar("T")
 
 CACHED = 1 << 16  # numbers of rows that are multiplied at a time
-SHORTEST = 256  # rows of a piece, however wide
-HELD = 1 << 22  # numbers of all pieces' products that can wait to be added
+SHORTEST = 1024  # rows of a piece, however wide: with fewer, products are slow
+HELD = 1 << 22  # numbers of all pieces' products that may wait until all are made
 MANY = 64  # blocks that threads share out evenly enough as they are
 ALONE = 1 << 26  # products up to which threads cost more than they spare
 
@@ -50,18 +51,14 @@ def sum_pieces(
         return ((block, first, min(n, first + step)) for first in range(0, n, step))
 
     here = not (on_cluster(problem.X) or maps_of(problem.X))
-    few = problem.n_rows <= MANY * BLOCK and problem.n_rows / step * width**2 <= HELD
-    if jobs == 1 or not (here and few):
+    if jobs == 1 or not here or problem.n_rows > MANY * BLOCK:
         return problem.sum(lambda block: reduce(add, (of(*one) for one in cut(block))), add, jobs)
     pieces = [one for block in problem.blocks() for one in cut(block)]
-    parts = share_out(lambda one: of(*one), pieces, jobs)
-    numbers = [block.number for block, _, _ in pieces]
-    sums: list[T] = []
-    for place, (number, part) in enumerate(zip(numbers, parts, strict=True)):
-        if place and number == numbers[place - 1]:
-            sums[-1] = add(sums[-1], part)
-        else:
-            sums.append(part)
-    total = tree_sum(sums, add)
+    few = problem.n_rows / step * width**2 <= HELD
+    parts = share_out(lambda one: of(*one), pieces, jobs) if few else None
+    ready = iter(parts) if parts else in_order(lambda one: of(*one), pieces, jobs)
+    numbered = zip((block.number for block, _, _ in pieces), ready, strict=True)
+    by_block = groupby(numbered, lambda one: one[0])
+    total = tree_sum((reduce(add, (part for _, part in some)) for _, some in by_block), add)
     problem.settle()
     return total

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep._scipy import linalg as sl
 from linsep.train.closed.empty_directions import Directions, empty_directions
 from linsep.train.closed.frame import in_units
 from linsep.train.closed.interruptible import factored
 from linsep.train.closed.moments import Floats, Moments, require_room
 from linsep.train.closed.pieces import sum_pieces
 from linsep.train.closed.tsqr import triangle
+from linsep.train.closed.wide_axes import wide_axes
 from linsep.train.problem import Block, Problem
 
 FLOOR = 1e-8
@@ -72,12 +74,14 @@ class Whitening(NamedTuple):
     map : (d, m)
     means : (K, m) class means minus the centre of the moments, after the map
     floored : in how many directions the classes differ where they have no spread
+    rank : how many columns of the map, the first ones, stand for directions with spread
     """
 
     axes: Axes
     map: Floats
     means: Floats
     floored: int
+    rank: int
 
     @property
     def equal(self) -> bool:
@@ -87,7 +91,7 @@ class Whitening(NamedTuple):
     @property
     def deficient(self) -> bool:
         """Whether some direction of the data has no within-class spread."""
-        return self.axes.vectors.shape[1] < len(self.axes.unit) and self.axes.rest == 0
+        return self.rank < len(self.axes.unit) and self.axes.rest == 0
 
     def back(self, whitened: Any, exponents: Any) -> Floats:
         """Weights of whitened columns, (..., m), as weights of the data's columns, (..., d)."""
@@ -107,6 +111,9 @@ def whiten(moments: Moments, problem: Problem, shrinkage: Any = None) -> Whiteni
         fourth powers by shrinkage='auto'
     shrinkage : None, 'auto' (Ledoit and Wolf) or a number from 0 to 1
     """
+    quick = None if shrinkage is not None else _full_rank(moments)
+    if quick is not None:
+        return quick
     axes = (
         None if moments.scatter is None else axes_of(moments, moments.scatter, shrinkage, problem)
     )
@@ -121,11 +128,39 @@ def whiten_each(moments: Moments, problem: Problem) -> Iterator[Whitening]:
     R: Floats | None = None
     for k in range(len(moments.offsets)):
         two = moments.against_rest(k)
+        quick = _full_rank(two)
+        if quick is not None:
+            yield quick
+            continue
         axes = None if two.scatter is None else axes_of(two, two.scatter)
         if axes is None or axes.rough:
             R = factor_of(moments, problem) if R is None else R
             axes = axes_of(two, np.vstack([R, moments.apart(k)]), factor=True)
         yield complete(axes, two)
+
+
+def _full_rank(moments: Moments) -> Whitening | None:
+    """The map by Cholesky's factor, where every direction has spread beyond doubt; else None."""
+    if moments.scatter is None:
+        return None
+    frame = moments.frame
+    rounding = frame.rounding * frame.top
+    unit, alive = _own_unit(np.sqrt(moments.scatter.diagonal()), moments, 2 * rounding)
+    if not alive.all():
+        return None
+    S = moments.scatter / unit / unit[:, None]
+    noise = rounding / unit
+    L, failed = sl.lapack.dpotrf(S, lower=1, clean=1)
+    if failed:
+        return None
+    norm = float(np.abs(S).sum(axis=0).max())
+    least = norm * float(sl.lapack.dpocon(L, norm, uplo="L")[0])  # not above any eigenvalue
+    if not least >= ROUGH or math.sqrt(least) <= 2 * float(noise.max()) + 8 * len(S) * 2.0**-53:
+        return None
+    inverse, failed = sl.lapack.dtrtri(L, lower=1)
+    offsets = moments.offsets / unit
+    axes = Axes(unit, noise, np.empty((len(S), 0)), np.empty(0), 0.0, 0.0, False)
+    return Whitening(axes, inverse.T, offsets @ inverse.T, 0, len(S))
 
 
 def factor_of(moments: Moments, problem: Problem) -> Floats:
@@ -152,8 +187,11 @@ def axes_of(
         unit, alive = _own_unit(deviation, moments, 2 * rounding)
     S = spread[:, alive] / unit[alive] if factor else spread[np.ix_(alive, alive)]
     if factor:
-        _, sigma, Vt = factored(np.linalg.svd, S, full_matrices=False)
-        values, small = np.square(sigma), Vt.T
+        sigma, small = wide_axes(S) if len(S) < S.shape[1] else (None, None)
+        if sigma is None:
+            _, sigma, Vt = factored(np.linalg.svd, S, full_matrices=False)
+            small = Vt.T
+        values = np.square(sigma)
     else:
         S = S / unit[alive] / unit[alive][:, None]
         values, small = factored(np.linalg.eigh, S)
@@ -290,4 +328,4 @@ def complete(axes: Axes, moments: Moments) -> Whitening:
     if axes.rest == 0 and len(s):  # one for all, so that axes keep their order; squares keep digits
         assumed = FLOOR * max(float(s[-1]), 1e-3 * float(s[0])) ** 2
     A = np.hstack([V / np.sqrt(axes.values), U / math.sqrt(max(floor, assumed) or 1.0)])
-    return Whitening(axes, A, offsets @ A, len(s) if assumed > floor else 0)
+    return Whitening(axes, A, offsets @ A, len(s) if assumed > floor else 0, V.shape[1])
