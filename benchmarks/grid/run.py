@@ -185,7 +185,8 @@ def main(arguments: list[str]) -> list[Verdict]:
     names = chosen(options.sets, list(SETS))
     verdicts = run(names, chosen(options.learners, list(LEARNERS)), options)
     every = keep(verdicts, options.out)
-    draw(every, options.out)
+    if every:
+        draw(every, options.out)
     print(f"\n{summary(verdicts)}")
     if len(every) > len(verdicts):
         print(f"with the cells of earlier runs: {summary(every)}")
