@@ -220,6 +220,16 @@ def _count(K, where, steps, survival, bias, s, counted):  # type: ignore[no-unty
             counted[x, best] += c if s.shape[0] > 1 or s[0] >= 0.0 else -c
 
 
+@strict
+def _count_two(columns, where, steps, survival, bias, s, counted):  # type: ignore[no-untyped-def]
+    """The same for two classes, all rows of a block at once; `columns` are those of K."""
+    for m in range(where.shape[0]):
+        column, a, c = columns[where[m]], steps[m, 0], survival[m + 1]
+        for x in range(s.shape[0]):
+            s[x] += a * (column[x] + bias)  # ⟨wₙ₊₁, x⟩ = ⟨wₙ, x⟩ + a⟨xᵢ, x⟩
+            counted[x] += c if s[x] >= 0.0 else -c
+
+
 def votes(corrections: Corrections, kernel: Kernel, X: Any, bias: float, each: Each = map) -> Array:
     """The weighted vote of every separator on every row, counted in blocks.
 
@@ -232,6 +242,10 @@ def votes(corrections: Corrections, kernel: Kernel, X: Any, bias: float, each: E
 
     def count(top: int, K: Array) -> None:
         here = counted[top : top + len(K)]
+        if planes == 1:
+            columns, s = np.ascontiguousarray(K.T), np.zeros(len(K))
+            _count_two(columns, where, steps, survival, bias, s, here[:, 0])
+            return
         _count(K, where, steps, survival, bias, np.zeros(planes), here)
 
     support.by_blocks(kernel, X, count, each)
