@@ -33,8 +33,8 @@ from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.views.cli import group
 from linsep.views.report.curves import calibration, leads_of, precision_recall, roc
 from linsep.views.report.findings import find
-from linsep.views.report.parts import held_out_rows
-from linsep.views.report.pictures import edges_of
+from linsep.views.report.parts import held_out_rows, parts_of
+from linsep.views.report.pictures import _against, edges_of
 from linsep.views.report.thresholds import thresholds
 
 
@@ -279,3 +279,19 @@ def test_a_report_that_cannot_be_drawn_is_refused_before_the_fit(tmp_path, monke
     done = CliRunner().invoke(group, told)
     assert isinstance(done.exception, LinsepError) and "linsep[plot]" in str(done.exception)
     assert not out.exists() and not page.exists()
+
+
+def test_the_areas_of_several_classes_in_the_pictures_are_those_of_the_table():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(90, 4)), np.arange(90) % 3
+    X[:, :3] += np.eye(3)[y]
+    model = LogisticRegression().fit(X, y)
+    (part,) = parts_of(model, X, y, None, 0.0, None)
+    curves = list(_against(model, part))
+    areas = [roc(scores, mine.astype(int))[2] for _, _, scores, mine in curves]
+    means = [precision_recall(scores, mine)[2] for _, _, scores, mine in curves]
+    figures = part.tally.figures()
+    assert np.mean(areas) == pytest.approx(figures["roc_auc"], abs=1e-12)
+    assert np.mean(means) == pytest.approx(figures["average_precision"], abs=1e-12)
+    by_scores = [roc(part.scores[:, k], (y == k).astype(int))[2] for k in range(3)]
+    assert np.mean(by_scores) != pytest.approx(figures["roc_auc"], abs=1e-6)

@@ -126,10 +126,11 @@ def _against(model: Any, part: Part) -> Iterator[tuple[Any, str, Array, Array]]:
         return
     order = np.argsort(-np.bincount(part.codes[some], minlength=len(model.classes_)),
                        kind="stable")[:CURVES]  # fmt: skip
+    ranked = part.scores if part.chances is None else part.chances  # as the areas in the table
     for k in sorted(order.tolist()):
         mine = part.codes[some] == k
         if mine.any() and not mine.all():
-            yield k, written(model.classes_[k]), part.scores[some, k], mine
+            yield k, written(model.classes_[k]), ranked[some, k], mine
 
 
 def _roc(ax: Any, model: Any, part: Part) -> None:
