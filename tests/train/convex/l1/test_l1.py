@@ -205,3 +205,25 @@ def test_dense_columns_that_go_together_end_converged(shape):
     assert rough.status is fine.status is Status.converged
     assert fine.primal * (1 - 1e-8) <= rough.primal <= fine.primal * (1 + 2e-4)
     assert fine.primal == pytest.approx(value(X, y, fine.w, fine.b, LASSO), rel=1e-12)
+
+
+def texts(n, d, words, seed):
+    """Rows of words by a power law, weighed by how rare they are, and labels that follow them."""
+    rng = np.random.default_rng(seed)
+    drawn = np.minimum(d ** rng.random((n, words)) - 1, d - 1).astype(np.int64)
+    ends = np.arange(0, n * words + 1, words)
+    X = sp.csr_array((np.ones(n * words), drawn.ravel(), ends), shape=(n, d))
+    X.sum_duplicates()
+    X.data = 1 + np.log(X.data)
+    X = X @ sp.diags_array(np.log(n / (1 + np.bincount(X.indices, minlength=d))) + 1)
+    X = sp.csr_array(sp.diags_array(1 / np.sqrt(X.multiply(X).sum(axis=1))) @ X)
+    z = X @ rng.standard_normal(d)
+    chances = 1 / (1 + np.exp(-3 * z / z.std()))
+    return X, np.where(rng.random(n) < chances, 1, -1).astype(np.int8)
+
+
+def test_rows_far_on_the_right_side_do_not_make_steps_fail():
+    X, y = texts(3000, 20_000, 40, seed=104)
+    found = fit_l1(X, y, None, 100.0, LASSO, tol=1e-4)
+    assert found.status is Status.converged
+    assert found.dual <= found.primal <= found.dual * (1 + 2e-4)

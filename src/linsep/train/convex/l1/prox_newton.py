@@ -58,6 +58,7 @@ LOGISTIC = Logistic()
 
 DAMPED = 1e-8  # share of the most curvature that is added to the model's matrix, at least
 MOST_DAMPED = 10.0
+FAILED = 0.01  # part of a step below which the model of the logistic loss is not believed
 
 CARRIED = ("w", "b", "S", "terms", "proposed", "alpha", "gap", "primal", "dual", "n_iter",
            "damping", "_stalled", "_polished", "_columns")  # fmt: skip
@@ -172,10 +173,10 @@ class ProxNewton:
 
         Columns that few rows speak for, and whose weights these would take too far, stay near zero.
         """
-        n = self.X.shape[0]
-        if n < MANY or (self.weights is not None and not self.weights.all()):
-            return None
+        n, d = self.X.shape
         count = n // SAMPLE
+        if n < MANY or count < d or (self.weights is not None and not self.weights.all()):
+            return None
         some = np.arange(count) * n // count
         signs = self.signs[some]
         if abs(int(signs.sum(dtype=np.int64))) == count:
@@ -311,14 +312,17 @@ class ProxNewton:
         """What is added to the diagonal of H: a share of the most that all rows can bend the loss.
 
         The squared hinge bends where rows are inside the margin alone, so that a column may have no
-        curvature at all; the logistic loss has no need of it.
+        curvature at all; the logistic loss has need of it only where a step has failed, as rows far
+        on the right side have all but none.
         """
-        if not isinstance(self.loss, SquaredHinge):
+        squared = isinstance(self.loss, SquaredHinge)
+        if not squared and self.damping <= DAMPED:
             return np.zeros(len(chosen))
         if self._squares is None:
             X = self.X
-            squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
-            self._squares = 2.0 * float(self.c.max()) * np.asarray(squares.sum(axis=0)).ravel()
+            powers = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
+            bend = (2.0 if squared else 0.25) * float(self.c.max())
+            self._squares = bend * np.asarray(powers.sum(axis=0)).ravel()
         return np.asarray(self.damping * self._squares[chosen])
 
     def _step(self, model: "Model", chosen: Array) -> float:
@@ -357,6 +361,7 @@ class ProxNewton:
         # rows that a step brings inside the margin
         foretold = promised + 0.5 * float(model.curved @ np.square(along))
         good = size == 1.0 and value - before <= 0.5 * foretold
+        good |= isinstance(self.loss, Logistic) and size >= FAILED
         self.damping = (
             max(DAMPED, 0.1 * self.damping)
             if good
