@@ -1,7 +1,7 @@
 """Which solver a logistic regression is left to, and what it is asked."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from linsep.proofs.gap.penalty import RIDGE
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.choose import line_for, shape_of
 from linsep.train.convex.curvature import asked_for
-from linsep.train.convex.drive import Goal, Solver, drive, telling
+from linsep.train.convex.drive import Goal, Savepoint, Solver, drive, telling
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.l1 import prox_newton
@@ -63,6 +63,53 @@ def choose(learner: Any, problem: Problem) -> str:
     return solver
 
 
+class Request(NamedTuple):
+    """What one run of a solver is asked: the weights of `problem` to `tol`, from `start` on."""
+
+    learner: Any
+    problem: Problem
+    listeners: list[Listener]
+    tol: float
+    max_iter: int
+    start: tuple[Array, Array] | None
+
+    @property
+    def given(self) -> tuple[Any, Array | None, float]:
+        """Rows, their weights, and C, as solvers take them."""
+        weights = self.problem.weights
+        return self.problem.X, weights if weights.size else None, float(self.learner.C)
+
+    @property
+    def plane(self) -> tuple[Array, float] | None:
+        """The hyperplane to start from, of two classes."""
+        return None if self.start is None else (self.start[0][0], float(self.start[1][0]))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        learner = self.learner
+        return {"fit_intercept": bool(learner.fit_intercept), "n_jobs": learner.n_jobs}
+
+    @property
+    def savepoint(self) -> Savepoint | None:
+        return next(iter(self.learner._savepoints), None)
+
+    def run(self, solver: Solver, joint: bool = False, tol: float | None = None) -> Solution:
+        """Until the certificate confirms what the solver came to; it is named in `solver_`."""
+        learner, problem = self.learner, self.problem
+        certify: Callable[[Solution], Certificate] | None = None
+        if np.isfinite(learner.C):
+            certify = (
+                joint_certificate(learner, problem)
+                if joint
+                else plane_certificate(learner, problem, "logistic", RIDGE)
+            )
+        heard, tol = telling(self.listeners), self.tol if tol is None else tol
+        goal = Goal(tol, self.max_iter, heard, certify, noise(problem), savepoint=self.savepoint)
+        solution = drive(solver, goal)
+        learner.solver_ = solution.solver
+        return solution
+
+
 def solve(
     learner: Any,
     problem: Problem,
@@ -72,62 +119,35 @@ def solve(
     start: tuple[Array, Array] | None,
 ) -> Any:
     """Fit by `learner.solver_` from `start` on; where another had to take over, it is named."""
-    X, C = problem.X, float(learner.C)
-    if learner._penalty.l1 > 0 and np.isfinite(C) and learner.solver_ not in STEPPING:
-        sparse = _sparse_weights(learner, problem, listeners, tol, max_iter, start)
+    request = Request(learner, problem, listeners, tol, max_iter, start)
+    penalised = bool(np.isfinite(learner.C))
+    corners = learner._penalty.l1 > 0 and penalised
+    if corners and learner.solver_ not in STEPPING:
+        sparse = _sparse_weights(request)
         if sparse is not None:
             return sparse
-    free = learner.solver_ == "quasi-newton" and not np.isfinite(C)
-    if free or learner.solver_ in STEPPING or (learner._penalty.l1 > 0 and np.isfinite(C)):
+    free = learner.solver_ == "quasi-newton" and not penalised
+    if free or learner.solver_ in STEPPING or corners:
         return descend_scores(
             learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
         )
-    weights = problem.weights if problem.weights.size else None
     if learner.solver_ == "dual":
-        return _by_dual(learner, problem, listeners, start, tol, max_iter)
+        return _by_dual(request)
     if learner.solver_ in ("newton", "newton-cg"):
-        if problem.binary:
-            return _by_newton(learner, problem, listeners, start, tol, max_iter)
-        return _by_softmax_newton(learner, problem, listeners, start, tol, max_iter)
+        return _by_newton(request) if problem.binary else _by_softmax_newton(request)
+    X, weights, C = request.given
     alpha = learner._multipliers(problem, problem.signs, start)
     solver = SparseDescent(
-        X, problem.codes, weights, C, n_classes=problem.n_classes, n_jobs=learner.n_jobs,
-        fit_intercept=learner.fit_intercept, start=(alpha, None if start is None else start[0]),
+        X, problem.codes, weights, C, n_classes=problem.n_classes, **request.settings,
+        start=(alpha, None if start is None else start[0]),
     )  # fmt: skip
-    certify = joint_certificate(learner, problem)
-    return _driven(learner, problem, listeners, solver, tol, max_iter, certify)
+    return request.run(solver, joint=True)
 
 
-def _driven(
-    learner: Any,
-    problem: Problem,
-    listeners: list[Listener],
-    solver: Solver,
-    tol: float,
-    max_iter: int,
-    certify: Callable[[Solution], Certificate] | None,
-) -> Solution:
-    """Run a solver until the certificate confirms what it came to; it is named in `solver_`."""
-    point, told = next(iter(learner._savepoints), None), telling(listeners)
-    goal = Goal(tol, max_iter, told, certify, noise(problem), savepoint=point)
-    solution = drive(solver, goal)
-    learner.solver_ = solution.solver
-    return solution
-
-
-def _by_newton(
-    learner: Any,
-    problem: Problem,
-    listeners: list[Listener],
-    start: tuple[Array, Array] | None,
-    tol: float,
-    max_iter: int,
-) -> Solution:
+def _by_newton(request: Request) -> Solution:
     """Two classes by Newton's method: in memory where rows are few, or by sums over blocks."""
-    X, C, signs = problem.X, float(learner.C), problem.signs
-    weights = problem.weights if problem.weights.size else None
-    plane = None if start is None else (start[0][0], float(start[1][0]))
-    settings = {"fit_intercept": bool(learner.fit_intercept), "n_jobs": learner.n_jobs}
+    learner, (X, weights, C) = request.learner, request.given
+    signs, settings = request.problem.signs, request.settings
 
     def by_sums(plane: tuple[Array, float] | None) -> Solver:
         shape = shape_of(X, "logistic", 2, bool(np.isposinf(C)))
@@ -135,89 +155,60 @@ def _by_newton(
         rows, keep = X.toarray() if written else X, bool(learner._savepoints)
         return logistic_solver(rows, signs, weights, C, start=plane, keep=keep, **settings)
 
-    solver: Solver
-    if np.isfinite(C) and tol >= full_newton.FINEST and full_newton.suits(X):
-        full = FullNewton(
-            X, signs, weights, C, start=plane, max_iter=max_iter, watched=bool(listeners),
-            **settings,
-        )  # fmt: skip
-        solver = Handover(full, lambda at: by_sums((at.w, at.b)))
-    else:
-        solver = by_sums(plane)
-    certify = plane_certificate(learner, problem, "logistic", RIDGE) if np.isfinite(C) else None
-    return _driven(learner, problem, listeners, solver, tol, max_iter, certify)
-
-
-def _by_softmax_newton(
-    learner: Any,
-    problem: Problem,
-    listeners: list[Listener],
-    start: tuple[Array, Array] | None,
-    tol: float,
-    max_iter: int,
-) -> Solution:
-    """The same for several classes."""
-    X, C = problem.X, float(learner.C)
-    free, asked = bool(np.isposinf(C)), asked_for(tol, C)
-    if shape_of(X, "logistic", problem.n_classes, free).sparse and learner.solver_ == "newton":
-        X = X.toarray()
-    solver = softmax_solver(
-        X, problem.codes, problem.weights if problem.weights.size else None, C, tol=asked,
-        n_classes=problem.n_classes, fit_intercept=bool(learner.fit_intercept),
-        n_jobs=learner.n_jobs, start=start,
+    if not (np.isfinite(C) and request.tol >= full_newton.FINEST and full_newton.suits(X)):
+        return request.run(by_sums(request.plane))
+    full = FullNewton(
+        X, signs, weights, C, start=request.plane, max_iter=request.max_iter,
+        watched=bool(request.listeners), **settings,
     )  # fmt: skip
-    certify = None if free else joint_certificate(learner, problem)
-    return _driven(learner, problem, listeners, solver, asked, max_iter, certify)
+    return request.run(Handover(full, lambda at: by_sums((at.w, at.b))))
 
 
-def _sparse_weights(
-    learner: Any,
-    problem: Problem,
-    listeners: list[Listener],
-    tol: float,
-    max_iter: int,
-    start: tuple[Array, Array] | None,
-) -> Any:
+def _by_softmax_newton(request: Request) -> Solution:
+    """The same for several classes."""
+    problem, (X, weights, C) = request.problem, request.given
+    shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
+    if shape.sparse and request.learner.solver_ == "newton":
+        X = X.toarray()
+    tol = asked_for(request.tol, C)
+    solver = softmax_solver(
+        X, problem.codes, weights, C, tol=tol, n_classes=problem.n_classes, start=request.start,
+        **request.settings,
+    )  # fmt: skip
+    return request.run(solver, joint=True, tol=tol)
+
+
+def _sparse_weights(request: Request) -> Any:
     """Two classes with an l1 penalty; None for more, and for columns that have to be scaled."""
-    if not problem.binary or not prox_newton.suits(problem.X):
+    problem, (X, weights, C) = request.problem, request.given
+    if not problem.binary or not prox_newton.suits(X):
         return None
     try:
         return prox_newton.fit_l1(
-            problem.X, problem.signs, problem.weights if problem.weights.size else None,
-            float(learner.C), learner._penalty, tol=tol, max_iter=max_iter,
-            listener=telling(listeners), savepoint=next(iter(learner._savepoints), None),
-            n_jobs=learner.n_jobs, fit_intercept=bool(learner.fit_intercept),
-            start=None if start is None else (start[0][0], float(start[1][0])),
+            X, problem.signs, weights, C, request.learner._penalty, tol=request.tol,
+            max_iter=request.max_iter, listener=telling(request.listeners),
+            savepoint=request.savepoint, start=request.plane, **request.settings,
         )  # fmt: skip
     except OverflowedError:
         return None
 
 
-def _by_dual(
-    learner: Any,
-    problem: Problem,
-    listeners: list[Listener],
-    start: tuple[Array, Array] | None,
-    tol: float,
-    max_iter: int,
-) -> Solution:
+def _by_dual(request: Request) -> Solution:
     """Coordinate descent; where the user left the choice, Newton-CG takes over if it is slow."""
-    signs = problem.signs.astype(np.float64)
-    weights, free = problem.weights if problem.weights.size else None, learner.fit_intercept
-    given = (problem.X, signs, weights, float(learner.C))
+    learner, problem, (X, weights, C) = request.learner, request.problem, request.given
+    signs, settings = problem.signs.astype(np.float64), request.settings
     solver: Any = DualDescent(
-        *given, loss="logistic", seed=seed_of(learner.random_state), n_jobs=learner.n_jobs,
-        fit_intercept=free, max_iter=max_iter, start=learner._multipliers(problem, signs, start),
+        X, signs, weights, C, loss="logistic", seed=seed_of(learner.random_state),
+        max_iter=request.max_iter, start=learner._multipliers(problem, signs, request.start),
+        **settings,
     )  # fmt: skip
     if known_solver(learner.solver) == "auto":
 
         def then(at: Solution) -> NewtonCG:
-            where = (at.w, at.b)
-            return NewtonCG(*given, fit_intercept=free, n_jobs=learner.n_jobs, start=where)
+            return NewtonCG(X, signs, weights, C, start=(at.w, at.b), **settings)
 
-        solver = Handover(solver, then, float(max_iter))
-    certify = plane_certificate(learner, problem, "logistic", RIDGE)
-    return _driven(learner, problem, listeners, solver, tol, max_iter, certify)
+        solver = Handover(solver, then, float(request.max_iter))
+    return request.run(solver)
 
 
 def loss_of(problem: Problem) -> ScoreLoss:

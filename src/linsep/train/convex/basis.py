@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import on_cluster
-from linsep.errors import DataError
 from linsep.train.convex.row_space import RowSpace
+from linsep.train.convex.solution import require_range
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -51,11 +51,7 @@ class Basis(NamedTuple):
         with np.errstate(all="ignore"):
             w = u @ self.lift.T
             b = b - w @ self.shift
-        if not (np.isfinite(w).all() and np.isfinite(b).all()):
-            raise DataError(
-                "X has columns so small that their weights leave the range of floats. Multiply X "
-                "by a constant."
-            )
+        require_range(w, b)
         return w, b
 
 

@@ -19,6 +19,11 @@ from linsep.data.blocks.page_release import PageRelease, rows_of
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+TOO_LARGE = (
+    "X has entries so large that sums over its rows overflow, even after scaling its columns. "
+    "Divide it by a constant."
+)
+"""What is said where sums leave the range of floats."""
 GLANCED_AT = 512
 """Rows that show that the columns of an ordinary array are tame."""
 LOOKED_AT = 4096

@@ -58,12 +58,17 @@ def end_of_newton(
     `value` and `gap` are those of the objective divided by `unit`, infinite where no point was
     seen.
     """
+    require_range(w, b)
+    primal, gained = value * unit, gap * unit
+    if status is Status.no_optimum:
+        gained = primal  # the infimum need not be zero, but no more than this can be gained
+    return Solution(w, b, None, primal, primal - gained, gained, passes, status)
+
+
+def require_range(w: Array, b: Any) -> None:
+    """Refuse weights that are no numbers."""
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
         raise DataError(
             "X has columns so small that their weights leave the range of floats. Multiply X "
             "by a constant."
         )
-    primal, gained = value * unit, gap * unit
-    if status is Status.no_optimum:
-        gained = primal  # the infimum need not be zero, but no more than this can be gained
-    return Solution(w, b, None, primal, primal - gained, gained, passes, status)

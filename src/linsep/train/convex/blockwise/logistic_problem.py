@@ -20,7 +20,7 @@ from linsep.data.blocks.store import blocks
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.blockwise.logistic_sums import LogisticSums, Sums
-from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
+from linsep.train.convex.coordinates import TOO_LARGE, Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.run.replay_log import ReplayLog
@@ -108,13 +108,13 @@ class Problem:
     def point(self, u: Floats, curved: bool = False) -> Point:
         """One pass over all rows."""
         if not np.isfinite(u).all():
-            raise OverflowedError(_TOO_LARGE)
+            raise OverflowedError(TOO_LARGE)
         how = np.float64 if curved else None
         s = self.replay_log.look(u, float(curved), lambda: self.sums.at(u, how))
         value = 0.5 * float(self.ridge @ (u * u)) + float(s.loss.sum())
         gradient = self.ridge * u + self.masked(s.gradient)
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
-            raise OverflowedError(_TOO_LARGE)
+            raise OverflowedError(TOO_LARGE)
         return Point(
             u, value, gradient, duality_gap(self.ridge, gradient, s, self.fit_intercept), s
         )
@@ -130,16 +130,10 @@ class Problem:
         assert s.hessian is not None
         H = s.hessian + np.diag(self.ridge)
         if not np.isfinite(H).all():
-            raise OverflowedError(_TOO_LARGE)
+            raise OverflowedError(TOO_LARGE)
         if not self.fit_intercept:
             H[-1] = H[:, -1] = 0.0
         return Curvature(H, 4 * float(np.finfo(real).eps))
-
-
-_TOO_LARGE = (
-    "X has entries so large that sums over its rows overflow, even after scaling its columns. "
-    "Divide it by a constant."
-)
 
 
 class Sample:

@@ -18,6 +18,7 @@ from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import Blocks
+from linsep.train.convex.newton.row_kernels import weigh
 from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 from linsep.train.run.state import record
 
@@ -102,7 +103,7 @@ class LogisticSums:
             if curved is None:
                 return sums[0]
             B = np.empty((len(X), d + 1), curved)
-            _weigh(X, D, B)
+            weigh(X, D, B)
             hessian = np.dot(B.T, B).astype(np.float64, copy=False)
             return np.concatenate([sums[0], hessian.ravel()])
 
@@ -257,17 +258,6 @@ def _combine(X, p, q, v, u):  # type: ignore[no-untyped-def]
         for j in range(d):
             v[j] += p[i] * X[i, j]
             u[j] += q[i] * X[i, j]
-
-
-@kernel
-def _weigh(X, D, B):  # type: ignore[no-untyped-def]
-    """bᵢ ← √Dᵢ (xᵢ, 1), so that BᵀB is the Hessian"""
-    n, d = X.shape
-    for i in range(n):
-        root = np.sqrt(D[i])
-        for j in range(d):
-            B[i, j] = root * X[i, j]
-        B[i, d] = root
 
 
 @kernel

@@ -210,7 +210,41 @@ class Best(Stateful):
         return primal - dual
 
 
-class InteriorPoint:
+class ScaledSolver:
+    """What solvers of a `ScaledProblem` share: how they are stopped, gone on with and ended."""
+
+    _given: tuple[Any, ...]
+    scaled: "ScaledProblem"
+    best: Best
+    _at: Any = None  # what the next step depends on, besides the best point
+    tol = 1e-4
+
+    def __init__(self, *given: Any) -> None:
+        self._given, self.pool, self.n_iter = given, Pool(1), 0
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        return {"at": self._at, "n_iter": self.n_iter - 1, "best": self.best.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._at, self.n_iter = state["at"], state["n_iter"]
+        self._begin()
+        self.best.restore(state["best"])
+
+    def interrupted(self) -> None:
+        if not hasattr(self, "best"):
+            self._begin()
+
+    def rescaled(self) -> None:
+        """Rows are scaled as a whole already."""
+
+    def solution(self) -> Solution:
+        return self.scaled.solution(self.best, self.n_iter)
+
+
+class InteriorPoint(ScaledSolver):
     """The interior point method as a solver.
 
     Parameters
@@ -224,7 +258,6 @@ class InteriorPoint:
     """
 
     name = "interior"
-    tol = 1e-4
     _at: tuple[int, Any, float, int] | None = None  # which start; point, least gap, steps stuck
 
     def __init__(
@@ -239,8 +272,7 @@ class InteriorPoint:
     ) -> None:
         if loss not in ("hinge", "squared_hinge"):
             raise ParameterError(f"loss is {loss!r}; choose 'hinge' or 'squared_hinge'.")
-        self._given = (X, signs, weights, C, loss == "squared_hinge", fit_intercept)
-        self.pool, self.n_iter = Pool(1), 0
+        super().__init__(X, signs, weights, C, loss == "squared_hinge", fit_intercept)
 
     def _begin(self) -> None:
         X, signs, weights, C, squared, free = self._given
@@ -271,24 +303,6 @@ class InteriorPoint:
                     break
                 stuck = 0 if now < 0.9 * gap else stuck + 1
                 gap = min(gap, now)
-
-    def state(self) -> dict[str, Any]:
-        return {"at": self._at, "n_iter": self.n_iter - 1, "best": self.best.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self._at, self.n_iter = state["at"], state["n_iter"]
-        self._begin()
-        self.best.restore(state["best"])
-
-    def interrupted(self) -> None:
-        if not hasattr(self, "best"):
-            self._begin()
-
-    def rescaled(self) -> None:
-        """Rows are scaled as a whole already."""
-
-    def solution(self) -> Solution:
-        return self.scaled.solution(self.best, self.n_iter)
 
 
 class ScaledProblem:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from linsep._compile import inline, kernel
 from linsep.train.convex.losses import Logistic, dual
 from linsep.train.convex.newton.full_sums import GROUP, VECTOR, add_margins, gather
+from linsep.train.convex.newton.newton_run import CompiledRun
 from linsep.train.convex.newton.row_terms import SUMS, add_logistic, chunk
 
 Floats = npt.NDArray[np.float64]
@@ -31,7 +32,7 @@ U, STEP, SLOPE, PRODUCT, BEST, BEND, SCALE, FACE = 0, 1, 2, 3, 4, 5, 6, 7
 DZ, FORETOLD, HIGHEST = 6, 7, 8  # of what is kept for each row, after twice z, α and D
 
 
-class SmallRun:
+class SmallRun(CompiledRun):
     """A problem, where its run is, and the room that it needs.
 
     Parameters
@@ -41,6 +42,8 @@ class SmallRun:
     free : whether b is free
     l1 : weight of ‖w‖₁
     """
+
+    _best = BEST
 
     def __init__(self, rows: Any, y: Floats, caps: Floats, free: bool, l1: float) -> None:
         n, size = len(y), rows.X.shape[1] + 1
@@ -61,23 +64,6 @@ class SmallRun:
         if ending == CLOSED and tol <= FINE:
             _run(*self._given, 1e-3 * tol, 1, *room)
         return ending
-
-    def state(self) -> list[Floats]:
-        """What the next step depends on."""
-        return [one.copy() for one in (self.features, self.per_row, self._state, self._sums)]
-
-    def restore(self, state: list[Floats]) -> None:
-        """Go on from there."""
-        mine = self.features, self.per_row, self._state, self._sums
-        for one, kept in zip(mine, state, strict=True):
-            one[:] = kept
-
-    primal = property(lambda self: float(self._state[0]))
-    dual = property(lambda self: float(self._state[1]))
-    steps = property(lambda self: int(self._state[2]))
-    u = property(lambda self: self.features[U])
-    best = property(lambda self: self.features[BEST])
-    alpha = property(lambda self: self.per_row[HIGHEST])
 
 
 @inline(shared=True)

@@ -43,14 +43,47 @@ U, STEP, GRADIENT, SCALE, RIDGE, BEST = 0, 1, 2, 3, 4, 5  # rows of what is kept
 DZ, FORETOLD, HIGHEST = 6, 7, 8  # of what is kept for each row, after twice z, α and D
 
 
-class NewtonRun:
+class CompiledRun:
+    """Where a run in one compiled call is: what it keeps for each feature and row, its bounds.
+
+    Attributes
+    ----------
+    primal, dual, steps : the lowest P, the highest D, and the steps made
+    """
+
+    features: Floats
+    per_row: Floats
+    _state: Floats
+    _sums: Floats
+
+    def state(self) -> list[Floats]:
+        """What the next step depends on."""
+        return [one.copy() for one in (self.features, self.per_row, self._state, self._sums)]
+
+    def restore(self, state: list[Floats]) -> None:
+        """Go on from there."""
+        mine = self.features, self.per_row, self._state, self._sums
+        for one, kept in zip(mine, state, strict=True):
+            one[:] = kept
+
+    primal = property(lambda self: float(self._state[0]))
+    dual = property(lambda self: float(self._state[1]))
+    steps = property(lambda self: int(self._state[2]))
+    u = property(lambda self: self.features[U])
+    best = property(lambda self: self.features[self._best])
+    alpha = property(lambda self: self.per_row[HIGHEST])
+    _best = 0  # row of `features` that holds the best weights
+
+
+class NewtonRun(CompiledRun):
     """A problem, where its run is, and the room that it needs.
 
     Attributes
     ----------
     h : width of the smoothed kink
-    primal, dual, steps : the lowest P, the highest D, and the steps made
     """
+
+    _best = BEST
 
     def __init__(
         self, kind: int, rows: Any, y: Floats, caps: Floats, ridge: Floats, free: bool
@@ -73,24 +106,7 @@ class NewtonRun:
         given = (*self._given, tol, coarse, most, self.features, self.per_row)
         return int(_run(*given, *self._room, self._sums, self._state))
 
-    def state(self) -> list[Floats]:
-        """What the next step depends on."""
-        return [one.copy() for one in (self.features, self.per_row, self._state, self._sums)]
-
-    def restore(self, state: list[Floats]) -> None:
-        """Go on from there."""
-        for mine, kept in zip(
-            (self.features, self.per_row, self._state, self._sums), state, strict=True
-        ):
-            mine[:] = kept
-
-    primal = property(lambda self: float(self._state[0]))
-    dual = property(lambda self: float(self._state[1]))
-    steps = property(lambda self: int(self._state[2]))
     h = property(lambda self: float(self._state[3]))
-    u = property(lambda self: self.features[U])
-    best = property(lambda self: self.features[BEST])
-    alpha = property(lambda self: self.per_row[HIGHEST])
 
 
 @inline(shared=True)
@@ -254,40 +270,18 @@ def _run(  # type: ignore[no-untyped-def]
         to = 3 - 3 * now
         t = 1.0
         _terms(
-            kind,
-            narrow,
-            z,
-            dz,
-            t,
-            y,
-            caps,
-            per_row[to],
-            per_row[to + 1],
-            per_row[to + 2],
-            room,
-            whole,
-            other,
-        )
+            kind, narrow, z, dz, t, y, caps, per_row[to], per_row[to + 1], per_row[to + 2],
+            room, whole, other,
+        )  # fmt: skip
         for j in range(size):
             gradient[j] = u[j] + step[j]
         after = _penalty(ridge, gradient) + other[0]
         if narrow == h and not after <= value - 1e-4 * decrement2 + 4e-15 * value:
             t = _length(kind, h, z, dz, caps, ridge, u, step, room[0])
             _terms(
-                kind,
-                h,
-                z,
-                dz,
-                t,
-                y,
-                caps,
-                per_row[to],
-                per_row[to + 1],
-                per_row[to + 2],
-                room,
-                whole,
-                other,
-            )
+                kind, h, z, dz, t, y, caps, per_row[to], per_row[to + 1], per_row[to + 2],
+                room, whole, other,
+            )  # fmt: skip
             for j in range(size):
                 gradient[j] = u[j] + t * step[j]
             after = _penalty(ridge, gradient) + other[0]

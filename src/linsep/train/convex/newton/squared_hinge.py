@@ -17,17 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import OverflowedError
-from linsep.parallel import Pool
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.dual.interior_point import (
     Best,
     Machine,
     Point,
     ScaledProblem,
+    ScaledSolver,
     suits,
 )
 from linsep.train.convex.dual.interior_rows import Rows
-from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
 
@@ -123,7 +122,7 @@ class Newton(Machine):
         return t
 
 
-class SquaredHingeNewton:
+class SquaredHingeNewton(ScaledSolver):
     """Newton's method for the squared hinge as a solver.
 
     Parameters
@@ -133,7 +132,6 @@ class SquaredHingeNewton:
     """
 
     name = "newton"
-    tol = 1e-4
     _at: tuple[Array, float, float, int] | None = None  # weights, intercept; least gap, steps stuck
 
     def __init__(
@@ -146,12 +144,13 @@ class SquaredHingeNewton:
         fit_intercept: bool = True,
         start: tuple[Array, float] | None = None,
     ) -> None:
-        self._given = (X, signs, weights, C, fit_intercept)
-        self._start, self.pool, self.n_iter = start, Pool(1), 0
+        super().__init__(X, signs, weights, C, fit_intercept)
+        self._start = start
 
     def _begin(self) -> None:
-        X, *_, free = self._given
-        self.scaled = ScaledProblem(*self._given, Rows if suits(X) else WideRows)
+        X, signs, weights, C, free = self._given
+        kind = Rows if suits(X) else WideRows
+        self.scaled = ScaledProblem(X, signs, weights, C, free, kind)
         rows, scaled = self.scaled.rows, self.scaled
         self.machine = Newton(rows, scaled.signs, scaled.caps, True, free)
         self.best = Best(self.machine)
@@ -186,21 +185,8 @@ class SquaredHingeNewton:
                 self._start, v, b = None, np.zeros_like(v), 0.0
 
     def state(self) -> dict[str, Any]:
-        known = {"at": self._at, "n_iter": self.n_iter - 1, "started": self._start is not None}
-        return {**known, "best": self.best.state()}
+        return {**super().state(), "started": self._start is not None}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._start = self._start if state["started"] else None
-        self._at, self.n_iter = state["at"], state["n_iter"]
-        self._begin()
-        self.best.restore(state["best"])
-
-    def interrupted(self) -> None:
-        if not hasattr(self, "best"):
-            self._begin()
-
-    def rescaled(self) -> None:
-        """Rows are scaled as a whole already."""
-
-    def solution(self) -> Solution:
-        return self.scaled.solution(self.best, self.n_iter)
+        super().restore(state)

@@ -22,12 +22,12 @@ import numpy.typing as npt
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.coordinates import Blocks, prepare, spread
+from linsep.train.convex.coordinates import TOO_LARGE, Blocks, prepare, spread
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.softmax.curvature import Curvature, rebuilding_cost
-from linsep.train.convex.softmax.passes import TOO_LARGE, SoftmaxPasses
-from linsep.train.convex.solution import Solution
+from linsep.train.convex.softmax.passes import SoftmaxPasses
+from linsep.train.convex.solution import Solution, end_of_newton
 from linsep.train.run.state import record
 
 Array = npt.NDArray[Any]
@@ -282,21 +282,13 @@ class SoftmaxDescent:
 
     def solution(self) -> Solution:
         """The best weights so far, in the units of the data."""
-        p, unit = self._best, self._unit
+        p = self._best
         assert p is not None
         W, b = self._columns.outside(p.W, p.b)
         if not self._free:
             b = np.zeros(len(W))
-        if not (np.isfinite(W).all() and np.isfinite(b).all()):
-            raise DataError(
-                "X has columns so small that their weights leave the range of floats. Multiply X "
-                "by a constant."
-            )
-        primal, gap = p.value * unit, self._gap * unit
-        status = Status.budget
-        if self.separated:  # the infimum need not be zero, but no more than this can be gained
-            gap, status = primal, Status.no_optimum
-        return Solution(W, b, None, primal, primal - gap, gap, self.n_iter, status)
+        status = Status.no_optimum if self.separated else Status.budget
+        return end_of_newton(W, b, p.value, self._gap, self._unit, self.n_iter, status)
 
 
 def require_classes(share: Any, fit_intercept: bool) -> None:

@@ -23,7 +23,7 @@ from linsep.data.blocks.blocks import on_cluster
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.coordinates import Blocks, moderate, prepare, spread
+from linsep.train.convex.coordinates import TOO_LARGE, Blocks, moderate, prepare, spread
 from linsep.train.convex.curvature import at_rounding, decrease_left
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.softmax.descent import require_classes
@@ -33,7 +33,6 @@ from linsep.train.convex.softmax.full_problem import (
     sample_of_classes,
     search,
 )
-from linsep.train.convex.softmax.passes import TOO_LARGE
 from linsep.train.convex.softmax.streamed_problem import StreamedProblem
 from linsep.train.convex.solution import Solution, end_of_newton
 

@@ -22,11 +22,11 @@ from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK, spans
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
+from linsep.train.convex.coordinates import TOO_LARGE
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.joint.class_hessian import ClassHessian
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.sigmoid import exp_of_negative
-from linsep.train.convex.softmax.passes import TOO_LARGE
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

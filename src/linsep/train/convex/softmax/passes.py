@@ -22,11 +22,6 @@ from linsep.train.convex.sigmoid import exp_of_negative
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-TOO_LARGE = (
-    "X has entries so large that sums over its rows overflow, even after scaling its columns. "
-    "Divide it by a constant."
-)
-
 AT_ONCE = 1 << 21
 """Scores, rows times classes, that are looked at together."""
 NARROWEST = 256
