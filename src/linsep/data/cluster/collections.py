@@ -32,6 +32,8 @@ Array = npt.NDArray[Any]
 
 SPARSE_SHARE = 16
 """Entries for each feature that sums over sparse rows take together, at most."""
+NARROW = 1024
+"""Features of sparse rows up to which solvers look at twice as many blocks together."""
 IN_MEMORY = 1 << 26
 """Bytes of labels or weights up to which the client holds them in memory."""
 
@@ -77,7 +79,7 @@ def rows_of(client: Any, X: Any, finite: bool = True) -> ClusterRows:
     width = d * item
     if first.sparse:  # partitions hold as many rows as sums ask for
         entries = sum(one.entries for one in shapes)
-        unit = max(2 * unit, sum_rows(n, d, entries, SPARSE_SHARE) // BLOCK)
+        unit = max(unit * (2 if d <= NARROW else 1), sum_rows(n, d, entries, SPARSE_SHARE) // BLOCK)
         width = -(-entries * (item + 4) // n)
     spans = layout.cut(made.chunks, lengths, width, layout.room(client), unit)
     partitions = layout.partitions(client, made, lengths, spans, "partition")

@@ -1,9 +1,10 @@
 """How rows lie on a cluster: chunks of the user's in groups, and partitions of whole blocks.
 
-Each task costs the scheduler some milliseconds in every round, so tasks are few: about two for each
-thread. Dask hands out chunks to workers as these become free. So the chunks that one worker has are
-taken together, wherever they lie in the whole, and a partition is their runs of consecutive rows,
-each moved to the next whole block: rows stay where they are, but for a few at the ends of runs.
+Each task costs the scheduler some milliseconds in every round, so tasks are few: one for each
+thread, three on larger clusters. Dask hands out chunks to workers as these become free. So the
+chunks that one worker has are taken together, wherever they lie in the whole, and a partition is
+their runs of consecutive rows, each moved to the next whole block: rows stay where they are, but
+for a few at the ends of runs.
 """
 
 import hashlib
@@ -26,8 +27,10 @@ MEMORY_SHARE = 8
 FEWEST = 8
 """Blocks in a partition, at least: solvers look at so many together."""
 SHARE = 3
-"""Partitions for each thread of the cluster, so that none waits for a long last one."""
-UNEVEN = 1.5
+"""Partitions for each thread of a large cluster, so that none waits for a long last one."""
+SMALL = 16
+"""Threads up to which a cluster is small: one partition for each, and rounds of few tasks."""
+UNEVEN = 1.2
 """Rows of the longest partition, relative to the mean, from which rows are shared out anew."""
 
 Spans = list[Span]
@@ -38,6 +41,10 @@ class Room(NamedTuple):
 
     threads: int
     limit: int
+
+    def tasks(self, threads: int) -> int:
+        """Partitions for so many of the threads."""
+        return threads * (1 if self.threads <= SMALL else SHARE)
 
 
 def room(client: Any) -> Room:
@@ -104,7 +111,7 @@ def grouped(client: Any, chunks: list[Any]) -> Groups:
     """Chunks in groups by the workers that have them."""
     done(client, chunks)
     threads, where = client.nthreads(), client.who_has(chunks)
-    sizes, limit = client.nbytes(summary=False), room(client).limit
+    sizes, there = client.nbytes(summary=False), room(client)
     homes: dict[Any, list[int]] = {}
     for k, one in enumerate(chunks):
         owners = where.get(one.key) or [None]
@@ -112,7 +119,8 @@ def grouped(client: Any, chunks: list[Any]) -> Groups:
     numbers = []
     for home, own in homes.items():
         bytes_there = sum(sizes.get(chunks[k].key, 0) for k in own)
-        count = min(len(own), max(SHARE * threads.get(home, 1), -(-bytes_there // limit)))
+        wanted = max(there.tasks(threads.get(home, 1)), -(-bytes_there // there.limit))
+        count = min(len(own), wanted)
         cuts = [len(own) * k // count for k in range(count + 1)]
         numbers += [own[low:high] for low, high in pairwise(cuts)]
     return Groups(numbers, [[chunks[k] for k in own] for own in numbers])
@@ -147,14 +155,14 @@ def cut(
     row : bytes of a row
     room : of the cluster
 
-    >>> for runs in cut([[0, 2], [1]], [70_000, 60_000, 65_000], 100, Room(1, 1 << 27)):
+    >>> for runs in cut([[0, 2], [1]], [70_000, 60_000, 65_000], 100, Room(3, 1 << 27)):
     ...     print([(run.start, run.stop) for run in runs])
     [(0, 65536)]
     [(65536, 131072)]
     [(131072, 195000)]
     """
     n, step = sum(lengths), unit * BLOCK
-    wanted = max(SHARE * room.threads, -(-n * row // room.limit))
+    wanted = max(room.tasks(room.threads), -(-n * row // room.limit))
     units = -(-n // step)
     count = min(wanted, units)
     own = [

@@ -20,14 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.data.cluster.partition import Partition, Span
-from linsep.data.cluster.row_numbers import RowNumbers, held
+from linsep.data.cluster.row_numbers import RowNumbers
 from linsep.data.cluster.shipping import Parcel, Slice, unpacked
 from linsep.data.cluster.subtrees import Subtree, subtrees, whole
+from linsep.data.cluster.vectors import TOGETHER, Vectors
 from linsep.data.cluster.waiting import FANIN, FETCHED, done, fetched, key_of, mapped, settled
 from linsep.parallel import Pool
 
-INLINE = 1 << 16
-"""Bytes of a function up to which every task carries it."""
 AHEAD = 64
 """Tasks that wait for their turn, at most, where results are taken one after the other."""
 
@@ -43,20 +42,20 @@ class Share(NamedTuple):
 
 def task(
     content: bytes, partition: Partition, shape: tuple[int, int], beside: list[Partition],
-    share: Share, add: bytes | None,
+    vectors: list[Any], share: Share, add: bytes | None,
 ) -> Any:  # fmt: skip
     """Run a packed function on the items of one partition: all results, or sums of subtrees."""
     from linsep.data.cluster.rows import LocalRows
 
     keep_pages()
     slices = [Slice(one, shape[0]) for one in beside]
-    function = unpacked(content, LocalRows(partition, shape), slices)
+    function = unpacked(content, LocalRows(partition, shape), slices, vectors)
     with Pool(1), np.errstate(over="ignore", invalid="ignore"):
         if add is None:
             return [function(item) for items in share.items for item in items]
         numbered = zip(chain(*share.places), chain(*share.items), strict=True)
         parts = (Subtree(place, 0, function(item)) for place, item in numbered)
-        return subtrees(parts, unpacked(add, None, []))
+        return subtrees(parts, unpacked(add, None, [], []))
 
 
 @cache
@@ -75,9 +74,11 @@ def keep_pages() -> None:
 
 def add_up(add: bytes, *parts: list[Subtree]) -> list[Subtree]:
     """The subtrees of several partitions, grown together."""
-    own = copy.deepcopy([one for part in parts for one in part])  # others may need them as they are
+    own, function = [one for part in parts for one in part], unpacked(add, None, [], [])
+    if not isinstance(function, np.ufunc):  # it may add in place, and others need the parts
+        own = copy.deepcopy(own)
     with Pool(1):
-        return subtrees(sorted(own, key=lambda one: one.first), unpacked(add, None, []))
+        return subtrees(sorted(own, key=lambda one: one.first), function)
 
 
 def taken(partition: Partition, rows: Any) -> Any:
@@ -107,21 +108,22 @@ class Rounds:
         self.client, self.partitions, self.spans, self.shape = client, partitions, spans, shape
         self.made = 0
         self.numbers = RowNumbers(client, partitions, spans)
+        self.vectors = Vectors(client)
+        self._last: list[Any] = []  # let go after the next tasks are sent: no message before these
         self.runs = sorted((run, k) for k, own in enumerate(spans) for run in own)
         """All runs of rows in their order, each with the number of its partition."""
 
     def map(self, function: Any, rows: Any, shares: list[Share]) -> Iterator[Any]:
         """The results of all items, in order; those of some rows are fetched at a time."""
         parcel, name = Parcel(function, rows), _name(function)
-        content = self._sent(parcel, name)
         windows = list(_windows(shares, self.shape[0]))
         begun: list[Any] = []
         for k in range(len(windows)):
             for window in windows[len(begun) : k + max(1, AHEAD // len(shares)) + 1]:
-                begun.append(self._submit(name, content, parcel, window, None))
+                begun.append(self._submit(name, parcel, window, None))
             places = [place for share in windows[k] for place in chain(*share.places)]
             results = chain(*fetched(self.client, begun[k], name))
-            begun[k] = None
+            self._last, begun[k] = begun[k] if len(windows) == 1 else [], None
             for _, result in sorted(zip(places, results, strict=True), key=itemgetter(0)):
                 yield result
         self.made += 1
@@ -131,18 +133,20 @@ class Rounds:
 
         Long sums, and sums of many partitions, are added up by the workers as far as they go.
         """
-        parcel, name = Parcel(function, rows), _name(function)
-        content, packed = self._sent(parcel, name), Parcel(add, rows).content
-        parts = self._submit(name, content, parcel, shares, packed)
-        most = FANIN if content is parcel.content else 1
+        parcel, name, packed = Parcel(function, rows), _name(function), Parcel(add, rows).content
+        parts = self._submit(name, parcel, shares, packed)
+        carried = sum(vector.nbytes for vector in parcel.vectors)
+        most, sent = FANIN if carried * len(parts) <= TOGETHER else 1, parts
         while len(parts) > most:
             groups = [parts[k : k + FANIN] for k in range(0, len(parts), FANIN)]
             parts = [
                 self.client.submit(add_up, packed, *some, key=key_of(f"{name}-add"), pure=False)
                 for some in groups
             ]
+            sent = sent + parts
         self.made += 1
         grown = [one for part in settled(self.client, parts) for one in part]
+        self._last = sent
         return whole(grown, add)
 
     def run(self, run: Span, k: int) -> Any:
@@ -168,11 +172,6 @@ class Rounds:
         )  # fmt: skip
         return list(zip(places, fetched(self.client, futures, "rows"), strict=True))
 
-    def _sent(self, parcel: Parcel, name: str) -> Any:
-        if len(parcel.content) <= INLINE:
-            return parcel.content
-        return self.client.submit(held, parcel.content, key=key_of(f"{name}-weights"), pure=False)
-
     def _new(self, parcel: Parcel) -> bool:
         """Whether kernels may have to be compiled: a function as long as none before it."""
         mark = self.client.id, hashlib.blake2b(parcel.content[:200], digest_size=8).digest()
@@ -180,12 +179,13 @@ class Rounds:
         _known.add(mark)
         return new
 
-    def _submit(
-        self, name: str, content: Any, parcel: Parcel, shares: list[Share], add: Any
-    ) -> list[Any]:
+    def _submit(self, name: str, parcel: Parcel, shares: list[Share], add: Any) -> list[Any]:
         """A task for each partition that has a share, in one message to the scheduler."""
         which = [k for k, share in enumerate(shares) if share.items]
         beside = [self.numbers.of(one) for one in parcel.beside]
+        content, *vectors = (
+            self.vectors.sent(one, len(which)) for one in (parcel.content, *parcel.vectors)
+        )
         begun: list[Any] = []
         alone = len(which) > 1 and self._new(
             parcel
@@ -194,7 +194,7 @@ class Rounds:
             begun += self.client.map(
                 task, [content] * len(some), [self.partitions[k] for k in some],
                 [self.shape] * len(some), [[there[k] for there in beside] for k in some],
-                [shares[k] for k in some], [add] * len(some),
+                [vectors] * len(some), [shares[k] for k in some], [add] * len(some),
                 key=[key_of(name) for _ in some], pure=False,
             )  # fmt: skip
             if alone:

@@ -26,11 +26,6 @@ STEP = 1 << 16
 """Rows compared at a time."""
 
 
-def held(content: Any) -> Any:
-    """A large function or numbers of rows, sent to one worker; others fetch them there."""
-    return content
-
-
 def near(rows: Partition, numbers: Partition) -> Partition:
     """Numbers of rows; the rows are named so that they go where the rows are."""
     return numbers

@@ -27,6 +27,8 @@ Array = npt.NDArray[Any]
 
 SLICED = 1 << 16
 """Rows from which numbers of rows are sent in slices, not whole."""
+LONG = 1 << 14
+"""Bytes from which a vector, such as the weights of many features, travels beside the function."""
 
 _here = threading.local()
 
@@ -61,19 +63,21 @@ class Parcel:
     ----------
     content : bytes of the function
     beside : arrays with a number for each row, of which a task gets its slice
+    vectors : long arrays of other numbers, which every task gets whole
     """
 
     def __init__(self, function: Any, rows: Any) -> None:
         self.beside: list[Array] = []
+        self.vectors: list[Array] = []
         buffer = io.BytesIO()
-        _Pickler(buffer, rows, self.beside).dump(function)
+        _Pickler(buffer, rows, self).dump(function)
         self.content = buffer.getvalue()
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    def __init__(self, buffer: Any, rows: Any, beside: list[Array]) -> None:
+    def __init__(self, buffer: Any, rows: Any, parcel: Parcel) -> None:
         super().__init__(buffer, protocol=5)
-        self.rows, self.beside = rows, beside
+        self.rows, self.parcel = rows, parcel
         n, d = rows.shape
         self._sliced = n if n >= SLICED and n not in (d, d + 1, d + 2) else -1
 
@@ -81,13 +85,11 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if one is self.rows:
             return _rows_here, ()
         if isinstance(one, np.ndarray) and one.ndim and len(one) == self._sliced:
-            for place, other in enumerate(self.beside):
-                if other is one:
-                    return _slice_here, (place,)
-            self.beside.append(one)
-            return _slice_here, (len(self.beside) - 1,)
+            return _slice_here, (_place_in(self.parcel.beside, one),)
         if isinstance(one, np.memmap):
             return _plain, (np.asarray(one).view(np.ndarray).copy(),)
+        if type(one) is np.ndarray and one.nbytes >= LONG and one.flags.c_contiguous:
+            return _vector_here, (_place_in(self.parcel.vectors, one),)
         if isinstance(one, types.FunctionType) and _inside(one):
             return _function, _described(one)
         for kind, make in _REMADE.items():
@@ -96,13 +98,22 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return super().reducer_override(one)
 
 
-def unpacked(content: bytes, rows: Any, slices: list[Slice]) -> Any:
-    """The function again, with these rows and numbers of rows."""
-    _here.rows, _here.slices = rows, slices
+def _place_in(arrays: list[Array], one: Array) -> int:
+    """The place of an array in a list, which takes it in."""
+    for place, other in enumerate(arrays):
+        if other is one:
+            return place
+    arrays.append(one)
+    return len(arrays) - 1
+
+
+def unpacked(content: bytes, rows: Any, slices: list[Slice], vectors: list[Array]) -> Any:
+    """The function again, with these rows, numbers of rows and vectors."""
+    _here.rows, _here.slices, _here.vectors = rows, slices, vectors
     try:
         return cloudpickle.loads(content)
     finally:
-        del _here.rows, _here.slices
+        del _here.rows, _here.slices, _here.vectors
 
 
 def _rows_here() -> Any:
@@ -111,6 +122,11 @@ def _rows_here() -> Any:
 
 def _slice_here(place: int) -> Slice:
     return _here.slices[place]  # type: ignore[no-any-return]
+
+
+def _vector_here(place: int) -> Array:
+    """A copy: what other tasks have too, and kernels take for read-only, is not to be written."""
+    return np.array(_here.vectors[place])
 
 
 def _plain(array: Array) -> Array:
