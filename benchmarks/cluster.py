@@ -3,7 +3,7 @@
     python -m benchmarks cluster       the comparison
 
 Forest cover (two classes, columns of unit spread, float32) and text are repeated to
-LINSEP_CLUSTER_ROWS rows (10,000,000, where 10 GB of memory are free) and a fiftieth as many;
+LINSEP_CLUSTER_ROWS rows (10,000,000, where 10 GB of memory are free) and a twentieth as many;
 workers make their rows from a file, so that the client holds none. linsep's seconds are medians of
 FITS fits, in memory and on the cluster in turn. Peers get as many iterations as bring them within
 1e-4 of the optimum, if any do; only the last of these runs is counted. What a round costs is
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ import scipy.sparse as sp
 FREE = psutil.virtual_memory().available
 ROWS = int(os.environ.get("LINSEP_CLUSTER_ROWS", "10000000" if FREE > 10 << 30 else "2000000"))
 FITS = 3
-CHUNK = 131_072
+CHUNKS = {"table": 131_072, "text": 16_384}
+"""Rows of a chunk, of some 30 MB each."""
 LIMIT = float(os.environ.get("LINSEP_CLUSTER_SECONDS", "120"))
 """Seconds after which a peer is not asked for more iterations."""
 CLOSE = 1e-4
@@ -44,7 +46,7 @@ def write_sets(folder: Path) -> dict[str, tuple[int, int]]:
     T, t, _ = imdb()
     sp.save_npz(folder / "text.npz", sp.csr_matrix(T, dtype=np.float32), compressed=False)
     np.save(folder / "text-y.npy", np.asarray(t).astype(np.int64))
-    return {"table": (len(y), ROWS), "text": (T.shape[0], ROWS // 50)}
+    return {"table": (len(y), ROWS), "text": (T.shape[0], ROWS // 20)}
 
 
 def rows_of(folder: str, name: str, start: int, stop: int) -> Any:
@@ -67,7 +69,7 @@ def collection(client: Any, folder: str, name: str, n: int) -> tuple[list[Any], 
     import dask
     from distributed import wait
 
-    cuts = [(i, min(n, i + CHUNK)) for i in range(0, n, CHUNK)]
+    cuts = [(i, min(n, i + CHUNKS[name])) for i in range(0, n, CHUNKS[name])]
     parts = [dask.delayed(rows_of)(folder, name, *cut) for cut in cuts]
     kept = client.persist(parts)
     wait(kept)
@@ -89,22 +91,24 @@ def seconds(call: Any) -> tuple[float, Any]:
 def objective(X: Any, y: np.ndarray, w: np.ndarray, b: float, C: float = 1.0) -> float:
     """½‖w‖² + C Σ log(1 + e^{−z}), a few rows at a time."""
     total = 0.5 * float(w @ w)
-    for start in range(0, X.shape[0], CHUNK):
-        part = X[start : start + CHUNK].astype(np.float64)
-        sides = np.where(y[start : start + CHUNK] > 0, 1.0, -1.0)
+    step = CHUNKS["text"]
+    for start in range(0, X.shape[0], step):
+        part = X[start : start + step].astype(np.float64)
+        sides = np.where(y[start : start + step] > 0, 1.0, -1.0)
         total += C * float(np.logaddexp(0.0, -sides * (part @ w + b)).sum())
     return total
 
 
-def rows() -> list[dict[str, Any]]:
+def rows() -> Iterator[dict[str, Any]]:
     """linsep against its own fit in memory, and against peers on the same two workers."""
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         sets = write_sets(Path(folder))
-        return [line for name, (_, n) in sets.items() for line in _compared(folder, name, n)]
+        for name, (_, n) in sets.items():
+            yield from _compared(folder, name, n)
 
 
-def _compared(folder: str, name: str, n: int) -> list[dict[str, Any]]:
+def _compared(folder: str, name: str, n: int) -> Iterator[dict[str, Any]]:
     from distributed import Client, LocalCluster
 
     import linsep
@@ -114,7 +118,7 @@ def _compared(folder: str, name: str, n: int) -> list[dict[str, Any]]:
     def fit(*data: Any) -> Any:
         return linsep.LogisticRegression(tol=CLOSE).fit(*data)
 
-    here, lines, before = fit(X, y), [], None
+    here, before = fit(X, y), None
     for workers, threads, wanted in ((1, 2, -1.3), (2, 1, -1.15)):
         with (
             LocalCluster(
@@ -128,18 +132,15 @@ def _compared(folder: str, name: str, n: int) -> list[dict[str, Any]]:
             memory, took = in_turn(lambda: fit(X, y), lambda dX=dX, dy=dy: fit(dX, dy))
             same = there.coef_.tobytes() == here.coef_.tobytes()
             than, ratio = ("memory", took / memory) if workers == 1 else ("1 x 2", took / before)
-            lines.append(
-                _line(
-                    f"{name}, {n:,} rows, {workers} x {threads} / {than}", took,
-                    memory if workers == 1 else before, ratio, wanted,
-                    f"same bytes: {same}, {there.solver_}, in memory {memory:.2f} s",
-                )
+            yield _line(
+                f"{name}, {n:,} rows, {workers} x {threads} / {than}", took,
+                memory if workers == 1 else before, ratio, wanted,
+                f"same bytes: {same}, {there.solver_}, in memory {memory:.2f} s",
             )  # fmt: skip
             before = took
             if workers == 2:
                 best = objective(X, y, here.coef_[0].astype(float), float(here.intercept_[0]))
-                lines += _peers(client, name, dX, dy, X, took, best)
-    return lines
+                yield from _peers(client, name, dX, dy, X, took, best)
 
 
 def _line(
@@ -154,14 +155,15 @@ def _peers(
 ) -> list[dict[str, Any]]:
     import dask.array as da
 
-    d, lengths = X.shape[1], [len(y[i : i + CHUNK]) for i in range(0, len(y), CHUNK)]
+    d, step = X.shape[1], CHUNKS[name]
+    lengths = [len(y[i : i + step]) for i in range(0, len(y), step)]
     meta = np.empty((0, d), np.float32) if name == "table" else sp.csr_matrix((0, d))
     arrays = [
         da.from_delayed(p, (m, d), np.float32, meta=meta)
         for p, m in zip(parts, lengths, strict=True)
     ]
     dX = da.concatenate(arrays).persist()
-    dy = da.from_array(y, chunks=CHUNK).persist()
+    dy = da.from_array(y, chunks=step).persist()
     lines = []
     for peer, fit in (("dask-ml lbfgs", _dask_ml), ("XGBoost gblinear", _xgboost)):
         try:

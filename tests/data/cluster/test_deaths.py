@@ -40,12 +40,12 @@ def test_killed_workers_do_not_change_a_byte(doomed, name):
     expected = content(learners()[name].fit(X, y))
     with Client(doomed), Killer(doomed, 0.3, 1) as killer:
         dX, dy = da.from_array(X, chunks=(20_000, 31)), da.from_array(y, chunks=30_000)
-        found = content(learners()[name].fit(dX, dy))
+        there = content(learners()[name].fit(dX, dy))
         deadline = time.monotonic() + 20
         while killer.kills < 1 and time.monotonic() < deadline:
-            found = content(learners()[name].fit(dX, dy))
+            there = content(learners()[name].fit(dX, dy))
     assert killer.kills >= 1
-    assert found == expected
+    assert there == expected
 
 
 def test_a_straggler_is_waited_for(client):

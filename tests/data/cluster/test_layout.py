@@ -53,6 +53,20 @@ def test_chunks_that_lie_together_stay_together():
     assert moved < FEWEST * BLOCK * 6 / 2
 
 
+def test_workers_on_either_side_of_the_limit_keep_their_rows():
+    """One holds a little more than a partition may, the other a little less."""
+    groups = [list(range(20)), list(range(20, 40)), list(range(40, 77))]
+    spans = cut(groups, [131_072] * 77, 216, Room(2, 1 << 30))
+    assert [own[0].start // 131_072 for own in spans] == [0, 20, 40]
+
+
+def test_rows_that_are_shared_out_anew_are_as_many_for_each_thread():
+    groups = [list(range(10)), list(range(10, 77))]
+    spans = cut(groups, [131_072] * 77, 216, Room(2, 1 << 30))
+    sizes = [own[0].stop - own[0].start for own in spans]
+    assert len(sizes) == 4 and max(sizes) - min(sizes) <= FEWEST * BLOCK
+
+
 def test_rows_of_a_partition_are_those_of_the_array():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400_000, 3))

@@ -44,11 +44,11 @@ def test_mixing_finds_a_separator_within_the_bound_of_mcdonald_hall_and_mann(
 
 def test_mixing_does_not_depend_on_partitions(client, never_gathered):
     X, y, _ = separated(80_000)
-    found = [
+    models = [
         content(linsep.Perceptron(max_iter=20, tol=1e-3).fit(da.from_array(X, chunks=(c, 20)), y))
         for c in (80_000, 11_111)
     ]
-    assert found[0] == found[1]
+    assert models[0] == models[1]
 
 
 @pytest.mark.parametrize("learner", [linsep.Perceptron, linsep.PassiveAggressive])

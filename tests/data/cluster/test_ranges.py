@@ -59,7 +59,7 @@ def test_workers_read_the_same_cells_wherever_a_file_is_cut(tmp_path, line_end):
         """Numbers, texts of the other columns and labels of all rows, in order."""
         rows, labels, texts = [], [], {}
         for part in parts:
-            piece, summary = files._read(source, part, None, "fail", None)
+            piece, summary = files._read(source, part, 0, None, "fail", None)
             names = list(summary.labels.texts)
             labels += [names[int(k)] for k in piece.labels]
             rows += [] if piece.rows is None else piece.rows.tolist()

@@ -21,11 +21,13 @@ from linsep.data.check import labels as label_check
 from linsep.data.check.arrays import check_shape, require_finite
 from linsep.data.cluster import layout
 from linsep.data.cluster.connect import client_of
+from linsep.data.cluster.recognise import is_dask, is_future
 from linsep.data.cluster.rounds import Rounds
 from linsep.data.cluster.row_numbers import narrow
 from linsep.data.cluster.rows import ClusterRows, SparseClusterRows
 from linsep.data.cluster.waiting import fetched, mapped
 from linsep.data.encoding.label_statistics import EncodedLabels
+from linsep.data.sources.frames import needs_encoding
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
@@ -41,16 +43,12 @@ IN_MEMORY = 1 << 26
 def is_collection(X: Any) -> bool:
     """Whether X is a Dask array, a Dask data frame, or a list of delayed blocks."""
     if isinstance(X, (list, tuple)) and X:
-        return all(_is_dask(one) for one in X)
-    return _is_dask(X)
+        return all(map(is_dask, X))
+    return is_dask(X)
 
 
-def _is_dask(X: Any) -> bool:
-    return hasattr(X, "__dask_graph__") or _is_future(X)
-
-
-def _is_future(one: Any) -> bool:
-    return type(one).__module__ == "distributed.client"  # a delayed block has any attribute
+class TextsError(DataError):
+    """A partition has columns that have to be encoded before they are numbers."""
 
 
 class Shape(NamedTuple):
@@ -66,7 +64,7 @@ class Shape(NamedTuple):
 
 def rows_of(client: Any, X: Any, finite: bool = True) -> ClusterRows:
     """X as rows on the cluster of `client`; entries must be finite unless told otherwise."""
-    groups = layout.grouped(client, _chunks(client, X))
+    groups = layout.grouped(client, chunks_of(client, X))
     made = groups.each(client, _checked, f"check-{finite}", finite)
     shapes: list[Shape] = made.in_order(mapped(client, _shapes, made.futures, name="shape"))
     _require_alike(shapes)
@@ -106,11 +104,11 @@ def opened(X: Any, y: Any, classes: Array | None = None) -> Iterator[tuple[Any, 
         yield rows, labels
 
 
-def _chunks(client: Any, X: Any) -> list[Any]:
+def chunks_of(client: Any, X: Any) -> list[Any]:
     """A future for each chunk, in order."""
     if isinstance(X, (list, tuple)):
-        later = iter(client.compute([one for one in X if not _is_future(one)]))
-        return [one if _is_future(one) else next(later) for one in X]
+        later = iter(client.compute([one for one in X if not is_future(one)]))
+        return [one if is_future(one) else next(later) for one in X]
     if hasattr(X, "to_delayed"):
         if getattr(X, "ndim", 1) == 2 and hasattr(X, "numblocks") and X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
@@ -144,16 +142,27 @@ def _checked(chunk: Any, number: int, finite: bool = True) -> Checked:
         if hasattr(chunk, "columns"):
             names = tuple(map(str, chunk.columns))
         if chunk.shape[0] == 0 and not sp.issparse(chunk):
-            kinds: Any = getattr(chunk, "dtypes", getattr(chunk, "dtype", np.float64))
-            kind = np.result_type(*kinds) if names else np.dtype(kinds)
-            kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
-            return Checked(np.empty(chunk.shape, kind), names)
+            return Checked(np.empty(chunk.shape, _kind_of_none(chunk)), names)
+        if names and needs_encoding(chunk):
+            raise TextsError(f"partition {number} of X holds texts; give a file or numbers.")
         rows = check_shape(chunk)
         if finite:
             require_finite(rows)
+    except TextsError:
+        raise
     except (DataError, TypeError, ValueError, IndexError, AttributeError) as problem:
         raise DataError(f"partition {number} of X cannot be used: {problem}") from None
     return Checked(rows, names)
+
+
+def _kind_of_none(chunk: Any) -> Any:
+    """The type of the numbers that an empty chunk would hold."""
+    kinds: Any = getattr(chunk, "dtypes", getattr(chunk, "dtype", np.float64))
+    try:
+        kind = np.result_type(*kinds) if hasattr(chunk, "columns") else np.dtype(kinds)
+    except TypeError:  # categories
+        return np.float64
+    return kind if kind in (np.float32, np.float64) else np.float64
 
 
 def _shapes(group: list[Checked]) -> list[Shape]:
@@ -191,7 +200,7 @@ def numbers_of(client: Any, values: Any, n: int, name: str) -> Any:
     if values is None or not is_collection(values):
         return values
     growing, width = Growing(name, np.float64), None
-    groups = layout.grouped(client, _chunks(client, values))
+    groups = layout.grouped(client, chunks_of(client, values))
     there = groups.each(client, _floats, name, name)
     for part in there.one_by_one(client):
         width = part.shape[1] if part.ndim == 2 else None
@@ -220,7 +229,7 @@ def labels_of(rows: ClusterRows, y: Any) -> EncodedLabels:
         labels = EncodedLabels(*label_check.encode(y, n))
         rows.rounds.numbers.know(labels.codes)
         return labels
-    groups = layout.grouped(client, _chunks(client, y))
+    groups = layout.grouped(client, chunks_of(client, y))
     present = groups.each(client, _classes, "classes")
     every = present.in_order(fetched(client, present.futures, "classes"))
     some = [part for part in every if len(part)]

@@ -25,7 +25,7 @@ from linsep.data.cluster.collections import _spill, gathered_codes, rows_of
 from linsep.data.cluster.ranges import FilePart
 from linsep.data.cluster.row_numbers import narrow
 from linsep.data.cluster.rows import ClusterRows
-from linsep.data.cluster.waiting import fetched, mapped, settled
+from linsep.data.cluster.waiting import fetched, key_of, mapped, settled
 from linsep.data.encoding.label_statistics import EncodedLabels, LabelStatistics
 from linsep.data.files.bad_rows import BadRows
 from linsep.data.sources.dataset import Chunks
@@ -58,19 +58,27 @@ class Summary(NamedTuple):
 
 def rows_of_files(client: Any, chunks: Chunks) -> tuple[ClusterRows, Any]:
     """The rows of files on a cluster, and their labels; `chunks` learns what was settled."""
-    how = chunks.bad_rows.how
-    if how not in ("fail", "skip"):
+    if chunks.bad_rows.how not in ("fail", "skip"):
         raise ParameterError(
-            f"bad_rows is {str(how)!r}; rows that workers read are listed in no file. Use 'skip', "
-            "which counts them, or 'fail'."
+            f"bad_rows is {str(chunks.bad_rows.how)!r}; rows that workers read are listed in no "
+            "file. Use 'skip', which counts them, or 'fail'."
         )
-    source, parts = chunks.source, _split(client, chunks.source)
-    encoding = chunks._known
+    rows, read, summaries = rows_of_parts(client, chunks, _split(client, chunks.source))
+    return rows, _labels(rows, chunks, read, summaries)
+
+
+def rows_of_parts(
+    client: Any, chunks: Chunks, parts: list[Any]
+) -> tuple[ClusterRows, list[Any], list[Summary]]:
+    """Rows of parts of files, or of futures of frames; what was read of each, and noted."""
+    source, encoding, how = chunks.source, chunks._known, chunks.bad_rows.how
     source.begin()
     if encoding is not None:
         source.encode(encoding)
     read = [
-        client.submit(_read, source, part, chunks._keep, how, encoding, key=_key("read", part, k))
+        client.submit(
+            _read, source, part, k, chunks._keep, how, encoding, key=_key("read", part, k)
+        )
         for k, part in enumerate(parts)
     ]
     summaries: list[Summary] = mapped(client, _summary, read, name="summary")
@@ -81,14 +89,13 @@ def rows_of_files(client: Any, chunks: Chunks) -> tuple[ClusterRows, Any]:
     if encoding is None and isinstance(source, TableSource):
         source.statistics._means = _means(client, read)  # type: ignore[assignment]
     chunks.settle(labels, sum(one.n for one in summaries))
-    rows = rows_of(client, _finished(client, chunks, parts, read))
-    return rows, _labels(rows, chunks, read, summaries)
+    return rows_of(client, _finished(client, chunks, parts, read)), read, summaries
 
 
-def _key(what: str, part: FilePart, k: int) -> str:
-    import time
-
-    return f"{what}-{part.path.name}-{k}-{time.monotonic_ns():x}"
+def _key(what: str, part: Any, k: int) -> str:
+    """What the dashboard shows of a task: the file and the number of the part."""
+    of = part.path.name if isinstance(part, FilePart) else "frame"
+    return key_of(f"{what}-{of}-{k}")
 
 
 def _split(client: Any, source: Any) -> list[FilePart]:
@@ -118,8 +125,11 @@ def _split(client: Any, source: Any) -> list[FilePart]:
     return parts
 
 
-def _pieces(source: Any, part: FilePart, bad: BadRows) -> Iterator[tuple[Any, Any]]:
-    """(piece, its labels) of a file or a stretch of one, as `Source.raw` gives them."""
+def _pieces(source: Any, part: Any, bad: BadRows) -> Iterator[tuple[Any, Any]]:
+    """(piece, its labels) of a file, a stretch of one or a frame, as `Source.raw` gives them."""
+    if not isinstance(part, FilePart):
+        yield from source._raw(source.paths[0], bad)
+        return
     if part.stop is None:
         yield from source._raw(part.path, bad)
         return
@@ -149,37 +159,53 @@ def _pieces(source: Any, part: FilePart, bad: BadRows) -> Iterator[tuple[Any, An
             yield table.columns, source.target and table.columns[source.target.column]
 
 
-def _read(source: Any, part: FilePart, keep: Any, how: str, encoding: Any) -> Any:
-    """A part of the files: its rows as far as they can be made now, and what it adds."""
-    source, bad, labels = copy.copy(source), BadRows(how), LabelStatistics(source.target, keep)
+def _own(source: Any, part: Any) -> Any:
+    """The source as one task has it."""
+    source = copy.copy(source) if isinstance(part, FilePart) else source.holding(part)
     if isinstance(source, TableSource):
         source.drift = copy.copy(source.drift)  # workers that are threads would share it
-    source.begin()
-    if encoding is not None:
-        source.encode(encoding)
-    rows, stored, kept = [], [], []
+    return source
+
+
+def _read(source: Any, part: Any, k: int, keep: Any, how: str, encoding: Any) -> Any:
+    """A part of the files: its rows as far as they can be made now, and what it adds."""
     try:
-        for piece, cells in _pieces(source, part, bad):
-            if isinstance(source, TableSource):
-                source.statistics.add(piece, None)
-            else:
-                source.note(piece)
-            codes, which = Chunks._labelled(labels, piece, cells)
-            stored.append(codes)
-            rows.append(_provisional(source, piece, encoding))
-            kept.append(np.ones(len(codes), bool) if which is None else which)
+        return _noted(_own(source, part), part, keep, how, encoding)
     except OSError as problem:
         raise ClusterError(
             f"a worker cannot read {part.path} ({problem.strerror}); files must be where all "
             "workers find them."
         ) from None
+    except DataError as problem:
+        where = str(part.path) if isinstance(part, FilePart) else f"partition {k} of X"
+        if where in str(problem):
+            raise
+        raise DataError(f"{where}: {problem}") from None
+
+
+def _noted(source: Any, part: Any, keep: Any, how: str, encoding: Any) -> tuple[Piece, Summary]:
+    bad, labels = BadRows(how), LabelStatistics(source.target, keep)
+    source.begin()
+    if encoding is not None:
+        source.encode(encoding)
+    rows, stored, kept = [], [], []
+    for piece, cells in _pieces(source, part, bad):
+        if isinstance(source, TableSource):
+            source.statistics.add(piece, None)
+        else:
+            source.note(piece)
+        codes, which = Chunks._labelled(labels, piece, cells)
+        stored.append(codes)
+        rows.append(_provisional(source, piece, encoding))
+        kept.append(np.ones(len(codes), bool) if which is None else which)
     piece = Piece(
         _together(rows),
         np.concatenate(stored) if stored else np.empty(0),
         np.concatenate(kept) if keep is not None and kept else None,
     )
-    n = len(piece.labels)
-    return piece, Summary(n, source, labels, bad.count, bad.first)
+    if hasattr(source, "cells"):
+        source.cells, source._read = {}, {}  # they stay where they are
+    return piece, Summary(len(piece.labels), source, labels, bad.count, bad.first)
 
 
 def _provisional(source: Any, piece: Any, encoding: Any) -> Any:
@@ -227,11 +253,7 @@ def _merge(source: Any, summaries: list[Summary]) -> None:
         source.rounded |= one.rounded
         if isinstance(source, TableSource):
             source.drift.add(one.drift)
-            for name, count in one.statistics.missing.items():
-                if name in source.statistics.missing:
-                    source.statistics.missing[name] += count
-            for name, texts in one.statistics._texts.items():
-                source.statistics._texts[name] |= texts
+            source.statistics.merge(one.statistics)
         elif isinstance(source, SvmlightSource):
             source.least, source.most = min(source.least, one.least), max(source.most, one.most)
             source.queries, source.n = source.queries + one.queries, source.n + one.n
@@ -285,7 +307,7 @@ def _block_sums(X: Any) -> Any:
     return sums
 
 
-def _finished(client: Any, chunks: Chunks, parts: list[FilePart], read: list[Any]) -> list[Any]:
+def _finished(client: Any, chunks: Chunks, parts: list[Any], read: list[Any]) -> list[Any]:
     """A future of the final rows of each piece."""
     source, encoding = chunks.source, chunks.encoding
     made = []
@@ -317,9 +339,9 @@ def _final(read: tuple[Piece, Summary], encoding: Any, given: bool) -> Any:
     return rows if kept is None else rows[kept]
 
 
-def _encoded(source: Any, part: FilePart, read: tuple[Piece, Summary], encoding: Any) -> Any:
+def _encoded(source: Any, part: Any, read: tuple[Piece, Summary], encoding: Any) -> Any:
     """Rows with texts, read once more, now that all texts are known."""
-    source = copy.copy(source)
+    source = _own(source, part)
     source.encode(encoding)
     pieces = _pieces(source, part, BadRows("skip"))
     rows = _together([source.rows(piece, encoding) for piece, _ in pieces])

@@ -30,7 +30,7 @@ SHARE = 3
 """Partitions for each thread of a large cluster, so that none waits for a long last one."""
 SMALL = 16
 """Threads up to which a cluster is small: one partition for each, and rounds of few tasks."""
-UNEVEN = 1.2
+UNEVEN = 1.5
 """Rows of the longest partition, relative to the mean, from which rows are shared out anew."""
 
 Spans = list[Span]
@@ -162,16 +162,14 @@ def cut(
     [(131072, 195000)]
     """
     n, step = sum(lengths), unit * BLOCK
-    wanted = max(room.tasks(room.threads), -(-n * row // room.limit))
+    tasks = room.tasks(room.threads)
+    wanted = tasks * max(1, -(-n * row // (room.limit * tasks)))
     units = -(-n // step)
     count = min(wanted, units)
-    own = [
-        some
-        for group in _followed(groups, lengths, step)
-        for some in _split(group, row, room, step)
-    ]
-    longest = max(_rows_in(spans) for spans in own)
-    if len(own) >= count and longest <= max(step, UNEVEN * n / len(own)) and len(own) <= 4 * count:
+    followed = _followed(groups, lengths, step)
+    own = [some for group in followed for some in _split(group, row, room, step)]
+    longest, mean = max(map(_rows_in, followed)), n / len(followed)
+    if longest <= max(step, UNEVEN * mean) and min(tasks, units) <= len(own) <= 4 * count:
         return own
     ends = [min(n, k * units // count * step) for k in range(count + 1)]
     return [[Span(*ends[k : k + 2])] for k in range(count)]

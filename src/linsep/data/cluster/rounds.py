@@ -23,7 +23,7 @@ from linsep.data.cluster.partition import Partition, Span
 from linsep.data.cluster.row_numbers import RowNumbers
 from linsep.data.cluster.shipping import Parcel, Slice, unpacked
 from linsep.data.cluster.subtrees import Subtree, subtrees, whole
-from linsep.data.cluster.vectors import TOGETHER, Vectors
+from linsep.data.cluster.vectors import Vectors
 from linsep.data.cluster.waiting import FANIN, FETCHED, done, fetched, key_of, mapped, settled
 from linsep.parallel import Pool
 
@@ -74,11 +74,24 @@ def keep_pages() -> None:
 
 def add_up(add: bytes, *parts: list[Subtree]) -> list[Subtree]:
     """The subtrees of several partitions, grown together."""
+    own, function = _own(add, parts)
+    with Pool(1):
+        return subtrees(sorted(own, key=lambda one: one.first), function)
+
+
+def add_whole(add: bytes, *parts: list[Subtree]) -> Any:
+    """The sum of all parts, from the subtrees of all partitions."""
+    own, function = _own(add, parts)
+    with Pool(1):
+        return whole(own, function)
+
+
+def _own(add: bytes, parts: tuple[list[Subtree], ...]) -> tuple[list[Subtree], Any]:
+    """Subtrees that may be added to, and what adds them."""
     own, function = [one for part in parts for one in part], unpacked(add, None, [], [])
     if not isinstance(function, np.ufunc):  # it may add in place, and others need the parts
         own = copy.deepcopy(own)
-    with Pool(1):
-        return subtrees(sorted(own, key=lambda one: one.first), function)
+    return own, function
 
 
 def taken(partition: Partition, rows: Any) -> Any:
@@ -134,20 +147,23 @@ class Rounds:
         Long sums, and sums of many partitions, are added up by the workers as far as they go.
         """
         parcel, name, packed = Parcel(function, rows), _name(function), Parcel(add, rows).content
-        parts = self._submit(name, parcel, shares, packed)
-        carried = sum(vector.nbytes for vector in parcel.vectors)
-        most, sent = FANIN if carried * len(parts) <= TOGETHER else 1, parts
-        while len(parts) > most:
+        parts = sent = self._submit(name, parcel, shares, packed)
+        while len(parts) > FANIN:
             groups = [parts[k : k + FANIN] for k in range(0, len(parts), FANIN)]
-            parts = [
-                self.client.submit(add_up, packed, *some, key=key_of(f"{name}-add"), pure=False)
-                for some in groups
-            ]
+            parts = [self._add(add_up, name, packed, some) for some in groups]
             sent = sent + parts
         self.made += 1
+        if parcel.vectors and len(parts) > 1:  # the sum is as long as they are, most likely
+            parts = [self._add(add_whole, name, packed, parts)]
+            self._last = sent + parts
+            return settled(self.client, parts)[0]
         grown = [one for part in settled(self.client, parts) for one in part]
         self._last = sent
         return whole(grown, add)
+
+    def _add(self, function: Any, name: str, add: bytes, parts: list[Any]) -> Any:
+        key = key_of(f"{name}-add")
+        return self.client.submit(function, add, *parts, key=key, pure=False)
 
     def run(self, run: Span, k: int) -> Any:
         """A run of rows of partition k, brought here."""

@@ -122,6 +122,16 @@ class ColumnStatistics:
                     f"Pass columns={{{name!r}: 'words+hash'}} to share 1024 features among them."
                 )
 
+    def merge(self, other: "ColumnStatistics") -> None:
+        """Take in what was counted of other rows; their means are not."""
+        self._rows += other._rows
+        for name, count in other.missing.items():
+            if name in self.missing:  # columns of numbers come with the means
+                self.missing[name] += count
+        for own, seen in ((self._texts, other._texts), (self._words, other._words)):
+            for name, counts in seen.items():
+                own[name].update(counts)
+
     def unique(self) -> dict[str, int]:
         """Columns with a feature for nearly every row, and how many texts they hold."""
         met = {name: self._rows - self.missing[name] for name in self._texts}

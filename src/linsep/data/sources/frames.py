@@ -3,6 +3,7 @@
 Frames of pandas, polars and Arrow, dicts of columns, and lists of records.
 """
 
+import copy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,21 @@ class FrameSource(TableSource):
         self._read: dict[tuple[str, str], Any] = {}
         super().__init__([NAME], options | {"format": "frame"}, encoding, n_jobs)
         self.summary = f"Columns: {', '.join(self.layout.names[:30])}."
+
+    def holding(self, table: Any) -> "FrameSource":
+        """The same source with the rows of another table, of the same columns."""
+        other = copy.copy(self)
+        other.cells, other._read = columns_of(table), {}
+        odd = sorted(set(other.cells) ^ set(self.cells))
+        if odd:
+            raise DataError(f"the table differs in the column {odd[0]!r} from others.")
+        if list(other.cells) != list(self.cells):
+            raise DataError("the table differs in the order of its columns from others.")
+        for name, cells in other.cells.items():
+            if _categories(cells) != _categories(self.cells[name]):
+                raise DataError(f"the categories of column {name!r} differ from those of others.")
+        other.n = len(next(iter(other.cells.values())))
+        return other
 
     def _layout(self, path: Path, options: dict[str, Any], encoding: Encoding | None) -> Layout:
         given = {k: v for k, v in options["layout"].items() if k.startswith("missing")}
@@ -129,6 +145,11 @@ def needs_encoding(table: Any) -> bool:
         if not isinstance(cells, np.ndarray) and _holds_texts(cells):
             return True
     return False
+
+
+def _categories(cells: Any) -> list[Any] | None:
+    """Those that a column of pandas was given."""
+    return list(cells.cat.categories) if str(getattr(cells, "dtype", "")) == "category" else None
 
 
 def _holds_texts(cells: Any) -> bool:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.cluster.collections import labels_of, numbers_of, rows_of
+from linsep.data.cluster.collections import TextsError, labels_of, numbers_of, rows_of
 from linsep.data.cluster.connect import client_of
 from linsep.data.cluster.files import rows_of_files
+from linsep.data.cluster.frames import rows_of_frames
 from linsep.data.cluster.gather import gathered
 from linsep.data.cluster.rows import ClusterRows
 from linsep.data.cluster.shipping import NotOnClusterError
@@ -37,13 +38,16 @@ def fit_on_cluster(
         _fit_files(learner, X, y, sample_weight, **how)
         return
     with client_of() as client:
-        rows = rows_of(client, X)
+        try:
+            rows, encoding = rows_of(client, X), None
+        except TextsError:
+            rows, encoding = rows_of_frames(client, X)
         if getattr(learner, "_estimator_type", None) == "regressor" or _learns_numbers(learner):
             labels = numbers_of(client, y, len(rows), "y")
         else:
             labels = labels_of(rows, y)
         weights = numbers_of(client, sample_weight, len(rows), "sample_weight")
-        fit_rows(learner, rows, labels, weights, None, **how)
+        fit_rows(learner, rows, labels, weights, encoding, **how)
 
 
 def _check(learner: Any, in_order: bool, checkpoint: Any) -> None:
