@@ -5,14 +5,12 @@
 
 A round over n rows of d features in p tasks on m workers takes about
 
-    t = (a·d + r)·n·(1 + b·(k − 1)) / k + s·p + c,      k = min(m, cores, p)
+    t = (a·d + r)·n / min(m, cores, p) + s·p + c
 
-with a the work on a number, r that on a row, b what k workers of one machine cost each other, who
-share its memory and its cores with the scheduler, s what the scheduler and the client spend on a
-task and c what is left. The simulation plays rounds by events: each of p tasks waits for a free
-worker; its time is drawn about the model's; some workers are slow; workers die, lose their
-partitions and come back. Weights go to the workers and sums come back along trees, at a gigabyte a
-second.
+with a the work on a number, r that on a row, s what the scheduler and the client spend on a task
+and c what is left. The simulation plays rounds by events: each of p tasks waits for a free worker;
+its time is drawn about the model's; some workers are slow; workers die, lose their partitions and
+come back. Weights go to the workers and sums come back along trees, at a gigabyte a second.
 """
 
 import heapq
@@ -27,38 +25,31 @@ CORES = 2
 
 
 class Cost(NamedTuple):
-    """Seconds: of a number, of a row, of a task, of a round; and what workers share."""
+    """Seconds: of a number, of a row, of a task, of a round."""
 
     number: float
     row: float
     task: float
     round: float
-    shared: float
 
     def of(self, n: float, d: float, p: float, m: float, cores: float = CORES) -> float:
-        k = min(m, cores, p)
-        work = (self.number * d + self.row) * n * (1 + self.shared * (k - 1))
-        return work / k + self.task * p + self.round
+        work = (self.number * d + self.row) * n
+        return work / min(m, cores, p) + self.task * p + self.round
 
 
 def fitted(lines: list[dict[str, Any]]) -> Cost:
-    """Least squares, relative errors, no cost below zero; what is shared by trying all of it."""
+    """Least squares, relative errors, no cost below zero."""
     from scipy.optimize import nnls
 
+    rows = []
+    for one in lines:
+        share = one["rows"] / min(one["workers"], CORES, one["tasks"])
+        rows.append([share * one["features"], share, one["tasks"], 1.0])
     t = np.array([one["round"] for one in lines])
-    least, best = np.inf, Cost(0.0, 0.0, 0.0, 0.0, 0.0)
-    for shared in np.linspace(0.0, 1.0, 101).tolist():
-        rows = []
-        for one in lines:
-            k = min(one["workers"], CORES, one["tasks"])
-            share = one["rows"] * (1 + shared * (k - 1)) / k
-            rows.append([share * one["features"], share, one["tasks"], 1.0])
-        A = np.array(rows) / t[:, None]
-        scale = np.abs(A).max(axis=0)
-        costs, error = nnls(A / scale, np.ones(len(t)))
-        if error < least:
-            least, best = error, Cost(*(costs / scale).tolist(), shared)
-    return best
+    A = np.array(rows) / t[:, None]
+    scale = np.abs(A).max(axis=0)
+    costs, _ = nnls(A / scale, np.ones(len(t)))
+    return Cost(*(costs / scale).tolist())
 
 
 def simulate(
@@ -101,14 +92,17 @@ def simulate(
     return now
 
 
+def _short(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 20 else f"{seconds:.1f}"
+
+
 def main(path: str = "out/cluster-rounds.json") -> None:
     lines = json.loads(Path(path).read_text())
     largest = max(one["rows"] for one in lines)
     held = [one for one in lines if one["workers"] == 2 and one["rows"] == largest]
     cost = fitted([one for one in lines if one not in held])
     print(f"a = {cost.number:.2e} s a number, r = {cost.row:.2e} s a row, "
-          f"s = {cost.task:.2e} s a task, c = {cost.round:.2e} s a round, "
-          f"b = {cost.shared:.2f} shared")  # fmt: skip
+          f"s = {cost.task:.2e} s a task, c = {cost.round:.2e} s a round")  # fmt: skip
     for one in lines:
         model = cost.of(one["rows"], one["features"], one["tasks"], one["workers"])
         kind = f", not fitted to: {model / one['round'] - 1:+.0%}" if one in held else ""
@@ -123,7 +117,7 @@ def main(path: str = "out/cluster-rounds.json") -> None:
                 p = workers * per_worker
                 plain = simulate(cost, n, d, p, workers, 1, slow=0.0, deaths=0.0, vector=vector)
                 ten = simulate(cost, n, d, p, workers, 10, vector=vector)
-                print(f"| {name} | {workers:,} | {p:,} | {plain:,.3g} | {ten / 10:,.3g} "
+                print(f"| {name} | {workers:,} | {p:,} | {_short(plain)} | {_short(ten / 10)} "
                       f"| {cost.task * p:,.1f} |", flush=True)  # fmt: skip
 
 
