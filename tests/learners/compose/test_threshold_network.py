@@ -15,13 +15,14 @@ def test_the_slopes_are_the_derivatives_of_the_loss():
     X, t = rng.normal(size=(7, 3)), (rng.random(7) < 0.5).astype(float)
     net = ThresholdNetwork(hidden=4, max_iter=1).fit(X, np.append(t[:-1], 1 - t[0]))
     h = 1e-6
-    for part, slope in zip(net._parts(), net._slopes(X, t), strict=True):
+    share = np.arange(1.0, 8.0) / 4
+    for part, slope in zip(net._parts(), net._slopes(X, t, share), strict=True):
         for place in np.ndindex(part.shape):
             before = part[place]
             part[place] = before + h
-            up = net._loss(X, t)
+            up = net._loss(X, t, share)
             part[place] = before - h
-            down = net._loss(X, t)
+            down = net._loss(X, t, share)
             part[place] = before
             assert slope[place] == pytest.approx((up - down) / (2 * h), abs=1e-7)
 
@@ -44,6 +45,20 @@ def test_xor_is_solved_from_some_starts_and_stuck_from_others(rule):
     assert [several.losses_[k] for k in range(len(several.losses_))] == [
         net.loss_curve_[-1] for net in nets[: len(several.losses_)]
     ]
+
+
+def test_a_weight_counts_a_row_that_often_and_none_leaves_it_out():
+    X, y = xor()
+    net = ThresholdNetwork(n_init=1, max_iter=50)
+    weighted = net.fit(X, y, sample_weight=[3.0, 1.0, 2.0, 1.0]).hidden_coef_
+    repeated = net.fit(np.repeat(X, [3, 1, 2, 1], axis=0), np.repeat(y, [3, 1, 2, 1])).hidden_coef_
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-9)
+    without = net.fit(X, y, sample_weight=[1.0, 1.0, 1.0, 0.0])
+    assert without.hidden_coef_.tolist() == net.fit(X[:3], y[:3]).hidden_coef_.tolist()
+    with pytest.raises(DataError, match="of one class"):
+        net.fit(X, y, sample_weight=(y > 0).astype(float))
+    with pytest.raises(DataError, match=r"sample_weight is -1\.0 at row 0"):
+        net.fit(X, y, sample_weight=[-1.0, 1.0, 1.0, 1.0])
 
 
 def test_the_hard_network_is_what_predict_says_and_sigmoids_give_probabilities():

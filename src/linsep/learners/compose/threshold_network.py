@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._face import BaseEstimator, ClassifierMixin, check_is_fitted
-from linsep.data.check.arrays import check_rows
+from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.check.labels import encode
 from linsep.errors import DataError
 from linsep.learners.fitting.parameters import NamedParameters, check_types, one_of, positive
@@ -96,8 +96,11 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows `X` and labels `y` of two classes."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows `X` and labels `y` of two classes.
+
+        A weight of `sample_weight` counts a row that many times; rows of weight 0 are left out.
+        """
         check_types(self)
         positive("hidden", self.hidden, whole=True)
         one_of("rule", self.rule, ("batch", "online"))
@@ -114,10 +117,19 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
                 f"has {len(self.classes_)} classes, and the top unit tells two apart."
             )
         t = (codes == 1).astype(float)
+        weights = check_weights(sample_weight, len(X))
+        share = np.ones(len(X)) if weights is None else weights / weights.max()
+        X, t, share = X[share > 0], t[share > 0], share[share > 0]
+        share = share / share.mean()
+        if t.all() or not t.any():
+            raise DataError(
+                "All rows of positive weight are of one class; the network tells two apart. Give "
+                "some row of the other class a weight above 0."
+            )
         seed = seed_of(self.random_state)
         runs: list[dict[str, Any]] = []
         while len(runs) < self.n_init and not (runs and runs[-1]["loss_curve_"][-1] < self.tol):
-            runs.append(self._one_start(X, t, seed + len(runs)))
+            runs.append(self._one_start(X, t, share, seed + len(runs)))
         self.losses_ = [run["loss_curve_"][-1] for run in runs]
         self.__dict__.update(runs[int(np.argmin(self.losses_))])
         self.n_iter_ = len(self.loss_curve_)
@@ -126,15 +138,15 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
             self.network_ = self._hardened()
         return self
 
-    def _one_start(self, X: Array, t: Array, seed: int) -> dict[str, Any]:
+    def _one_start(self, X: Array, t: Array, share: Array, seed: int) -> dict[str, Any]:
         """Weights and losses of one descent."""
         self._start(X.shape[1], seed)
         curve: list[float] = []
         for epoch in range(1, self.max_iter + 1):
             order = row_order(len(X), seed, epoch, 0, True)
             for rows in [order] if self.rule == "batch" else order[:, None]:
-                self._step(X[rows], t[rows])
-            curve.append(self._loss(X, t))
+                self._step(X[rows], t[rows], share[rows])
+            curve.append(self._loss(X, t, share))
             if curve[-1] < self.tol:
                 break
         names = ("hidden_coef_", "hidden_intercept_", "coef_", "intercept_")
@@ -157,21 +169,21 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
         return h, sigmoid(h @ self.coef_[0] + self.intercept_[0])
 
-    def _loss(self, X: Array, t: Array) -> float:
-        """Mean of −log p of the right class."""
+    def _loss(self, X: Array, t: Array, share: Array) -> float:
+        """Mean of −log p of the right class, each row by its share of the weight."""
         h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
         z = (2 * t - 1) * (h @ self.coef_[0] + self.intercept_[0])
-        return float(np.logaddexp(0.0, -z).mean())
+        return float(np.average(np.logaddexp(0.0, -z), weights=share))
 
-    def _slopes(self, X: Array, t: Array) -> tuple[Array, Array, Array, Array]:
+    def _slopes(self, X: Array, t: Array, share: Array) -> tuple[Array, Array, Array, Array]:
         """The slope of the mean loss by V, c, u and a: the error goes back through the layers."""
         h, p = self._forward(X)
-        top = (p - t) / len(X)  # ∂/∂(⟨u, h⟩ + a)
+        top = share * (p - t) / len(X)  # ∂/∂(⟨u, h⟩ + a)
         below = top[:, None] * self.coef_ * h * (1 - h)  # ∂/∂(Vx + c), by σ′ = σ(1 − σ)
         return below.T @ X, below.sum(axis=0), (top @ h)[None], np.array([top.sum()])
 
-    def _step(self, X: Array, t: Array) -> None:
-        for part, slope in zip(self._parts(), self._slopes(X, t), strict=True):
+    def _step(self, X: Array, t: Array, share: Array) -> None:
+        for part, slope in zip(self._parts(), self._slopes(X, t, share), strict=True):
             part -= self.eta0 * slope
 
     def _hard(self, X: Array) -> Array:
