@@ -2,7 +2,8 @@
 
     LinsepError
     ├── DataError(ValueError)         rows, columns, labels or weights that cannot be used
-    │   └── OverflowedError           finite data whose size no float arithmetic can carry
+    │   ├── OverflowedError           finite data whose size no float arithmetic can carry
+    │   └── KindError(TypeError)      rows or entries of a kind that holds no numbers
     ├── ParameterError(ValueError)    a parameter that no fit could honour
     │   └── UnknownParameterError(TypeError)    a name that no parameter has
     ├── StorageError(OSError)         a file that could not be written, or is not what was written
@@ -29,6 +30,10 @@ class DataError(LinsepError, ValueError):
 
 class OverflowedError(DataError):
     """The data are finite, but their size drove the arithmetic beyond the range of floats."""
+
+
+class KindError(DataError, TypeError):
+    """Rows, or entries of rows, of a kind that holds no numbers; a TypeError too, as in NumPy."""
 
 
 class ParameterError(LinsepError, ValueError):

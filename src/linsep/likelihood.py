@@ -106,7 +106,10 @@ class Distribution:
 
     @classmethod
     def _sample(cls, x: Any) -> Array:
-        x = np.asarray(x, np.float64).ravel()
+        try:
+            x = np.asarray(x, np.float64).ravel()
+        except (TypeError, ValueError):
+            raise DataError(f"x is {x!r:.60}; give a sample of numbers.") from None
         if not x.size or not np.isfinite(x).all():
             raise DataError(f"x holds {x.size} numbers; give at least one, all finite.")
         if not cls._possible(x):

@@ -14,6 +14,7 @@ from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
+from linsep.errors import DataError
 from linsep.learners.fitting.frame import Fitting
 from linsep.learners.fitting.parameters import NamedParameters, one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_regression
@@ -333,7 +334,15 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         X = labelled_rows(X, self) if y is None else X
         if isinstance(X, Chunks) and y is None:
             y = np.concatenate([part for _, part in X])
-        return float(super().score(X, y, sample_weight))
+        weights = check_weights(sample_weight, len(y)) if hasattr(y, "__len__") else sample_weight
+        try:
+            return float(super().score(X, y, weights))
+        except DataError:
+            raise
+        except (TypeError, ValueError) as problem:
+            raise DataError(
+                f"y cannot be compared with the predictions: {problem} Give a number for each row."
+            ) from None
 
     def _form(self) -> Centred:
         return Centred(self.coef_, self.intercept_, self._plane)

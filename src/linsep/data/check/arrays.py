@@ -14,7 +14,7 @@ from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.data.check.plain import canonical, not_finite, where
 from linsep.data.table.memory import NamedRows
-from linsep.errors import DataError, OverflowedError
+from linsep.errors import DataError, KindError, OverflowedError
 
 Array = npt.NDArray[Any]
 
@@ -141,9 +141,23 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
             X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **_FORM)
     except DataError:
         raise
+    except TypeError as problem:
+        raise KindError(_no_numbers(X, problem)) from None
     except ValueError as problem:
         raise DataError(str(problem)) from None
     return canonical(X) if sp.issparse(X) else X
+
+
+def _no_numbers(X: Any, problem: Exception) -> str:
+    """Why X cannot be rows, and what can."""
+    kind = type(X).__name__
+    if isinstance(X, (np.ndarray, list, tuple)) or hasattr(X, "columns"):
+        return f"X is a {kind} with entries that are no numbers ({problem}); give numbers."
+    wanted = "list(X), if that fits into memory" if hasattr(X, "__next__") else "rows"
+    return (
+        f"X is a {kind} ({problem}); give {wanted}: a two-dimensional array, a list of lists, a "
+        "sparse matrix or a data frame."
+    )
 
 
 def _ready(X: Any) -> bool:

@@ -123,6 +123,8 @@ def _numbers(X: Any, names: Any) -> Any:
             f"the column {absent[0]!r} is not there; there are {', '.join(list(columns)[:20])}. "
             f"The model was fitted on {', '.join(wanted[:20])}."
         )
+    if not wanted:
+        raise DataError("X is empty; give the columns by name, or an array of rows.")
     cells = [column_of(name, columns[name], "number", USUAL) for name in wanted]
     return np.column_stack(cells).view(NamedRows)
 

@@ -118,7 +118,14 @@ class Layer(NamedParameters, MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """The share of labels, over all rows and units, that are right."""
-        right = (self.predict(X) == np.asarray(Y)).mean(axis=1)
+        said = self.predict(X)
+        labels = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y)
+        if labels.shape != said.shape:
+            raise DataError(
+                f"Y has shape {labels.shape}; the layer gives {len(said)} rows of "
+                f"{said.shape[1]} labels, so give {said.shape}."
+            )
+        right = (said == labels).mean(axis=1)
         return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 
     def __sklearn_tags__(self) -> Any:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from linsep._face import BaseEstimator, ClassifierMixin, check_is_fitted
 from linsep.data.check.arrays import check_rows, check_weights
-from linsep.data.check.labels import encode
+from linsep.data.check.labels import agree, encode
 from linsep.errors import DataError
 from linsep.learners.fitting.parameters import NamedParameters, check_types, one_of, positive
 from linsep.logic import Network, ThresholdUnit
@@ -224,6 +224,11 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         """What the hard network says."""
         said = self._hard(self._rows(X))
         return self.classes_[said.astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that the hard network has right, each counted with its weight."""
+        right = agree(y, self.predict(X))
+        return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

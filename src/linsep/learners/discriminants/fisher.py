@@ -10,6 +10,7 @@ import numpy.typing as npt
 from linsep._face import check_is_fitted
 from linsep.data.blocks.blocks import spans
 from linsep.data.blocks.page_release import room_for
+from linsep.errors import OverflowedError
 from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.parameters import one_of
 from linsep.model.centred import CentredModel, in_range
@@ -103,7 +104,7 @@ class FisherDiscriminant(LinearClassifier):
     def _solve(self, problem: Problem, listeners: list[Listener]) -> Status:
         n, d = problem.n_rows, problem.n_features
         sums = moments(problem, scatter=n > d)
-        total = math.ldexp(sums.frame.total, sums.frame.weight_exponent)
+        total = _total(sums)
         maps = [whiten(sums, problem)] if problem.binary else whiten_each(sums, problem)
         planes, criteria, floored, ranks = [], [], 0, []
         for k, white in enumerate(maps, start=int(problem.binary)):
@@ -175,6 +176,17 @@ class FisherDiscriminant(LinearClassifier):
     def _restore(self, form: Any) -> None:
         super()._restore(form)
         self._planes = form.planes
+
+
+def _total(sums: Moments) -> float:
+    """All weights together, in the units they were given in."""
+    try:
+        return math.ldexp(sums.frame.total, sums.frame.weight_exponent)
+    except OverflowError:
+        raise OverflowedError(
+            "sample_weight adds up to more than the largest float; divide the weights by their "
+            "largest, which leaves the direction as it is."
+        ) from None
 
 
 def _criterion(white: Whitening, total: float) -> float:

@@ -296,7 +296,9 @@ class LinearDiscriminantAnalysis(
         if isinstance(X, Chunks):
             return scores_of(X, getattr(self, "encoding_", None), self.transform)
         X = check_rows(X, self, reset=False)
-        along = in_range(self._projection.scores(X)).reshape(X.shape[0], -1)
+        along = in_range(self._projection.scores(X)).reshape(
+            X.shape[0], len(self._projection.weights)
+        )
         return along.astype(X.dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:

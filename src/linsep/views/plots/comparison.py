@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from linsep.errors import DataError
 from linsep.views.plots.boundary import boundary
 from linsep.views.plots.inputs import ask, plane_of
-from linsep.views.scene.palette import BLACK, new_figure
+from linsep.views.scene.palette import BLACK, new_figure, require_axes
 
 ACROSS = 4
 
@@ -72,6 +72,7 @@ def _places(ax: Any, count: int) -> tuple[Figure, list[Any]]:
         places = np.atleast_1d(ax).ravel().tolist()
         if len(places) < count:
             raise DataError(f"ax holds {len(places)} axes for {count} models.")
+        places = [require_axes(place) for place in places]
         return places[0].figure, places
     across = min(ACROSS, count)
     lines = math.ceil(count / across)

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+from linsep.data.check.labels import agree
 from linsep.errors import DataError, ParameterError
 from linsep.views.plots.inputs import fitted
 from linsep.views.scene.palette import BLACK, BLUE, GREY, ORANGE, axes_of, colour_of, mark_of
@@ -27,7 +28,7 @@ def loss(models: Any, ax: Any = None, *, of: str = "learner") -> Figure:
         needs a trace and two classes.
     ax : matplotlib axes, optional
     """
-    if of not in ("learner", "hard"):
+    if not isinstance(of, str) or of not in ("learner", "hard"):
         raise ParameterError(f"of is {of!r}; choose one of 'learner', 'hard'.")
     figure, ax = axes_of(ax)
     for k, (name, model) in enumerate(_named(models)):
@@ -77,11 +78,11 @@ def rejection(model: Any, X: Any, y: Any, *, cost: float = 0.2, ax: Any = None) 
     cost : what a row without a decision costs, where a mistake costs 1
     ax : matplotlib axes, optional
     """
-    if not 0 <= cost <= 1:
+    if not isinstance(cost, (int, float, np.number)) or not 0 <= cost <= 1:
         raise DataError(f"cost is {cost!r}; a row without a decision costs from 0 to 1.")
     figure, ax = axes_of(ax)
-    p = np.asarray(model.predict_proba(X))
-    sure, wrong = p.max(axis=1), np.asarray(model.predict(X)) != np.asarray(y)
+    p = np.asarray(fitted(model, "predict_proba").predict_proba(X))
+    sure, wrong = p.max(axis=1, initial=0.0), ~agree(y, np.asarray(model.predict(X)))
     at = np.linspace(1 / p.shape[1], 1.0, 201)
     left = np.array([(sure < one).mean() for one in at])
     mistakes = np.array([(wrong & (sure >= one)).mean() for one in at])

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.check.labels import encode
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
@@ -59,6 +60,33 @@ def plane_of(X: Any, y: Any) -> Plane:
     if labels.shape != (len(rows),):
         raise DataError(f"y has shape {labels.shape}; X has {len(rows)} rows.")
     return Plane(rows, labels, (names[0], names[1]))
+
+
+def numbers(name: str, value: Any, shape: tuple[int, ...] | None = None) -> Array:
+    """A parameter as an array of finite numbers, of the shape asked for."""
+    try:
+        found = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} is {value!r:.60}; give numbers.") from None
+    if shape is not None and found.shape != shape:
+        raise DataError(f"{name} has shape {found.shape}; give numbers of shape {shape}.")
+    if not np.isfinite(found).all():
+        raise DataError(f"{name} holds NaN or infinity; give finite numbers.")
+    return found
+
+
+def two_classes(X: Any, y: Any) -> tuple[Array, Array, list[Any]]:
+    """Rows, their signs (+1 for the second class), and the two classes."""
+    rows, labels = numbers("X", X.toarray() if hasattr(X, "toarray") else X), np.asarray(y)
+    if rows.ndim != 2 or labels.shape != (len(rows),):
+        raise DataError(
+            f"X has shape {rows.shape} and y {labels.shape}; give rows of numbers in two "
+            "dimensions, and a label for each."
+        )
+    classes, codes = encode(labels, len(rows))
+    if len(classes) != 2:
+        raise DataError(f"y has {len(classes)} classes; this picture is drawn for two.")
+    return rows, np.where(codes == 1, 1.0, -1.0), classes.tolist()
 
 
 def ask(method: Any, grid: Array, X: Any) -> Array:

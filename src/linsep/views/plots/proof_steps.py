@@ -91,7 +91,7 @@ def squeeze(
     >>> learner = linsep.Perceptron(shuffle=False, trace=True).fit(*three_points())
     >>> figure = linsep.plot.squeeze(learner)
     """
-    if show not in ("norm", "distance"):
+    if not isinstance(show, str) or show not in ("norm", "distance"):
         raise ParameterError(f"show is {show!r}; choose one of 'norm', 'distance'.")
     steps = Squeeze(run, X, y)
     figure, ax = axes_of(ax, (6.0, 4.2))

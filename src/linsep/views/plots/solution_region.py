@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from linsep.errors import DataError
 from linsep.views.plots.boundary import points
+from linsep.views.plots.inputs import two_classes
 from linsep.views.scene.palette import GREEN, axes_of, colour_of
 
 
@@ -30,14 +31,13 @@ def solution_region(X: Any, y: Any, *, normalised: bool = False, ax: Any = None)
     >>> import linsep
     >>> figure = linsep.plot.solution_region([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5]], [1, 1, -1])
     """
-    rows, labels = np.asarray(X, float), np.asarray(y)
-    classes = np.unique(labels).tolist()
-    if rows.ndim != 2 or rows.shape[1] != 2 or len(classes) != 2:
+    rows, signs, classes = two_classes(X, y)
+    if rows.shape[1] != 2:
         raise DataError(
-            f"X has shape {rows.shape} and y has {len(classes)} classes; the solution region is "
-            "drawn for two features and two classes. plot.weight_space shows runs on others."
+            f"X has shape {rows.shape}; the solution region is drawn for two features. "
+            "plot.weight_space shows runs on others."
         )
-    signs = np.where(labels == classes[1], 1.0, -1.0)
+    labels = np.asarray(y)
     signed = signs[:, None] * rows
     figure, ax = axes_of(ax, (4.8, 4.4))
     reach = 1.5 * float(np.abs(rows).max())

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from linsep import losses as known
 from linsep.errors import DataError
 from linsep.train.run.trace import Trace
+from linsep.views.plots.inputs import numbers, two_classes
 from linsep.views.scene.palette import BLACK, BLUE, COLOURS, GREEN, GREY, ORANGE, PINK, axes_of
 
 Array = npt.NDArray[Any]
@@ -36,7 +37,7 @@ def losses(which: Any = NAMES, ax: Any = None) -> Figure:
     """
     figure, ax = axes_of(ax, (6.0, 4.2))
     z = np.linspace(-2.5, 3.0, 1101)
-    for name in [which] if isinstance(which, str) else which:
+    for name in which if isinstance(which, (list, tuple)) else [which]:
         k = NAMES.index(_name(name))
         loss = getattr(known, name)()
         values = loss.value(z)
@@ -72,7 +73,7 @@ def loss_surface(
     >>> learner = linsep.Perceptron(fit_intercept=False, trace=True).fit(X, y)
     >>> figure = linsep.plot.loss_surface(X, y, "ZeroOne", run=learner)
     """
-    rows, signs = _signed(X, y)
+    rows, signs, _ = two_classes(X, y)
     if rows.shape[1] != 2:
         raise DataError(f"X has {rows.shape[1]} columns; a surface is drawn over two weights.")
     path = None if run is None else _path(run)
@@ -112,16 +113,17 @@ def criteria(
     >>> from linsep.data.toys import two_groups
     >>> figure = linsep.plot.criteria(*two_groups(), [0, 1, -0.5], [1.45, -0.6, -0.5])
     """
-    rows, signs = _signed(X, y)
+    rows, signs, _ = two_classes(X, y)
     rows = np.column_stack([rows, np.ones(len(rows))])
-    start, end = np.asarray(start, float), np.asarray(end, float)
+    start, end = numbers("start", start), numbers("end", end)
     if start.shape != (rows.shape[1],) or end.shape != start.shape:
         raise DataError(
             f"start and end have shapes {start.shape} and {end.shape}; give {rows.shape[1]} "
             "numbers each, the intercept last."
         )
+    first, last = numbers("span", span, (2,))
     figure, ax = axes_of(ax, (6.0, 4.0))
-    t = np.linspace(*span, 801)
+    t = np.linspace(first, last, 801)
     z = signs * ((start + t[:, None] * (end - start)) @ rows.T)
     ax.step(t, (z <= 0).sum(axis=1), color=BLACK, where="mid", label="true cost: rows wrong")
     ax.plot(t, np.maximum(0.0, -z).sum(axis=1), color=COLOURS[0], ls="--",
@@ -135,19 +137,9 @@ def criteria(
 
 
 def _name(name: Any) -> str:
-    if name not in NAMES:
+    if not isinstance(name, str) or name not in NAMES:
         raise DataError(f"loss is {name!r}; choose one of {', '.join(NAMES)}.")
     return str(name)
-
-
-def _signed(X: Any, y: Any) -> tuple[Array, Array]:
-    rows, labels = np.asarray(X, float), np.asarray(y)
-    classes = np.unique(labels)
-    if rows.ndim != 2 or labels.shape != (len(rows),) or len(classes) != 2:
-        raise DataError(
-            f"X has shape {rows.shape} and y {len(classes)} classes; give rows of two classes."
-        )
-    return rows, np.where(labels == classes[1], 1.0, -1.0)
 
 
 def _path(run: Any) -> Array:
@@ -164,7 +156,7 @@ def _path(run: Any) -> Array:
 
 def _span(path: Array | None, span: Any) -> tuple[Array, Array]:
     if span is not None:
-        pairs = np.asarray(span, float)
+        pairs = numbers("span", span, (2, 2))
         return pairs[:, 0], pairs[:, 1]
     points = np.zeros((1, 2)) if path is None else np.vstack([path, np.zeros(2)])
     low, high = points.min(axis=0), points.max(axis=0)

@@ -65,8 +65,10 @@ def weight_space(
     opened = _run(run, X, y)
     last = len(opened.W) - 1
     t = last if at is None else at
-    if not 0 <= t <= last:
-        raise ParameterError(f"at is {at}; the trace has corrections from 0 to {last}.")
+    if isinstance(t, bool) or not isinstance(t, (int, np.integer)) or not 0 <= t <= last:
+        raise ParameterError(
+            f"at is {at!r}; the trace has corrections from 0 to {last}, give one of these numbers."
+        )
     figure, ax = axes_of(ax, (5.4, 4.4))
     view = weight_view(opened, flatten(opened))
     draw_weights(ax, opened, view, t, weight_box(view))

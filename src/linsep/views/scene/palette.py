@@ -8,6 +8,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patheffects import Normal, Stroke
 
+from linsep.errors import ParameterError
 from linsep.views.scene.colours import (
     BLACK,
     BLUE,
@@ -36,6 +37,7 @@ __all__ = [
     "mark_of",
     "name_class",
     "new_figure",
+    "require_axes",
     "shades",
 ]
 
@@ -43,9 +45,16 @@ __all__ = [
 def axes_of(ax: Any, size: tuple[float, float] = (4.8, 4.0)) -> tuple[Figure, Any]:
     """The figure and axes to draw on: those given, or new ones."""
     if ax is not None:
-        return ax.figure, ax
+        return require_axes(ax).figure, ax
     figure = new_figure(size)
     return figure, figure.subplots()
+
+
+def require_axes(ax: Any) -> Any:
+    """The axes, if they are matplotlib's."""
+    if not hasattr(ax, "figure") or not hasattr(ax, "plot"):
+        raise ParameterError(f"ax is {ax!r}; give axes of matplotlib, or leave it out.")
+    return ax
 
 
 class Picture(Figure):
