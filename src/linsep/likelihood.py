@@ -23,6 +23,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from linsep._arguments import numbers_of, require_number
 from linsep.errors import DataError, ParameterError
 
 Array = npt.NDArray[np.float64]
@@ -106,10 +107,7 @@ class Distribution:
 
     @classmethod
     def _sample(cls, x: Any) -> Array:
-        try:
-            x = np.asarray(x, np.float64).ravel()
-        except (TypeError, ValueError):
-            raise DataError(f"x is {x!r:.60}; give a sample of numbers.") from None
+        x = numbers_of("x", x).ravel()
         if not x.size or not np.isfinite(x).all():
             raise DataError(f"x holds {x.size} numbers; give at least one, all finite.")
         if not cls._possible(x):
@@ -167,6 +165,7 @@ class Bernoulli(Distribution):
     _wanted = "give 0 and 1"
 
     def __post_init__(self) -> None:
+        require_number("p", self.p, "a probability from 0 to 1")
         if not 0 <= self.p <= 1:
             raise ParameterError(f"p is {self.p!r}; give a probability from 0 to 1.")
 
@@ -244,6 +243,7 @@ class Poisson(Distribution):
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:
+    wanted = "a finite number" if low < 0 else "a finite number > 0"
+    require_number(name, value, wanted)
     if not low < value < high:
-        wanted = "a finite number" if low < 0 else "a finite number > 0"
         raise ParameterError(f"{name} is {value!r}; give {wanted}.")

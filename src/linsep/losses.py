@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep._arguments import numbers_of
 from linsep.train.convex import losses as kernels
 
 Array = npt.NDArray[np.float64]
@@ -39,7 +40,7 @@ def sigmoid(z: Any) -> Any:
     >>> sigmoid(0.0), sigmoid([-1000.0, 1000.0]).tolist()
     (0.5, [0.0, 1.0])
     """
-    z = np.asarray(z, np.float64)
+    z = numbers_of("z", z)
     tail = np.exp(-np.abs(z))
     return _plain(np.where(z >= 0, 1.0, tail) / (1.0 + tail))
 
@@ -147,7 +148,7 @@ class Squared(_Loss):
 
 def _each(function: Any, z: Any) -> Any:
     """The function of every entry; of a number, a number."""
-    z = np.asarray(z, np.float64)
+    z = numbers_of("z", z)
     values = np.array([function(one) for one in z.ravel().tolist()], np.float64)
     return _plain(values.reshape(z.shape))
 

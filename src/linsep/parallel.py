@@ -35,10 +35,15 @@ distant: Callable[[Any], Any] = _nowhere
 have `map`, `in_order` and `sum` of their own, which run the function where the rows are."""
 
 
+MOST = 10_000  # threads that can be asked for
+
+
 def threads(n_jobs: int | None) -> int:
     """How many threads `n_jobs` asks for; None and -1 mean every core this process may use."""
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ParameterError(f"n_jobs is {n_jobs!r}; give a number of threads, or -1 for all.")
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0 or n_jobs > MOST):
+        raise ParameterError(
+            f"n_jobs is {n_jobs!r}; give a number of threads from 1 to {MOST:,}, or -1 for all."
+        )
     if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -3,6 +3,7 @@
 Values are float64 whatever the rows are: powers and distances lose too many digits in float32.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -227,7 +228,7 @@ def check_kernel(kernel: Any, degree: Any, gamma: Any, coef0: Any) -> None:
 
 def _is_number(value: Any) -> bool:
     kinds = (int, float, np.integer, np.floating)
-    return isinstance(value, kinds) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _variance(X: Matrix) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
+from linsep.errors import ParameterError
 from linsep.train.shuffle import pass_order, shuffled
 
 Order = npt.NDArray[np.int64]
@@ -19,7 +20,11 @@ def seed_of(random_state: Any) -> int:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(1 << 32))
-    return int(random_state.randint(np.iinfo(np.int32).max))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    raise ParameterError(
+        f"random_state is {random_state!r:.60}; give a whole number, None, or numpy's generator."
+    )
 
 
 def block_order(n_blocks: int, seed: int, epoch: int, shuffle: bool | str) -> Order:

@@ -160,3 +160,63 @@ def test_pictures_refuse_odd_parameters():
         with pytest.raises(LinsepError) as told:
             draw()
         assert len(str(told.value)) > 20
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: linsep.separability([[1, 2], [3]], [0, 1]),
+        lambda: linsep.separability(X, Y, time_limit="soon"),
+        lambda: linsep.separability(X, Y, gap=[]),
+        lambda: linsep.mistake_bound(X, Y, separability=3),
+        lambda: linsep.fewest_mistakes(X, Y, time_limit=None),
+        lambda: linsep.kesler_rows("rows", Y),
+        lambda: linsep.kesler_rows(X, [None] * 30),
+        lambda: linsep.margin("model", X, Y),
+        lambda: linsep.margin(X[0], X, Y, tolerance="some"),
+        lambda: linsep.path(linsep.LogisticRegression(), X, Y, cv=[1, 2]),
+        lambda: linsep.path(linsep.LogisticRegression(), X, Y, scoring="nonsense"),
+        lambda: linsep.bias_variance("learner", X, Y),
+        lambda: linsep.bias_variance(linsep.Perceptron(), X, ["a", None] * 15),
+        lambda: linsep.sigmoid("z"),
+        lambda: linsep.losses.Hinge().value(len),
+        lambda: linsep.likelihood.Gaussian("mean"),
+        lambda: linsep.likelihood.Bernoulli([0.5]),
+        lambda: linsep.load(3),
+        lambda: linsep.save(linsep.LinearSVC().fit(X, Y), None),
+        lambda: linsep.save(linsep.LinearSVC().fit(X, Y), "model", data=3),
+        lambda: linsep.export(linsep.LinearSVC().fit(X, Y), 3),
+        lambda: linsep.export(linsep.LinearSVC().fit(X, Y), "model.sql", table=None),
+        lambda: linsep.film(None, 3),
+        lambda: linsep.report(linsep.LinearSVC().fit(X, Y), X, Y[:7], "report.html"),
+        lambda: linsep.report(linsep.LinearSVC().fit(X, Y), X, Y, None),
+        lambda: linsep.report(linsep.LinearSVC().fit(X, Y), X, Y, "r.html", test=3),
+        lambda: linsep.report(linsep.LinearSVC().fit(X, Y), X, Y, "r.html", holdout="half"),
+        lambda: linsep.read("rows.csv", nonsense=1),
+        lambda: linsep.read(["rows.csv", 3]),
+        lambda: linsep.read("rows.csv", columns=3),
+        lambda: linsep.read("rows.csv", classes="yes"),
+        lambda: linsep.read("rows.csv", bad_rows=3),
+        lambda: linsep.read("rows.csv", cache=3),
+        lambda: linsep.PairProducts(include_input=X).fit(X),
+        lambda: linsep.Radial(squared="no").fit(X),
+        lambda: linsep.HOG(orientations=True).fit(np.zeros((1, 256))),
+        lambda: linsep.Layer(learner="perceptron").fit(X, target("Layer")),
+        lambda: linsep.LinearSVC(loss=X).fit(X, Y),
+        lambda: linsep.LogisticRegression(C=10**30).fit(X, Y),
+        lambda: linsep.Perceptron(n_jobs=10**30).fit(X, Y),
+    ],
+)
+def test_functions_refuse_odd_arguments_in_words(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text("a,b\n1,x\n2,y\n")
+    with pytest.raises(LinsepError) as told:
+        ask()
+    assert len(str(told.value)) > 20
+
+
+def test_a_target_is_a_column_or_a_condition(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n1,x\n2,y\n")
+    for target in (1.5, (1,), 1j):
+        with pytest.raises(ParameterError, match="target is"):
+            linsep.read(tmp_path / "rows.csv", target=target).load()

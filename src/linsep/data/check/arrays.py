@@ -122,7 +122,7 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
     """`check_rows` without the look at every entry; for callers that look at the results."""
     if on_cluster(X):
         return _checked_there(X, estimator, False)  # type: ignore[no-any-return]
-    if isinstance(X, NamedRows) and X.shape[1] == estimator.n_features_in_:
+    if isinstance(X, NamedRows) and X.shape[1] == getattr(estimator, "n_features_in_", None):
         return np.ascontiguousarray(X.view(np.ndarray))
     named = hasattr(estimator, "feature_names_in_")
     if estimator is not None and not named and _ready(X):

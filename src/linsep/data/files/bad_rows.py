@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linsep._arguments import path_of
 from linsep.data.files.special_files import kind_of, open_special, own_descriptor
 from linsep.data.files.system_errors import explain
 from linsep.errors import DataError, ParameterError, StorageError
@@ -62,6 +63,7 @@ class BadRows:
     """
 
     def __init__(self, how: str | os.PathLike[str] = "fail") -> None:
+        path_of("bad_rows", how)
         self.how = how
         kind = None if how in ("fail", "skip") or own_descriptor(how) else kind_of(how)
         if kind is not None and kind != "a device":  # each pass over the rows lists them anew

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from linsep._arguments import path_of
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.page_release import trim
 from linsep.data.blocks.store import (
@@ -65,7 +66,7 @@ class Chunks:
         self.options = options
         self.bad_rows = BadRows(bad_rows)
         self.memory = memory
-        self.cache = None if cache is None else Path(cache)
+        self.cache = None if cache is None else path_of("cache", cache)
         self._keep = keep
         self._known = encoding
         self._given = encoding is not None

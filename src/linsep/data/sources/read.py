@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from linsep._arguments import path_of, require_one_of
 from linsep.data.blocks.store import MEMORY
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.compression import SUFFIXES, open_plain, unpacking
@@ -19,7 +20,7 @@ from linsep.data.sources.dataset import Chunks
 from linsep.data.table.column import Column
 from linsep.data.table.memory import is_table
 from linsep.data.table.target import Target
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, UnknownParameterError
 
 FORMATS = ("csv", "svmlight", "npy", "npz", "idx", "parquet", "feather")
 
@@ -136,6 +137,10 @@ def read(
     ['height', 'sex=f', 'sex=m']
     """
     _check(format, fill, base, layout)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise ParameterError(f"columns is {columns!r:.60}; give a dict of column: how to read it.")
+    if classes is not None and (isinstance(classes, str) or not isinstance(classes, Iterable)):
+        raise ParameterError(f"classes is {classes!r:.60}; give a list of labels to keep.")
     encoding = like if isinstance(like, Encoding) else getattr(like, "encoding_", None)
     table = is_table(source)
     paths, spool = ([], None) if table else _paths(source)
@@ -161,15 +166,17 @@ def read(
 
 
 def _check(format: str | None, fill: str, base: Any, layout: dict[str, Any]) -> None:
-    if format is not None and format not in FORMATS:
+    if format is not None and (not isinstance(format, str) or format not in FORMATS):
         raise ParameterError(f"format is {format!r}; choose one of {', '.join(FORMATS)}.")
-    if fill not in ("mean", "fail"):
-        raise ParameterError(f"fill is {fill!r}; choose 'mean' or 'fail'.")
-    if base not in (None, 0, 1):
+    require_one_of("fill", fill, ("mean", "fail"))
+    if base is not None and (not isinstance(base, int) or base not in (0, 1)):
         raise ParameterError(f"base is {base!r}; features count from 0 or from 1.")
     unknown = [name for name in layout if name not in _LAYOUT]
     if unknown:
-        raise TypeError(f"read() got an unexpected keyword argument {unknown[0]!r}")
+        raise UnknownParameterError(
+            f"{unknown[0]!r} is no parameter of read; for the layout of a file there are "
+            f"{', '.join(_LAYOUT)}."
+        )
     for name, value in layout.items():
         wanted = _unlike(name, value)
         if value is not None and wanted:
@@ -253,7 +260,7 @@ def _paths(source: Any) -> tuple[list[Path], str | None]:
         return _files(Path(source)), None
     if not isinstance(source, Iterable):
         raise ParameterError(f"source is {source!r}; give a path, a list of paths, or '-'.")
-    files = [path for one in source for path in _files(Path(one))]
+    files = [path for one in source for path in _files(path_of("source", one))]
     if not files:
         raise ParameterError("source is an empty list; give at least one path.")
     real = [path.resolve() for path in files]

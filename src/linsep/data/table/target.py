@@ -10,6 +10,7 @@ A name with spaces or operators in it may stand in backquotes. Nothing is ever e
 import math
 import re
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +90,11 @@ def find_target(target: str | int | Target | None, names: list[str]) -> Target:
             column = _named(question["quoted"] or question["name"], names, target)
             return Target(column, operator, _literal(question["value"]))
         return Target(_named(target, names, target))
+    if not isinstance(target, Integral):
+        raise ParameterError(
+            f"target is {target!r:.60}; give the name of a column, its number, or a condition "
+            "such as 'delay > 15'."
+        )
     if not -len(names) <= target < len(names):
         raise ParameterError(f"target is {target}; there are columns 0 to {len(names) - 1}.")
     return Target(names[target])

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_rows, check_weights
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.learners.fitting.parameters import NamedParameters
 from linsep.learners.perceptrons.perceptron import Perceptron
 from linsep.parallel import in_order
@@ -83,6 +83,8 @@ class Layer(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         weights = check_weights(sample_weight, X.shape[0])
         extra = {} if weights is None else {"sample_weight": weights}
         kind = Perceptron() if self.learner is None else self.learner
+        if not hasattr(kind, "fit") or not hasattr(kind, "get_params"):
+            raise ParameterError(f"learner is {kind!r:.60}; give a learner, such as Perceptron().")
         self.units_ = list(
             in_order(
                 lambda column: clone(kind).fit(X, column, **extra),

@@ -154,7 +154,7 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         return {**weights, "start_": self.start_, "loss_curve_": curve}
 
     def _start(self, d: int, seed: int) -> None:
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed % (1 << 64))
         h = self.hidden
         self.hidden_coef_ = self.spread * rng.standard_normal((h, d))
         self.hidden_intercept_ = self.spread * rng.standard_normal(h)

@@ -48,8 +48,14 @@ def check_types(learner: Any) -> None:
     """
     for name, default in _defaults(cast(Any, type(learner))):
         value = getattr(learner, name, None)
+        if type(value) is int and abs(value) >= 1 << 63:
+            raise ParameterError(f"{name} is {value!r:.60}; give a number that 64 bits hold.")
         if type(value) is type(default):
             continue
+        if isinstance(value, np.ndarray):
+            raise ParameterError(f"{name} is an array; give a single value, such as {default!r}.")
+        if isinstance(default, str):
+            continue  # a word, which the learner looks at
         if name == "random_state":
             _check_state(value)
         elif name == "callback":
@@ -74,6 +80,7 @@ def _defaults(kind: Any) -> list[tuple[str, Any]]:
         if name in ("random_state", "callback")
         or (isinstance(one.default, bool) and one.annotation is not Any)  # a switch, no more
         or type(one.default) in (int, float)
+        or isinstance(one.default, str)
     ]
 
 
@@ -105,7 +112,7 @@ def _is_number(value: Any) -> bool:
 
 def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse a `value` that is not among the `choices` for parameter `name`."""
-    if value not in choices:
+    if isinstance(value, np.ndarray) or value not in choices:
         raise ParameterError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}.")
 
 

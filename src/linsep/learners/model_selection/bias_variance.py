@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 
 from linsep.data.check.arrays import check_shape
+from linsep.data.check.labels import encode
 from linsep.errors import DataError, ParameterError
 from linsep.learners.fitting.parameters import positive
 from linsep.parallel import in_order
@@ -106,7 +107,9 @@ def bias_variance(
     (0.0, 0.16)
     """
     positive("repeats", repeats, whole=True)
-    seed = seed_of(random_state)
+    if not hasattr(learner, "fit") or not hasattr(learner, "get_params"):
+        raise ParameterError(f"learner is {learner!r:.60}; give a learner, such as Perceptron().")
+    seed = seed_of(random_state) % (1 << 64)
     fixed = at is not None
     if fixed != (truth is not None):
         raise ParameterError("at and truth go together: rows to look at, and what is right there.")
@@ -150,7 +153,7 @@ def _source(learner: Any, X: Any, y: Any, fixed: bool) -> _Source:
     n = rows.shape[0]
     if labels.shape != (n,):
         raise DataError(f"X has {n} rows but y has shape {labels.shape}; give one label per row.")
-    classes = len(np.unique(labels)) if is_classifier(learner) else 1
+    classes = len(encode(labels, n)[0]) if is_classifier(learner) else 1
 
     def again(rng: np.random.Generator) -> tuple[Any, Any, Any]:
         for _ in range(1000):

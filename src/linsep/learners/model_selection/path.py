@@ -138,7 +138,10 @@ def _path(
     far = hasattr(X, "codes")
     classes, codes = (X.classes, X.codes) if far else encode(y, X.shape[0])
     y = np.asarray(y)
-    score = None if scoring is None else check_scoring(learner, scoring)
+    try:
+        score = None if scoring is None else check_scoring(learner, scoring)
+    except (TypeError, ValueError) as problem:
+        raise ParameterError(f"scoring is {scoring!r:.60}: {problem}") from None
     folds = _folds(cv, codes)
     rows = X if far else _in_row_space(learner, X)
     if far:
@@ -175,7 +178,7 @@ def _path(
 def _folds(cv: Any, codes: Array) -> list[tuple[Array, Array]]:
     try:
         folds = list(check_cv(cv, codes, classifier=True).split(codes, codes))
-    except ValueError as problem:
+    except (TypeError, ValueError) as problem:
         raise ParameterError(f"cv is {cv!r}, which does not fit X and y: {problem}") from None
     if len(folds) < 2:
         raise ParameterError(f"cv gives {len(folds)} fold; two are the least to compare by.")

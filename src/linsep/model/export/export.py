@@ -1,12 +1,12 @@
 """`linsep.export`: a model for other programs, kept only if it answers as the model does."""
 
 import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep._arguments import path_of
 from linsep.data.files.atomic import replace
 from linsep.errors import ModelFileError, ParameterError
 from linsep.model.files.selftest import ROWS, row
@@ -78,7 +78,10 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
     >>> made.format, made.rows
     ('sql', 40)
     """
-    suffix = Path(path).suffix.lower()
+    path = path_of("path", path)
+    if not isinstance(table, str) or not table:
+        raise ParameterError(f"table is {table!r:.60}; give the name of a table.")
+    suffix = path.suffix.lower()
     known = as_model(model)
     maps = known.form.maps if isinstance(known.form, Mapped) else ()
     if any(isinstance(one, ChannelMap) for one in maps):

@@ -8,12 +8,12 @@ checks all of it before any of it is used.
 import hashlib
 import os
 import stat
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep._arguments import path_of
 from linsep.data.check.plain import is_sparse
 from linsep.data.files.atomic import replace
 from linsep.data.files.system_errors import explain
@@ -61,7 +61,7 @@ def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
     >>> model.predict([[0.2], [9.0]]).tolist(), model.learner
     (['low', 'high'], 'Perceptron')
     """
-    replace(path, [to_bytes(model, data=data)])
+    replace(path_of("path", path), [to_bytes(model, data=data)])
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -80,7 +80,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 def _content(path: str | os.PathLike[str]) -> bytes:
     try:
-        with Path(path).open("rb") as stream:
+        with path_of("path", path).open("rb") as stream:
             about = os.fstat(stream.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise refusal(str(path), "it is not a regular file")
@@ -168,6 +168,8 @@ def _about(learner: Any, data: Any) -> dict[str, Any] | None:
         return None
     about = {"rows": None, "columns": None, "sample": None, "sha256": None} | (noted or {})
     if data is not None:
+        if not isinstance(data, (tuple, list)) or len(data) != 2 or not hasattr(data[0], "shape"):
+            raise ParameterError(f"data is {data!r:.60}; give (X, y), the arrays of the fit.")
         about |= {"columns": int(data[0].shape[1])} | fingerprint(*data)
     return about
 

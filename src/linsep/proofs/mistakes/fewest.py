@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep._arguments import require_number, require_switch
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.labels import encode
 from linsep.errors import DataError, ParameterError
@@ -124,6 +125,8 @@ def fewest_mistakes(
     >>> print(fewest_mistakes([[1.0], [2.0], [-1.0]], [0, 1, 0], fit_intercept=False))
     1 mistake in 3 rows, and no separator through the origin makes fewer.
     """
+    require_number("time_limit", time_limit, "a number of seconds > 0")
+    require_switch("fit_intercept", fit_intercept)
     if not time_limit > 0:
         raise ParameterError(f"time_limit is {time_limit!r}; a number of seconds was wanted.")
     X = check_rows(X)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from linsep._arguments import numbers_of, require_number, require_one_of, require_switch
 from linsep.data.blocks.blocks import on_cluster, spans
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.labels import encode
@@ -100,6 +101,7 @@ def margin(model: Any, X: Any, y: Any, tolerance: float = 1e-6) -> Margin:
     """
     X = check_rows(X)
     classes, codes = encode(y, X.shape[0], classes=getattr(model, "classes_", None))
+    require_number("tolerance", tolerance, "a share of the margin, 0 or more")
     W, b = _planes(model, X.shape[1], len(classes))
     if len(W) == 1:
         distances = np.where(codes == 1, 1.0, -1.0) * _distances(X, W[0], float(b[0]))
@@ -127,8 +129,10 @@ def _planes(model: Any, n_features: int, n_classes: int) -> tuple[Array, Array]:
         weights, bias = model, 0.0
     if weights is None:
         raise DataError("model has no weights: no separator was found; there is no margin.")
-    W = np.atleast_2d(np.asarray(weights, np.float64))
-    b = np.broadcast_to(np.asarray(bias, np.float64).reshape(-1), (len(W),))
+    W, b = np.atleast_2d(numbers_of("model", weights)), numbers_of("model", bias).reshape(-1)
+    if len(b) not in (1, len(W)):
+        raise DataError(f"model has {len(W)} rows of weights and {len(b)} biases; give as many.")
+    b = np.broadcast_to(b, (len(W),))
     wanted = 1 if n_classes == 2 else n_classes
     if W.shape == (2, n_features) and n_classes == 2:  # one plane per class: their difference
         W, b = (W[1] - W[0])[None], np.array([b[1] - b[0]])
@@ -188,9 +192,13 @@ def mistake_bound(
 
     The lecture's run on these points makes 13 mistakes.
     """
-    if bias_step not in ("unit", "radius"):
-        raise ParameterError(f"bias_step is {bias_step!r}; choose 'unit' or 'radius'.")
+    require_one_of("bias_step", bias_step, ("unit", "radius"))
+    require_switch("fit_intercept", fit_intercept)
     fit_intercept = bool(fit_intercept)
+    if separability is not None and not hasattr(separability, "fit_intercept"):
+        raise ParameterError(
+            f"separability is {separability!r:.60}; give an answer of linsep.separability, or None."
+        )
     if separability is not None and separability.fit_intercept != fit_intercept:
         raise ParameterError(
             f"separability was proved with fit_intercept={separability.fit_intercept}, and "

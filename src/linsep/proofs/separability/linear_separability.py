@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._arguments import require_number, require_switch
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.labels import encode
 from linsep.data.cluster.recognise import from_dask
@@ -74,6 +75,7 @@ def separability(
     plane through the origin out by an exact combination to zero.
     """
     _check_parameters(time_limit, gap)
+    require_switch("fit_intercept", fit_intercept)
     late = _clock(time_limit)
     if from_dask(X):
         from linsep.data.cluster.collections import opened
@@ -98,6 +100,9 @@ def separability(
 
 
 def _check_parameters(time_limit: float | None, gap: float | None) -> None:
+    for name, value in (("time_limit", time_limit), ("gap", gap)):
+        if value is not None:
+            require_number(name, value, "a number, or None")
     if time_limit is not None and not time_limit >= 0:
         raise ParameterError(f"time_limit is {time_limit!r}; give seconds, 0 or more, or None.")
     if gap is not None and not (0 < gap < 1 or gap == np.inf):
@@ -115,11 +120,18 @@ def _clock(time_limit: float | None) -> Callable[[], bool]:
     return lambda: time.monotonic() >= end
 
 
+def _as_given(X: list[Any] | tuple[Any, ...]) -> Any:
+    try:
+        return np.asarray(X)
+    except ValueError:  # rows of different lengths, which `check_rows` refuses in words
+        return np.empty(0)
+
+
 def _refuse_wide_integers(X: Any) -> None:
     """Numbers that float64 would round are refused: a proof must be about the numbers given."""
     values = X.data if sp.issparse(X) else X
     if not isinstance(values, np.ndarray):
-        values = np.asarray(values) if isinstance(X, (list, tuple)) else np.empty(0)
+        values = _as_given(X) if isinstance(X, (list, tuple)) else np.empty(0)
     wide = values.dtype.kind in "iu" and values.dtype.itemsize == 8
     if not (wide or values.dtype.kind == "O" or values.dtype == np.longdouble):
         return

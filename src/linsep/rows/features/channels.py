@@ -78,8 +78,9 @@ class Channels(NewColumns):
         cell = two("cell", self.cell)
         for name in ("colours", "orientations"):
             value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-                raise ParameterError(f"{name} is {value!r}; give a whole number >= 1.")
+            fine = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            if not fine or not 1 <= value <= 360:
+                raise ParameterError(f"{name} is {value!r}; give a whole number from 1 to 360.")
         X = check_rows(X, self)
         if X.shape[1] % self.colours:
             raise DataError(

@@ -1,6 +1,7 @@
 """Histograms of oriented gradients: edges instead of pixels (Dalal and Triggs, 2005)."""
 
 import math
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -71,8 +72,9 @@ class HOG(NewColumns):
         """Settle the shape of the images; the pixels of `X` are looked at, but do not matter."""
         _scikit_image()
         cell, block = two("cell", self.cell), two("block", self.block)
-        if not isinstance(self.orientations, (int, np.integer)) or self.orientations < 1:
-            raise ParameterError(f"orientations is {self.orientations!r}; give a number >= 1.")
+        bins = self.orientations
+        if isinstance(bins, bool) or not isinstance(bins, Integral) or not 1 <= bins <= 360:
+            raise ParameterError(f"orientations is {bins!r}; give a whole number from 1 to 360.")
         X = check_rows(X, self)
         self.shape_ = image_shape(self.shape, X.shape[1])
         self.cells_ = self.shape_[0] // cell[0], self.shape_[1] // cell[1]

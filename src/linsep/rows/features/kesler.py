@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep._arguments import numbers_of, require_switch
+from linsep.data.check.labels import encode
 from linsep.errors import DataError
 
 Array = npt.NDArray[Any]
@@ -42,11 +44,12 @@ def kesler_rows(X: Any, y: Any, *, fit_intercept: bool = True) -> tuple[Array, A
     >>> Perceptron(fit_intercept=False).fit(rows, labels).status_.name
     'separated'
     """
-    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+    require_switch("fit_intercept", fit_intercept)
+    X = numbers_of("X", X.toarray() if hasattr(X, "toarray") else X)
     y = np.asarray(y)
     if X.ndim != 2 or y.shape != (len(X),):
         raise DataError(f"X has shape {X.shape} and y {y.shape}; give rows and one label for each.")
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = encode(y, len(X))
     K = len(classes)
     if K < 2:
         raise DataError(f"y has one class, {classes.tolist()!r}; Kesler's construct needs two.")

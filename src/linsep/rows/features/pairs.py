@@ -7,6 +7,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._arguments import require_switch
 from linsep._compile import kernel
 from linsep.data.check.arrays import check_rows, frozen
 from linsep.errors import DataError, OverflowedError, ParameterError
@@ -67,6 +68,7 @@ class PairProducts(NewColumns):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Settle which pairs; the numbers in `X` are looked at, but do not matter."""
         X = check_rows(X, self)
+        require_switch("include_input", self.include_input)
         self.pairs_ = _settle(self.pairs, X.shape[1], self.random_state)
         if not len(self.pairs_) and not self.include_input:
             raise DataError(

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._arguments import require_switch
 from linsep.data.blocks.blocks import spans
 from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, OverflowedError, ParameterError
@@ -62,6 +63,8 @@ class Radial(NewColumns):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Settle the centres."""
         X = check_rows(X, self)
+        require_switch("include_input", self.include_input)
+        require_switch("squared", self.squared)
         if isinstance(self.centres, str) and self.centres == "mean":
             with np.errstate(over="ignore"):
                 self.centres_ = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(1, -1)

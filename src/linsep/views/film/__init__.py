@@ -7,6 +7,7 @@ player and its scripts (without comments, by `shrink`) into one file; `animation
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linsep._arguments import path_of
 from linsep.data.files.atomic import replace
 from linsep.errors import ParameterError
 from linsep.views.scene.run import open_run
@@ -80,7 +81,7 @@ def film(trace: Any, path: str | Path, X: Any = None, y: Any = None) -> Film:
     >>> "Content-Security-Policy" in page
     True
     """
-    path = Path(path)
+    path = path_of("path", path)
     kind = path.suffix.lower()
     if kind not in (".html", ".gif"):
         raise ParameterError(f"path is {str(path)!r}; a film ends in .html or .gif.")

@@ -8,6 +8,7 @@ gathers plain values: `coefficients`, `columns`, `curves`, `thresholds`, the `wo
 from pathlib import Path
 from typing import Any
 
+from linsep._arguments import path_of
 from linsep.data.files.atomic import replace
 from linsep.errors import ParameterError
 
@@ -67,7 +68,7 @@ def write_report(path: str | Path, model: Any, X: Any, y: Any, **more: Any) -> P
     from linsep.views.report.findings import find
     from linsep.views.report.page import report_page
 
-    path = Path(path)
+    path = path_of("path", path)
     if path.suffix.lower() != ".html":
         raise ParameterError(f"path is {str(path)!r}; a report ends in .html.")
     replace(path, [report_page(find(model, X, y, **more)).encode()])

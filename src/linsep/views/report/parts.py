@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep._arguments import require_number
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.fingerprint import sample_digest
-from linsep.data.check.labels import encode
+from linsep.data.check.labels import encode, present
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.new_rows import new_rows
 from linsep.errors import DataError, NotConverged, ParameterError
@@ -60,10 +61,12 @@ def parts_of(
     learner: Any, X: Any, y: Any, test: Any, holdout: float | None, refit: Refit | None
 ) -> list[Part]:
     """The rows to judge by, those that say most first."""
+    if holdout is not None:
+        require_number("holdout", holdout, "a share of rows from 0 to below 1")
     if holdout is not None and not 0 <= holdout < 1:
         raise ParameterError(f"holdout is {holdout!r}; give a share of rows from 0 to below 1.")
     known, rows = _rows(learner, X)
-    y = np.asarray(y)
+    y = _labels(y, rows)
     model = as_model(known)
     seen = _was_fitted_on(known, rows, y)
     names = {True: "Training rows", False: "These rows", None: "These rows"}
@@ -74,15 +77,28 @@ def parts_of(
     }
     own = part_of(names[seen], words[seen], model, np.arange(len(y)), rows, y)
     if test is not None:
+        if not isinstance(test, (tuple, list)) or len(test) != 2:
+            raise ParameterError(f"test is {test!r:.60}; give (X, y) of rows to judge by.")
         X_test, y_test = test
         unseen = _rows(learner, X_test)[1]
-        y_test = np.asarray(y_test)
+        y_test = _labels(y_test, unseen)
         said = f"{len(y_test):,} rows given as test rows."
         return [part_of("Test rows", said, model, np.arange(len(y_test)), unseen, y_test), own]
     share = SHARE if holdout is None and seen and _spares(model, rows, y) else holdout or 0.0
     if not share:
         return [own]
     return [_held_out(learner, X, y, share, refit or _clone_of(learner), rows), own]
+
+
+def _labels(y: Any, rows: Any) -> Array:
+    labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+    if labels.shape != (rows.shape[0],):
+        raise DataError(
+            f"y has shape {labels.shape}; X has {rows.shape[0]} rows: a label for each."
+        )
+    present(labels)  # refuses what is missing
+    return labels
 
 
 def _rows(learner: Any, X: Any) -> tuple[Any, Any]:
