@@ -151,3 +151,13 @@ def test_the_best_intercept_is_the_minimum_of_its_sum():
         sums = [caps @ np.maximum(0, 1 - y * (f + b)) for b in grid]
         best = gram_descent.best_bias(f, y, caps)
         assert caps @ np.maximum(0, 1 - y * (f + best)) <= min(sums) + 1e-12
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_of_support_are_counted_by_class(classes):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.array(["a", "b", "c"])[np.arange(60) % classes]
+    machine = KernelSVC().fit(X + (np.arange(60) % classes)[:, None], y)
+    assert machine.n_support_.tolist() == [
+        (y[machine.support_] == k).sum() for k in machine.classes_
+    ]

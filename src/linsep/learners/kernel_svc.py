@@ -50,6 +50,8 @@ class KernelSVC(LinearClassifier):
     ----------
     support_ : (S,) array
         Numbers of the rows that carry a machine; all others could be left out.
+    n_support_ : (K,) array
+        How many of them are of each class.
     support_vectors_ : (S, d) array or sparse matrix
         These rows; predicting costs one kernel value for each.
     dual_coef_ : (1, S) array, or (K, S) for K > 2 classes
@@ -175,6 +177,8 @@ class KernelSVC(LinearClassifier):
         self._support = Support().plus(problem.X[self.support_])
         self._coefficients = np.ascontiguousarray(beta[self.support_])
         self.dual_coef_ = self._coefficients.T.copy()
+        codes = problem.codes[self.support_]
+        self.n_support_ = np.bincount(codes, minlength=len(self.classes_)).astype(np.int32)
 
     def _recount(self, problem: Problem, machines: list[GramDescent], pool: Pool) -> list[Look]:
         """Both values of each machine from the multipliers kept, kernel values computed anew."""

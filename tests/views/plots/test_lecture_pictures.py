@@ -188,5 +188,5 @@ def test_the_solution_region_is_where_every_row_is_right(normalised):
 def test_a_region_that_cannot_be_drawn_is_refused_or_said_to_be_empty():
     (ax,) = plot.solution_region([[1.0, 0.0], [2.0, 0.0]], [0, 1]).axes
     assert "no solution" in ax.get_title()
-    with pytest.raises(DataError, match="two features and two classes"):
+    with pytest.raises(DataError, match="3 classes; this picture is drawn for two"):
         plot.solution_region(*three_classes(n=30))

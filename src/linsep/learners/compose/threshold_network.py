@@ -169,13 +169,15 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
         return h, sigmoid(h @ self.coef_[0] + self.intercept_[0])
 
-    def _loss(self, X: Array, t: Array, share: Array) -> float:
+    def _loss(self, X: Array, t: Array, share: Array | float = 1.0) -> float:
         """Mean of −log p of the right class, each row by its share of the weight."""
         h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
         z = (2 * t - 1) * (h @ self.coef_[0] + self.intercept_[0])
-        return float(np.average(np.logaddexp(0.0, -z), weights=share))
+        return float(np.average(np.logaddexp(0.0, -z), weights=np.broadcast_to(share, z.shape)))
 
-    def _slopes(self, X: Array, t: Array, share: Array) -> tuple[Array, Array, Array, Array]:
+    def _slopes(
+        self, X: Array, t: Array, share: Array | float = 1.0
+    ) -> tuple[Array, Array, Array, Array]:
         """The slope of the mean loss by V, c, u and a: the error goes back through the layers."""
         h, p = self._forward(X)
         top = share * (p - t) / len(X)  # ∂/∂(⟨u, h⟩ + a)

@@ -97,7 +97,8 @@ def _labels(y: Any, rows: Any) -> Array:
         raise DataError(
             f"y has shape {labels.shape}; X has {rows.shape[0]} rows: a label for each."
         )
-    present(labels)  # refuses what is missing
+    if labels.dtype == object:
+        present(labels)  # refuses what is missing
     return labels
 
 
