@@ -45,5 +45,9 @@ def main(names: list[str]) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] and sys.argv[1] in WITH_OPTIONS:
         import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:])
+    elif {"-h", "--help"} & set(sys.argv[1:]):
+        print(f"{__doc__}\nNames: {', '.join(NAMES)}. Without a name all are run: some hours.")
+    elif unknown := [name for name in sys.argv[1:] if name not in NAMES]:
+        sys.exit(f"{unknown[0]} is no benchmark; choose from {', '.join(NAMES)}.")
     else:
         main(sys.argv[1:])

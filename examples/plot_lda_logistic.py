@@ -1,5 +1,5 @@
 """
-Two roads to one sigmoid
+Two ways to one sigmoid
 ========================
 
 Gaussians with a shared covariance lead to a sigmoid of a linear function in closed form; logistic

@@ -37,8 +37,7 @@ class Status(Enum):
         "proof."
     )
     held_out = (
-        "Stopped early: for n_iter_no_change passes no more of the rows held out were placed "
-        "rightly."
+        "Stopped early: for n_iter_no_change passes no more of the held-out rows became right."
     )
     budget = (
         "Stopped after max_iter passes with mistakes left. Raise max_iter, or run certify "

@@ -98,7 +98,7 @@ columns = click.option(
     metavar="NAME=KIND",
     multiple=True,
     help="Read a column as number, truth, date, parts (of a date), text (one feature per text), "
-    "text:50 (the commonest), hash or hash:BINS, words (counted), or drop it.",
+    "text:50 (the most frequent), hash or hash:BINS, words (counted), or drop it.",
 )
 
 strict_drift = click.option(

@@ -127,7 +127,7 @@ class Confusion:
 
     @property
     def baseline(self) -> tuple[Any, float]:
-        """The commonest true class, and the error of always saying it."""
+        """The most frequent true class, and the error of always saying it."""
         totals = self.totals
         place = totals.index(max(totals))
         return self.labels[place], (self.n - totals[place]) / self.n
@@ -227,7 +227,7 @@ class Progressive:
 
     @property
     def baseline(self) -> tuple[Any, float]:
-        """The commonest class, and the error of always saying it."""
+        """The most frequent class, and the error of always saying it."""
         place, total = self.totals.index(max(self.totals)), max(1, sum(self.totals))
         return self.labels[place], (total - self.totals[place]) / total
 

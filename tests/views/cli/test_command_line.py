@@ -99,7 +99,7 @@ def test_demo_prints_the_lecture_table_and_reads_new_digits(tmp_path):
     changes = [int(line.split()[1]) for line in table.splitlines()]
     assert changes[-1] == 0
     assert table.splitlines()[-1].split()[2] == "0.00%"
-    share = float(done.stdout.split("New images read rightly: ")[1].split("%")[0])
+    share = float(done.stdout.split("New images read correctly: ")[1].split("%")[0])
     assert share > 85
     matrix = done.stdout.split("true \\ read")[1].splitlines()[1:11]
     counts = [[0 if c == "·" else int(c) for c in line.split()[1:]] for line in matrix]

@@ -192,5 +192,6 @@ class ColumnStatistics:
         raise DataError(
             f"column {name!r} holds {count} different texts; at most {MOST_TEXTS} become columns "
             f"of zeros and ones. Pass columns={{{name!r}: 'hash'}} to share 1024 columns among "
-            "them, 'text:50' for the 50 commonest, 'words' to count the words in them, or 'drop'."
+            "them, 'text:50' for the 50 most frequent, 'words' to count the words in them, or "
+            "'drop'."
         )

@@ -89,10 +89,10 @@ def read(
     columns : dict of name to kind, optional
         'number' (also with thousands separators, signs of currencies, %); 'truth'; 'date' (days
         since 1970) or 'parts' (year, month, day, weekday, hour), perhaps with the order 'date:dmy';
-        'text' (one feature per text) or 'text:50' (the 50 commonest, and one for all others);
+        'text' (one feature per text) or 'text:50' (the 50 most frequent, and one for all others);
         'hash' or 'hash:64' (a fixed number of features shared by the texts); 'words' or 'words:500'
-        (how often each of the commonest words stands in the cell) or 'words+hash'; 'drop'. Numbers
-        and dates may end in '+gap' for one more feature that tells missing cells, texts in '+fold'
+        (how often each of the most frequent words is in the cell) or 'words+hash'; 'drop'.
+        Numbers and dates may end in '+gap' for one more feature that tells missing cells, texts in '+fold'
         to make no difference between capitals and small letters.
     fill : {'mean', 'fail'}
         What becomes of a missing number: the mean of its column, or a bad row. A missing text has

@@ -4,11 +4,11 @@ A column is asked for by a word, perhaps with a detail and with additions:
 
     number · truth · date · date:dmy     one feature; a missing cell is the mean of the column
     parts · parts:dmy                    year, month, day, weekday and hour of a date
-    text · text:50                       one feature per text; or for the 50 commonest, and one for
-                                         all others together
+    text · text:50                       one feature per text; or for the 50 most frequent, and one
+                                         for all others together
     hash · hash:64                       a fixed number of features, shared by texts
-    words · words:500                    how often each of the 500 commonest words (1000 by default)
-                                         stands in the cell
+    words · words:500                    how often each of the 500 most frequent words (1000 by
+                                         default) is in the cell
     words+hash · words:64+hash           the same of all words, which share 64 features
     …+gap                                one feature more: whether the number is missing
     …+fold                               texts that differ in case alone are the same

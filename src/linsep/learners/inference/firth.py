@@ -1,4 +1,4 @@
-"""Logistic regression with Firth's penalty: finite weights even where the classes can be parted."""
+"""Logistic regression with Firth's penalty: finite weights even where the classes are separable."""
 
 import math
 from typing import Any, NamedTuple

@@ -115,7 +115,7 @@ def logistic_summary(
         )
     if model.status_.name in ("no_optimum", "separable", "separated"):
         raise ParameterError(
-            "The classes can be parted by a hyperplane, as proof_ shows: the likelihood grows "
+            "The classes can be separated by a hyperplane, as proof_ shows: the likelihood grows "
             "without end, no maximum exists, and standard errors would be nonsense. Use "
             "LogisticRegression(penalty='firth'), whose estimates are finite."
         )

@@ -93,7 +93,7 @@ class Perceptron(LinearClassifier):
         Of the penalty.
     early_stopping : bool
         Hold out `validation_fraction` of the rows of each class, drawn by `random_state`, and end
-        when the share of them that is placed rightly has not risen by more than `tol` for
+        when the share of them that is right has not risen by more than `tol` for
         `n_iter_no_change` passes.
     validation_fraction, n_iter_no_change
         Of early stopping.

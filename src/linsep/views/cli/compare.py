@@ -85,12 +85,15 @@ def _chosen(names: tuple[str, ...], n_rows: int) -> list[str]:
 
 
 def _in_words(rows: list[dict[str, Any]]) -> str:
-    """Which learner errs least on the test rows, and which of the others cannot be told from it."""
+    """Which learner has the fewest errors on the test rows, and which of the others cannot be told from it."""
     best = min(rows, key=lambda row: row["test_error"])
     most = 1 - best["test"]["accuracy_interval"][0]
     like = [r["learner"] for r in rows if r is not best and r["test_error"] <= most]
-    text = f"{best['learner']} errs least: {best['test_error']:.2%} of the test rows wrong, "
-    text += f"where always guessing the commonest class gets {best['baseline_error']:.2%} wrong."
+    text = f"{best['learner']} has the fewest errors: {best['test_error']:.2%} of the test rows "
+    text += "wrong, "
+    text += (
+        f"where always guessing the most frequent class gets {best['baseline_error']:.2%} wrong."
+    )
     if like:
         text += (
             f" On {best['test']['rows']} rows that may be {most:.2%} as well (95 % interval), so "

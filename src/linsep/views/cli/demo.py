@@ -82,7 +82,7 @@ def _ten_digits(X: Any, y: Any, X_test: Any, y_test: Any, say: Say, said: dict[s
     learner = Perceptron(verbose=True).fit(X, y)
     say(f"{learner.status_.value} {learner.mistakes_} corrections in {learner.n_iter_} passes.")
     guess = learner.predict(X_test)
-    say(f"New images read rightly: {(guess == y_test).mean():.1%}\n")
+    say(f"New images read correctly: {(guess == y_test).mean():.1%}\n")
     say("true \\ read " + "".join(f"{digit:5}" for digit in learner.classes_))
     counted = confusion_matrix(y_test, guess)
     said["ten_test_error"] = float((guess != y_test).mean())
@@ -138,7 +138,7 @@ def _pages(learner: Any, X: Any, y: Any, out: Path, say: Say) -> None:
     say(f"\nThe run of zeros against ones plays in {made.path}, {made.frames} frames.")
     try:
         page = linsep.report(learner, X, y, out / "report.html")
-        say(f"What there is to know of that model is in {page}.")
+        say(f"A report on that model is in {page}.")
     except LinsepError as problem:
         click.echo(str(problem), err=True)
 

@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Compare what MODEL says of the rows of DATA with their labels.
 
-    Prints the share of rows wrong, beside that of always saying the commonest class, and the table
-    of true against predicted classes; for a regression the root mean squared error and R².
+    Prints the share of rows wrong, beside that of always saying the most frequent class, and the
+    table of true against predicted classes; for a regression the root mean squared error and R².
 
     \b
     Example:

@@ -25,8 +25,8 @@ def report(
     fit stand beside them and are called so.
 
     On the page: accuracy, areas and losses with intervals, beside those of always saying the
-    commonest class; precision, recall and F1 of each class; the confusion matrix; ROC, precision
-    and recall, and calibration; what each threshold finds and costs; weights in the units of the
+    most frequent class; precision, recall and F1 of each class; the confusion matrix; ROC,
+    precision and recall, and calibration; what each threshold finds and costs; weights in the units of the
     data, for one standard deviation, and as odds ratios; the rows it is most wrong about; the
     features in a few numbers; what is proved; and how to have the same numbers again. The page
     holds its pictures and asks for nothing from elsewhere.

@@ -125,7 +125,7 @@ def _tiles(part: Part) -> str:
         tiles = [
             ("accuracy", f"{figures['accuracy']:.1%}",
              "95 %: " + " to ".join(f"{one:.1%}" for one in figures["accuracy_interval"])),
-            (f"always saying {plain(label)}", f"{1 - baseline:.1%}", "the commonest class"),
+            (f"always saying {plain(label)}", f"{1 - baseline:.1%}", "the most frequent class"),
         ]  # fmt: skip
         if figures["roc_auc"] is not None:
             tiles.append(("ROC AUC", _number(figures["roc_auc"]),

@@ -53,9 +53,9 @@ def find(data: Path | None = None) -> Findings:
         [
             Claim("HOG describes an image by fewer numbers than it has pixels.",
                   count < side * side),
-            Claim("It misreads fewer of the digits left as they are.",
+            Claim("It gets fewer of the unchanged digits wrong.",
                   edges["moved by 0"] < pixels["moved by 0"]),
-            Claim("Moved by two pixels, HOG misreads at most half as many.",
+            Claim("Moved by two pixels, HOG gets at most half as many wrong.",
                   edges["moved by 2"] < pixels["moved by 2"] / 2),
             Claim("Brightness, ground and inversion do not matter to HOG.",
                   all(abs(edges[how] - edges["moved by 0"]) < 0.005 for how in light)),

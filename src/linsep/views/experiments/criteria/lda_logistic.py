@@ -1,4 +1,4 @@
-"""Gaussians with one covariance and logistic regression: two roads to the same sigmoid."""
+"""Gaussians with one covariance and logistic regression: two ways to the same sigmoid."""
 
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ def find(data: Path | None = None) -> Findings:
         for dm in (-0.1, 0, 0.1) for dv in (0.9, 1, 1.1) if (dm, dv) != (0, 1)
     ]  # fmt: skip
     return Findings(
-        "Two roads to one sigmoid",
+        "Two ways to one sigmoid",
         "rows of two Gaussians with a shared covariance, 40% of them of class 1",
         [
             Table("P(class 1 | x) = σ(w·x + b)",
@@ -55,7 +55,7 @@ def find(data: Path | None = None) -> Findings:
             Claim("LDA's probability is Bayes' rule on its two Gaussians.", apart < 1e-12),
             Claim("Both come close to the truth with 100,000 rows.",
                   far["LDA"][-1] < 0.05 and far["logistic"][-1] < 0.05),
-            Claim("Both roads get closer from 100 rows to 100,000, at least tenfold.",
+            Claim("Both ways get closer from 100 rows to 100,000, at least tenfold.",
                   all(d[-1] < d[0] / 10 for d in far.values())),
             Claim("Mean and variance (with 1/N) of a sample are its most likely Gaussian.",
                   best > max(others)),

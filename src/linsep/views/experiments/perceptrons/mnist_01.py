@@ -47,12 +47,12 @@ def find(data: Path | None = None) -> Findings:
             claims += [
                 Claim(f"The changes are those known for this file ({words}).",
                       learner.mistakes_per_epoch_ == CHANGES[bias]),
-                Claim(f"At the end no more of the new images are misread than in the lecture, "
+                Claim(f"At the end no more of the new images are wrong than in the lecture, "
                       f"0.14% ({words}).", test_error <= LECTURE[-1][-1] / 100),
             ]  # fmt: skip
         else:
             claims.append(
-                Claim(f"At most 6% of the new images are misread ({words}).", test_error <= 0.06)
+                Claim(f"At most 6% of the new images are wrong ({words}).", test_error <= 0.06)
             )
     if not given.mnist:
         tables.append(_epochs("The table of the lecture, for MNIST (--data FOLDER)", _printed()))
