@@ -92,8 +92,8 @@ def read(
         'text' (one feature per text) or 'text:50' (the 50 most frequent, and one for all others);
         'hash' or 'hash:64' (a fixed number of features shared by the texts); 'words' or 'words:500'
         (how often each of the most frequent words is in the cell) or 'words+hash'; 'drop'.
-        Numbers and dates may end in '+gap' for one more feature that tells missing cells, texts in '+fold'
-        to make no difference between capitals and small letters.
+        Numbers and dates may end in '+gap' for one more feature that tells missing cells, texts
+        in '+fold' to make no difference between capitals and small letters.
     fill : {'mean', 'fail'}
         What becomes of a missing number: the mean of its column, or a bad row. A missing text has
         no feature of its own.

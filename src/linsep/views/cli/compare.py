@@ -85,7 +85,7 @@ def _chosen(names: tuple[str, ...], n_rows: int) -> list[str]:
 
 
 def _in_words(rows: list[dict[str, Any]]) -> str:
-    """Which learner has the fewest errors on the test rows, and which of the others cannot be told from it."""
+    """Which learner has the fewest errors on the test rows, and which others may be as good."""
     best = min(rows, key=lambda row: row["test_error"])
     most = 1 - best["test"]["accuracy_interval"][0]
     like = [r["learner"] for r in rows if r is not best and r["test_error"] <= most]
