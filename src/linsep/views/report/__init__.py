@@ -27,9 +27,9 @@ def report(
     On the page: accuracy, areas and losses with intervals, beside those of always saying the
     most frequent class; precision, recall and F1 of each class; the confusion matrix; ROC,
     precision and recall, and calibration; what each threshold finds and costs; weights in the
-    units of the data, for one standard deviation, and as odds ratios; the rows it is most wrong about; the
-    features in a few numbers; what is proved; and how to have the same numbers again. The page
-    holds its pictures and asks for nothing from elsewhere.
+    units of the data, for one standard deviation, and as odds ratios; the rows it is most wrong
+    about; the features in a few numbers; what is proved; and how to get the same numbers
+    again. The page holds its pictures and asks for nothing from elsewhere.
 
     Parameters
     ----------
