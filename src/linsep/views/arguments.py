@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,6 +17,11 @@ from linsep import _LEARNERS
 F = TypeVar("F", bound=Callable[..., Any])
 
 LEARNERS = list(_LEARNERS)
+
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice  # click 8.1 has no type of its choices
 
 
 class _Data(click.Path):
@@ -33,7 +38,7 @@ class _Data(click.Path):
         return super().shell_complete(ctx, param, incomplete)
 
 
-class _Learner(click.Choice[str]):
+class _Learner(_Choice):
     """The name of a learner in any case, or its beginning where that is enough."""
 
     def __init__(self) -> None:
