@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_wine
 
 from linsep import LinearSVC, LogisticRegression, Perceptron, Status
 from linsep.data import toys
@@ -63,7 +64,16 @@ def test_after_a_few_short_passes_the_question_is_not_asked():
     with pytest.warns(NotConverged, match="run certify"):
         assert Perceptron(max_iter=2).fit(X, y).status_ is Status.budget
     with pytest.warns(NotConverged, match="no separator exists"):
-        assert Perceptron(max_iter=1000).fit(X, y).proof_.verify(X, y)
+        assert Perceptron(max_iter=200).fit(X, y).proof_.verify(X, y)
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_a_long_run_that_missed_a_separator_is_told_that_there_is_one(load):
+    X, y = load(return_X_y=True)
+    with pytest.warns(NotConverged):
+        learner = Perceptron().fit(X, y)
+    assert learner.status_ is Status.separable
+    assert learner.proof_.verify(X, y)
 
 
 def test_logistic_regression_without_a_penalty_says_that_separable_data_have_no_optimum():

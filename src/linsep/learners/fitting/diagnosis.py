@@ -23,6 +23,8 @@ Array = npt.NDArray[Any]
 SMALL = 20_000  # numbers in X up to which the question is asked
 TINY = 256  # numbers in X up to which it is asked after however few passes: 2 ms
 EXACT_STEP = 8_000  # numbers presented in half the time of a step in exact arithmetic, 40 us
+LIMITED = 50  # fewer passes are a limit that somebody has set
+EARNED = 16  # times as long as after few passes a proof may take after many
 SAMPLE = 4096  # rows from which the spread of columns is estimated
 UNEVEN = 1e3  # a ratio of spreads that makes solvers slow
 FACTORED = 2_000_000  # numbers in X up to which columns are searched for combinations
@@ -70,10 +72,12 @@ def out_of_passes(
     """The status after so many passes with mistakes left, and the proof behind it.
 
     Exact arithmetic on d + 2 rows takes (d + 2)³ steps, each as long as to present thousands of
-    numbers. Where the passes took less than half of that, a fit does not end with a proof.
+    numbers; most proofs take far fewer. Where few passes took less than half of that, a fit does
+    not end with a proof; after many, whoever waited for them is told why they were in vain.
     """
     n, d = problem.n_rows, problem.n_features
-    brief = passes * n * (d + 16) < EXACT_STEP * (d + 2) ** 3
+    presented = passes * n * (d + 16) * (1 if passes < LIMITED else EARNED)
+    brief = presented < EXACT_STEP * (d + 2) ** 3
     if brief and n * d > TINY:
         return Status.budget, None
     try:
