@@ -236,8 +236,8 @@ class ProxNewton:
                 promised = self._step(self._model, self._columns)
                 if promised <= 0.1 * self.gap:
                     break
-            held = float(np.count_nonzero(self.w))
-            if promised <= self.rough * held * self.primal and len(before) == len(self._columns):
+            rough = self.rough * float(np.count_nonzero(self.w)) * self.primal
+            if rough > 0.0 and promised < rough and len(before) == len(self._columns):
                 return
 
     def state(self) -> dict[str, Any]:
