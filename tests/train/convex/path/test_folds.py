@@ -10,7 +10,8 @@ from linsep._compile import kernel, weighted_add
 from linsep.parallel import Pool
 from linsep.train.convex.path import fold_dual as fold_descent
 from linsep.train.convex.path import fold_newton
-from linsep.train.convex.path.fold_sample import Rows
+from linsep.train.convex.path.fold_sample import FoldSample, Rows
+from linsep.train.convex.path.fold_sums import FoldSums
 from linsep.train.convex.path.folds import homes
 
 CS = np.logspace(-3, 3, 5)
@@ -111,6 +112,62 @@ def test_a_sample_proves_fits_near_their_optimum_at_large_C_too(free):
             primal = gap(alone, rows, y).primal
             assert primal / best - 1 <= 1.01 * one.gap[f, c] + 2e-7
             assert primal / best - 1 <= 1e-4  # though only 1e-3 is proved
+
+
+def in_order(n=20_000, d=6, seed=0):
+    """Rows in order: a feature is common in the last tenth of them, and met a few times before."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[:, -1] = np.arange(n) >= 0.9 * n
+    X[rng.choice(n // 2, 12, replace=False), -1] = 1.0
+    score = X @ rng.normal(size=d)
+    signs = np.where(score + rng.logistic(size=n) > 0.0, 1.0, -1.0)
+    X[:, -1] /= X[:, -1].std()
+    return X, signs, (np.arange(n) * 5 // n).astype(np.int32)
+
+
+def looks_at(monkeypatch, *problem, **settings):
+    """What `fit_folds` finds, and how many models each of its looks was at."""
+    kept, looks = FoldSums.kept, []
+
+    def counted(self, U, *more):
+        looks.append(len(U))
+        return kept(self, U, *more)
+
+    monkeypatch.setattr(FoldSums, "kept", counted)
+    return fold_newton.fit_folds(*problem, **settings), looks
+
+
+def test_folds_that_are_unlike_are_fitted_side_by_side(monkeypatch):
+    X, signs, home = in_order()
+    Cs = np.logspace(-4, 4, 10)
+    found, looks = looks_at(monkeypatch, X, signs, home, Cs, fit_intercept=True, tol=1e-3)
+    assert (found.gap <= 1e-3).all()
+    assert sum(looks) <= 5 * 5 * len(Cs)  # five for each model
+
+
+def test_rows_that_a_fold_rests_on_are_in_the_sample():
+    X, signs, home = in_order()
+    with Pool(1) as pool:
+        sample = FoldSample(X, signs, home, True, pool)
+    few = np.count_nonzero(X[home != 4][:, -1])
+    taken = sum(
+        np.count_nonzero(part.X[: part.ends[4], -1]) for part in (sample.far, sample.others)
+    )
+    assert few == 12
+    assert taken == few
+
+
+def test_steps_that_lead_nowhere_end_the_looks(monkeypatch):
+    X, signs, home = in_order()
+    monkeypatch.setattr(
+        fold_newton._Run, "_gradients", lambda run, which: -np.ones((len(which), 7))
+    )
+    found, looks = looks_at(
+        monkeypatch, X, signs, home, np.array([1.0]), fit_intercept=True, tol=1e-9
+    )
+    assert found is None
+    assert len(looks) <= 3 * (fold_newton.HALVINGS + 1)
 
 
 def test_multipliers_held_back_leave_their_part_of_the_gradient():

@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 WIDEST = 256  # features up to which Hessians are cheap beside the passes they save
 FEW = 4  # rows for each feature, below which folds differ too much
 LOOKS = 30  # at most, for the folds
-HALVINGS = 10  # of a step that leads upwards, before it is given up
+HALVINGS = 20  # of a step that leads upwards, before it is given up
 SLOW = 0.2  # a step that leaves more of the gap than this was made with the wrong Hessian
 
 
@@ -120,16 +120,16 @@ class _Run:
         left, own = np.argwhere(gap == np.inf), np.zeros(gap.shape, bool)
         H = self._bends(left)
         for _ in range(LOOKS):
-            last, value, before = self.U.copy(), self._values(), gap.copy()
-            self._move(left, H, own, tol)
-            self._look_and_retreat(left, last, value)
-            H = self._bends(left)
-            self._measure(left, H, gap)
-            more = (gap > tol)[*left.T]
-            left, H = left[more], H[more]
+            before = gap.copy()
+            there, held = self._move_and_look(left, H, own, tol)
+            self._measure(there, self._bends(there), gap)
+            if (gap[*held.T] > tol).any():
+                return None  # the next look would be the same
+            left = left[(gap > tol)[*left.T]]
             if not len(left):
                 return gap
-            own |= gap > SLOW * before
+            own |= (gap > SLOW * before) | (gap == np.inf)
+            H = self._bends(left)
         return None
 
     def _begin(self) -> None:
@@ -146,18 +146,31 @@ class _Run:
 
         halves = np.array_split(np.arange(len(self.Cs)), min(2, len(self.Cs)))
         H = np.array([one for met in self.pool.run(along, [(h,) for h in halves]) for one in met])
-        every = np.column_stack([np.full(len(self.Cs), self.count), np.arange(len(self.Cs))])
         self._finite()
-        self.seen[-1] = self.sums.by_home(self.U[-1]).sum(axis=0)
-        self.U[-1] -= self._solve(every, H, self._gradients(every))
-        self._finite()
-        by_home = self.sums.by_home(self.U[-1])
-        self.seen[-1] = by_home.sum(axis=0)
+        by_home = self._step_of_all(H)
         found = self.pool.run(self._other_hessians, [(u,) for u in self.U[-1]])
         self.others = _without_each(np.array(found).transpose(1, 0, 2, 3))
         self.seen[:-1] = self.seen[-1] - by_home
         self.at = self.U[-1].copy()
         self.U[:-1] = self.at
+
+    def _step_of_all(self, H: Floats) -> Floats:
+        """A step of the models of all rows, as far as it leads downwards; their sums by home."""
+        by_home = self.sums.by_home(self.U[-1])
+        self.seen[-1] = by_home.sum(axis=0)
+        last, value = self.U[-1].copy(), self._values()[-1]
+        every = np.column_stack([np.full(len(self.Cs), self.count), np.arange(len(self.Cs))])
+        self.U[-1] -= self._solve(every, H, self._gradients(every))
+        self._finite()
+        rose = np.arange(len(self.Cs))
+        for _ in range(HALVINGS):
+            by_home[:, rose] = self.sums.by_home(self.U[-1, rose])
+            self.seen[-1] = by_home.sum(axis=0)
+            rose = rose[~(self._values()[-1, rose] <= value[rose] * (1 + 1e-13))]
+            if not len(rose):
+                break
+            self.U[-1, rose] = 0.5 * (self.U[-1, rose] + last[rose])
+        return by_home
 
     def _other_hessians(self, u: Floats) -> Floats:
         return self.sample.others.at(u, self.count)[2]
@@ -220,19 +233,32 @@ class _Run:
         if not np.isfinite(self.U).all():
             raise OverflowedError("the weights of a fold overflow")
 
-    def _look_and_retreat(self, which: Array, last: Floats, value: Floats) -> None:
-        """Look; halve the steps that led upwards until they do not."""
+    def _move_and_look(
+        self, which: Array, H: Floats, own: Array, tol: float
+    ) -> tuple[Array, Array]:
+        """Move and look; which are where they were looked at, and which of these did not move.
+
+        A step with the Hessian of all rows that leads upwards is taken back, to be made on the rows
+        that the fold keeps; one made on these is halved until it does not lead upwards.
+        """
+        last, seen, value = self.U.copy(), self.seen.copy(), self._values()
+        self._move(which, H, own, tol)
+        there, rose = np.ones(len(which), bool), np.arange(len(which))
         for _ in range(HALVINGS):
-            f, c = which.T
+            f, c = which[rose].T
             self.seen[f, c] = self.sums.kept(self.U[f, c], f, c, self.scores)
-            now = self._values()
-            which = which[~(now[f, c] <= value[f, c] * (1 + 1e-13))]
-            if not len(which):
-                return
-            f, c = which.T
+            rose = rose[~(self._values()[f, c] <= value[f, c] * (1 + 1e-13))]
+            back = rose[~own[*which[rose].T]]
+            f, c = which[back].T
+            self.U[f, c], self.seen[f, c], there[back] = last[f, c], seen[f, c], False
+            rose = rose[own[*which[rose].T]]
+            if not len(rose):
+                return which[there], which[rose]
+            f, c = which[rose].T
             self.U[f, c] = 0.5 * (self.U[f, c] + last[f, c])
         self.U[f, c] = last[f, c]
         self.seen[f, c] = self.sums.kept(self.U[f, c], f, c, self.scores)
+        return which[there], which[rose]
 
     def _measure(self, which: Array, H: Floats, gap: Floats) -> None:
         """Relative gaps: by plain duality, or by the dual point that the sample gives."""

@@ -110,7 +110,7 @@ class FoldSample:
         rows, chance = np.arange(n), np.ones(n)
         wanted = max(FEWEST, PER_FEATURE * d, n // SHARE)
         if wanted < n // 2:
-            chance = _chances(X, wanted, pool)
+            chance = _chances(X, home, wanted, pool)
             rows = draw(chance, 0)
             chance = chance[rows]
         far = chance == 1
@@ -164,22 +164,55 @@ class FoldSample:
         return value, g, far[2].sum(axis=0) + others[2].sum(axis=0)
 
 
-def _chances(X: Array, wanted: int, pool: Pool) -> Floats:
-    """Chances by leverage, of which few random directions tell enough."""
+def _chances(X: Array, home: Array, wanted: int, pool: Pool) -> Floats:
+    """Chances by leverage, of which few random directions tell enough.
+
+    Rows in order are not alike from home to home: a feature may be met in one home's rows and in
+    hardly any others. The fold that leaves this home out rests on those few, which among all rows
+    have little leverage; so what they have among the rows that a fold keeps counts as well.
+    """
     n, d = X.shape
     blocks = Blocks(X, Columns(np.empty(0, X.dtype), np.empty(0, X.dtype)))
     rows, chance = pick(blocks, spread(X), np.full(1, 1 / n), wanted // 2, pool)
     some = np.column_stack([X[rows], np.ones(len(rows))]) / np.sqrt(chance)[:, None]
     whiten = Curvature(np.dot(some.T, some)).whiten()
-    Q = whiten @ np.random.default_rng(0).normal(size=(whiten.shape[1], SKETCH))
+    Q = whiten @ np.random.default_rng(0).normal(size=(whiten.shape[1], SKETCH)) / np.sqrt(SKETCH)
+    thin = _thin_directions(some @ whiten, home[rows], int(home.max()) + 1)
+    own = [(f, whiten @ V) for f, V in thin]
 
     def one(k: int) -> Floats:
-        P = X[slice(*blocks.span(k))] @ Q[:-1] + Q[-1]
-        return np.einsum("ij,ij->i", P, P)
+        part = slice(*blocks.span(k))
+        leverage = _lengths(X[part], Q)
+        alone = np.zeros(len(leverage))
+        for f, V in own:
+            np.maximum(alone, _lengths(X[part], V), out=alone, where=home[part] != f)
+        return leverage + alone
 
     chance = np.concatenate(pool.map(one, range(len(blocks))))
-    chance *= 0.5 / (SKETCH * (d + 1))
+    chance *= 0.5 / (d + 1)
     return np.minimum(1.0, wanted * (chance + 0.5 / n))
+
+
+def _thin_directions(white: Floats, home: Array, count: int) -> list[tuple[int, Floats]]:
+    """Folds and directions in which the rows they keep have less than half their share of all.
+
+    `white` are rows whose products sum to one; a direction is as long as makes those of the rows
+    kept do so.
+    """
+    found = []
+    for f in range(count):
+        kept = white[home != f]
+        values, V = np.linalg.eigh(np.dot(kept.T, kept))
+        few = values < 0.5 * (1 - 1 / count)
+        if few.any():
+            found.append((f, V[:, few] / np.sqrt(np.maximum(values[few], 1e-12))))
+    return found
+
+
+def _lengths(X: Array, Q: Floats) -> Floats:
+    """‖Qᵀx̃‖² of rows"""
+    P = X @ Q[:-1] + Q[-1]
+    return np.asarray(np.einsum("ij,ij->i", P, P))
 
 
 @kernel
