@@ -125,6 +125,22 @@ def test_the_largest_errors_are_named_with_what_led_to_them():
         assert j == pull.argmax()
 
 
+def test_of_many_features_those_of_the_largest_weights_are_described(page):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 60))
+    X[:, :20] = 1.0  # no weight: the columns before those that have one
+    y = np.repeat([-1, 1], 40)
+    X[y == 1, 30:] += np.linspace(0.5, 3, 30)
+    model = LogisticRegression(fit_intercept=False).fit(X, y)
+    text = page(model, X, y, holdout=0)
+    table = text.split("features, those of the largest weights:")[1].split("</table>")[0]
+    named = re.findall(r">x(\d+)<", table)
+    weight = np.abs(model.coef_[0] * X.std(axis=0))
+    assert [int(one) for one in named] == np.argsort(-weight, kind="stable")[: len(named)].tolist()
+    assert f"{len(named)} of 60 features" in text
+    assert weight[[int(one) for one in named]].min() > 0
+
+
 def test_a_model_without_intercept_is_told_about_planes_through_the_origin(page):
     X, y = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]]), [0, 1, 1]
     text = page(linsep.LogisticRegression(fit_intercept=False).fit(X, y), X, y)

@@ -40,10 +40,11 @@ def command(out: Path, as_json: bool) -> None:
     cut = 1200  # later pages were written by other people
     two = y < 2
     some = X[:cut][two[:cut]], y[:cut][two[:cut]]
-    zeros_and_ones = _two_digits(*some, X[cut:][two[cut:]], y[cut:][two[cut:]], say, said)
+    new = X[cut:][two[cut:]], y[cut:][two[cut:]]
+    zeros_and_ones = _two_digits(*some, *new, say, said)
     learner = _ten_digits(X[:cut], y[:cut], X[cut:], y[cut:], say, said)
     _picture(learner, out, say)
-    _pages(zeros_and_ones, *some, out, say)
+    _pages(zeros_and_ones, *some, new, out, say)
     same = _files(learner, X[cut:], out, say)
     _proof(zeros_and_ones, *some, say, said)
     if as_json:
@@ -128,7 +129,7 @@ def _files(learner: Any, X: Any, out: Path, say: Say) -> bool:
     return same
 
 
-def _pages(learner: Any, X: Any, y: Any, out: Path, say: Say) -> None:
+def _pages(learner: Any, X: Any, y: Any, new: Any, out: Path, say: Say) -> None:
     """A film of the run, and a report on the model."""
     import linsep
     from linsep.errors import LinsepError
@@ -137,7 +138,7 @@ def _pages(learner: Any, X: Any, y: Any, out: Path, say: Say) -> None:
     made = linsep.film(learner.trace_, out / "zeros-and-ones.html")
     say(f"\nThe run of zeros against ones plays in {made.path}, {made.frames} frames.")
     try:
-        page = linsep.report(learner, X, y, out / "report.html")
+        page = linsep.report(learner, X, y, out / "report.html", test=new)
         say(f"A report on that model is in {page}.")
     except LinsepError as problem:
         click.echo(str(problem), err=True)

@@ -337,21 +337,30 @@ def _data(findings: Found) -> str:
     if constant:
         some = ", ".join(constant[:10]) + (" …" if len(constant) > 10 else ".")
         text += _paragraph(f"{len(constant):,} features have one value only: {some}")
-    ranked = {
-        one.feature: k
-        for k, one in reversed(
-            list(enumerate(w for plane in findings.planes for w in plane.weights))
-        )
-    }
     shown = findings.columns
     if len(shown) > COLUMNS:
-        shown = sorted(shown, key=lambda one: ranked.get(one.name, len(ranked)))[:COLUMNS]
-        text += _paragraph(f"{COLUMNS} of {len(findings.columns):,} features, those of the largest "
-                           "weights:")  # fmt: skip
+        weighty = _weighty(findings)
+        shown = [one for one in shown if one.name in weighty] or shown[:COLUMNS]
+        shown.sort(key=lambda one: weighty.get(one.name, 0))
+        which = "those of the largest weights" if weighty else "the first"
+        text += _paragraph(f"{len(shown)} of {len(findings.columns):,} features, {which}:")
     lines = [[one.name, *(f"{value:.5g}" for value in one[1:5]), f"{one.zeros:.1%}"]
              for one in shown]  # fmt: skip
     head = ["feature", "mean", "deviation", "least", "most", "zeros"]
     return text + _table("columns", "", head, lines)
+
+
+def _weighty(findings: Found) -> dict[str, int]:
+    """The features of the largest weights, and their order: the first of each plane, the second."""
+    most = max((len(plane.weights) for plane in findings.planes), default=0)
+    names = dict.fromkeys(
+        one.feature
+        for k in range(most)
+        for plane in findings.planes
+        for one in plane.weights[k : k + 1]
+        if one.raw != 0
+    )
+    return {name: k for k, name in enumerate(list(names)[:COLUMNS])}
 
 
 def _again(findings: Found) -> str:
