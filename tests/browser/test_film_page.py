@@ -218,6 +218,17 @@ def test_the_film_of_an_average_ends_on_the_average_and_says_so(opened):
     assert "correction 13, pass 7" in page.one(".state").text
 
 
+def test_the_legend_names_the_solution_region_where_it_is_drawn(opened):
+    words = "weights that solve it"
+    X, y, _ = separated(n=200, margin=0.1)
+    page = opened(Perceptron(trace=True), X, y)
+    assert page.visible("polygon.solution") == 1
+    assert words in page.one(".legend").text
+    page = opened(Perceptron(trace=True), np.column_stack([X, X[:, 0] * X[:, 1]]), y)
+    assert page.visible("polygon.solution") == 0  # of 200 rows some have a line
+    assert words not in page.one(".legend").text
+
+
 def test_the_solution_region_holds_the_weights_exactly_when_all_rows_are_right(opened):
     from selenium.webdriver.common.keys import Keys
 

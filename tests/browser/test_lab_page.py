@@ -221,6 +221,15 @@ def test_a_file_is_dropped_its_columns_are_chosen_and_it_is_fitted(page, tmp_pat
     assert page.script("return lab.story().axes") == ["a", "b"]
     known = linsep.separability(X[:, :2], y)
     assert known.verdict in page.one(".verdict").text
+    page.one("#scaled").click()
+    page.settle()
+    scaled = (X[:, :2] - X[:, :2].mean(axis=0)) / X[:, :2].std(axis=0)
+    drawn = page.script("return Array.from(lab.story().points)")
+    np.testing.assert_allclose(np.reshape(drawn, (-1, 2)), scaled, atol=1e-12)
+    page.one("[data-name=xor]").click()
+    page.settle()
+    assert not page.script("return lab.state().scale")  # points of a toy are where they are
+    assert not page.one("#scaled").is_displayed()
     assert page.all("img") == []
     assert page.clean() == []
 

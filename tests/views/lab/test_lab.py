@@ -329,8 +329,21 @@ def test_data_are_fitted_and_projected(tmp_path):
     assert names["X"].tolist() == X.tolist()
 
 
-def test_too_many_rows_and_single_classes_are_refused_with_the_next_step():
-    with pytest.raises(DataError, match=r"569 rows.*at most 500.*--trace run\.jsonl"):
+def test_many_rows_are_sampled_evenly_and_python_takes_the_same():
+    opened = open_rows("cancer", None, None)
+    X, y = opened.rows
+    assert opened.name == "cancer: 500 of 569 rows"
+    assert X.shape == (500, 30)
+    assert abs(np.mean(y == 1) - 357 / 569) < 0.005
+    names = {}
+    exec("\n".join(opened.lines), names)
+    assert names["X"].tolist() == X.tolist()
+    assert names["y"].tolist() == y.tolist()
+
+
+def test_far_too_many_rows_are_refused_with_the_next_step(monkeypatch):
+    monkeypatch.setattr("linsep.views.lab.opening.ROWS", 568)
+    with pytest.raises(DataError, match=r"569 rows.*at most 568.*--trace run\.jsonl"):
         open_rows("cancer", None, None)
 
 

@@ -279,6 +279,9 @@ def _train(learner: Any, source: Any, settings: dict[str, Any]) -> None:
 
 
 def _write_trace(trace: Any, path: str) -> None:
+    if not trace.updates:
+        said = "The trace holds passes only; films and the lab play corrections, such as those of "
+        click.echo(f"{said}--learner Perceptron.", err=True)
     if path != "-":
         trace.save(path)
         return

@@ -31,9 +31,9 @@ def command(
 
     With the address that somebody shared from their lab, in quotes, it opens what they had.
     With a TRACE (.jsonl, from `linsep fit --trace FILE`) the page plays it. With DATA, a file or an
-    embedded set of at most 500 rows and 20 classes, the learners run on its rows; more than two
-    features are seen along two axes. All fits are done by the library; the page only draws. It is
-    reached from this machine only, and asks for nothing from elsewhere. Ctrl-C ends it.
+    embedded set of at most 20 classes, the learners run on its rows, or on an even sample of 500;
+    more than two features are seen along two axes. All fits are done by the library; the page only
+    draws. It is reached from this machine only and asks for nothing from elsewhere. Ctrl-C ends it.
 
     \b
     Examples:

@@ -234,7 +234,7 @@ def _parameters(run: Run) -> str:
     said = [
         f"{name}={value!r}"
         for name, value in run.trace.parameters.items()
-        if name != "trace" and not (name in usual and usual[name] == value)
+        if name not in ("trace", "n_jobs") and not (name in usual and usual[name] == value)
     ]
     return ", ".join(said)
 

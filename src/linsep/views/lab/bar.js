@@ -65,6 +65,10 @@ export function bar(root, menu, actions) {
   }
   other.addEventListener("change", () => actions.compare(other.value));
   const settings = tag("div", { class: "settings", role: "group", "aria-label": "Parameters" }, third);
+  const scaling = tag("label", { class: "pick" }, third), scaled = tag("input", { type: "checkbox", id: "scaled" }, scaling);
+  scaling.append(" one scale");
+  scaling.title = "Bring features to mean 0 and deviation 1";
+  scaled.addEventListener("change", () => actions.scale(scaled.checked));
   const more = tag("button", { type: "button", "aria-pressed": "false", id: "rare" }, third, "more …");
   let rare = false;
   more.addEventListener("click", () => { rare = !rare; more.setAttribute("aria-pressed", String(rare)); show(...shown); });
@@ -106,6 +110,8 @@ export function bar(root, menu, actions) {
       chip.addEventListener("click", () => actions.learner(name));
     }
     other.value = state.learners[1] || "";
+    scaling.hidden = state.data !== "table" && (state.data !== "opened" || menu.opened.story !== null);
+    scaled.checked = state.scale;
     for (const [name, { label, input }] of Object.entries(held.parameters)) {
       label.hidden = !taken.includes(name) || (name === "degree" && state.parameters.kernel !== "poly") || (RARE.includes(name) && !rare && state.parameters[name] === menu.parameters[name].usual);
       const value = state.parameters[name];

@@ -33,7 +33,7 @@ export function keslerView(place) {
     tag("th", { scope: "row" }, last, "W · z");
     tag("td", {}, last);
     rivals.forEach((j) => { const value = score(own) - score(j); tag("td", { class: value <= 0 ? "off" : "" }, last, `${brief(value)}${value <= 0 ? ": wrong" : ""}`); });
-    tag("p", { class: "small" }, root, before === now ? "No correction is shown: these are the weights of the moment." : "The rule adds the vector that is wrong to W: the block of the class gains x̃, that of the rival loses it.");
+    tag("p", { class: "small" }, root, before === now ? "No correction is shown: these are the weights of this step." : "The rule adds the vector that is wrong to W: the block of the class gains x̃, that of the rival loses it.");
   }
 
   return { root, open(given) { run = given; }, show, redraw: () => show(t) };

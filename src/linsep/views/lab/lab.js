@@ -26,6 +26,7 @@ let state = null, python = "", timer = 0, remembering = 0, before = null, view =
 const controls = bar(byId("bar"), menu, {
   data: chooseData, learner: chooseLearner, compare: (name) => change({ learners: name ? [state.learners[0], name] : [state.learners[0]], t: null }),
   parameter: (name, value) => change({ parameters: { ...state.parameters, [name]: value }, t: null }),
+  scale: (on) => change({ scale: on, t: null }),
   file: () => files.choose(), lessons: () => school.list(), share: () => ways.share(), exports: () => ways.exports(),
   present, theme, help,
 });
@@ -88,7 +89,7 @@ function entitle() {
   const head = stage.heads[1].querySelector("h2"), run = stage.runs()[0];
   head.textContent = TITLES[view][0];
   const { lossName, learner } = run ? run.story : {}, several = view === "weights" && run && !run.binary;
-  const about = several ? "the weights of each class, and their paths" : view !== "loss" ? TITLES[view][1] : `mean ${lossName}${["LogisticRegression", "LinearSVC"].includes(learner) ? ", no penalty" : ""}, at this b`;
+  const about = several ? "the weights of each class, and their paths" : view === "weights" && run && !run.story.grid && !run.solvable() ? "a line for each row" : view !== "loss" ? TITLES[view][1] : `mean ${lossName}${["LogisticRegression", "LinearSVC"].includes(learner) ? ", no penalty" : ""}, at this b`;
   tag("span", { class: "about" }, head, ` · ${about}`);
 }
 
@@ -153,7 +154,7 @@ function chooseData(name) {
   if (name === "table" || name === state.data) return;
   refused = false;
   const toy = menu.toys[name];
-  state = { ...state, data: name, names: null, points: toy && toy.points ? toy.points.map((one) => [...one]) : name === "points" ? state.points : [], t: null, lift: toy && !toy.points ? "" : state.lift };
+  state = { ...state, data: name, names: null, points: toy && toy.points ? toy.points.map((one) => [...one]) : name === "points" ? state.points : [], t: null, scale: false, lift: toy && !toy.points ? "" : state.lift };
   refresh(false);
   later(0);
 }

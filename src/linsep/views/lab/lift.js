@@ -25,8 +25,6 @@ export function liftView(place) {
     const polygon = (corners, name) => shape("polygon", { points: corners.map((one) => flat(...one)).join(" "), class: name }, svg);
     const [[x0, x1], [y0, y1], [z0, z1]] = box;
     polygon([[x0, y0, z0], [x1, y0, z0], [x1, y1, z0], [x0, y1, z0]], "ground");
-    const names = [["x₁", (x0 + x1) / 2, y0, z0], ["x₂", x1, (y0 + y1) / 2, z0], [story.lift === "product" ? "x₁·x₂" : "x₁² + x₂²", x0, y0, share * z1 + (1 - share) * z0]];
-    for (const [name, ...at] of names) { const [px, py] = project(...at); shape("text", { x: px, y: py + (name.length > 2 ? -4 : 18), class: "label", "text-anchor": "middle" }, svg).textContent = name; }
     shape("path", { d: `M${flat(x0, y0, z0)}L${flat(x0, y0, z1)}`, class: "stem" }, svg);
     const places = z.map((height0, k) => ({ k, low: flat(...xy(k), z0), at: project(...xy(k), height0) }));
     places.forEach(({ low, at }) => shape("path", { d: `M${low}L${at[0]} ${at[1]}`, class: "stem" }, svg));
@@ -43,6 +41,8 @@ export function liftView(place) {
       if (wrong[k]) shape("circle", { cx: at[0], cy: at[1], r: 10, class: "halo" }, svg);
       shape("path", { d: markPath(story.codes[k], at[0], at[1], 6), fill: colourOf(story.codes[k]), class: "mark" }, svg);
     });
+    const names = [["x₁", (x0 + x1) / 2, y0, z0], ["x₂", x1, (y0 + y1) / 2, z0], [story.lift === "product" ? "x₁·x₂" : "x₁² + x₂²", x0, y0, share * z1 + (1 - share) * z0]];
+    for (const [name, ...at] of names) { const [px, py] = project(...at); shape("text", { x: px, y: py + (name.length > 2 ? -4 : 18), class: "label", "text-anchor": "middle" }, svg).textContent = name; }
   }
 
   return {

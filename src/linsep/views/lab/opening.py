@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from linsep.data.blocks.sampling import sample_by_class
 from linsep.errors import DataError
 from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
@@ -16,6 +17,7 @@ from linsep.views.sources import open_source
 
 CLASSES = 20  # at most: more cannot be told apart, and are numbers as a rule
 FEATURES = 1000  # at most: the path of the weights is kept whole
+ROWS = 100_000  # at most, to take a sample from
 
 
 def open_trace(name: str) -> Opened:
@@ -24,17 +26,16 @@ def open_trace(name: str) -> Opened:
 
 
 def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opened:
-    """The rows of a file or of an embedded set."""
+    """The rows of a file or of an embedded set: at most 500, an even sample of each class."""
     source = open_source(name, target, classes)
-    if source.n_rows > POINTS or source.n_features > FEATURES:
+    if source.n_rows > ROWS or source.n_features > FEATURES:
         raise DataError(
             f"{name} has {source.n_rows:,} rows of {source.n_features:,} features; the lab takes "
-            f"at most {POINTS} of {FEATURES:,}. Record a run with `linsep fit {name} --learner "
+            f"at most {ROWS:,} of {FEATURES:,}. Record a run with `linsep fit {name} --learner "
             "Perceptron --trace run.jsonl` and open that."
         )
     X, y = source.load()
-    X = X.toarray() if sparse.issparse(X) else np.asarray(X, float)
-    labels = np.unique(y)
+    labels, codes = np.unique(y, return_inverse=True)
     if len(labels) < 2:
         raise DataError(f"{name} has rows of one class only; the lab needs two or more.")
     if len(labels) > CLASSES:
@@ -43,7 +44,19 @@ def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opene
     lines = ["from linsep.views.sources import open_data", read]
     encoding = source.encoding
     columns = range(X.shape[1]) if encoding is None else encoding.feature_names
-    return Opened(Path(name).name, None, (X, y), lines, [str(one) for one in columns])
+    some, more, title = sampled(Path(name).name, codes)
+    X, y = X[some], y[some]
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X, float)
+    return Opened(title, None, (X, y), lines + more, [str(one) for one in columns])
+
+
+def sampled(name: str, codes: Any) -> tuple[Any, list[str], str]:
+    """Places of the rows that the lab takes, Python that takes them, and what the page says."""
+    some = sample_by_class(codes, POINTS)
+    if len(some) == len(codes):
+        return some, [], name
+    lines = [f"some = {some.tolist()}", "X, y = X[some], y[some]"]
+    return some, lines, f"{name}: {len(some)} of {len(codes):,} rows"
 
 
 def _target(source: Any) -> str:

@@ -31,7 +31,7 @@ export function sharing(dialog, lab, server, say) {
   function share() {
     start("Share");
     const can = lab.state().data !== "table";
-    tag("p", {}, dialog, can ? "The address holds points, learners, parameters and moment. Who has linsep opens it with: linsep lab 'ADDRESS'" : "Rows of a file have no address; share the file below.");
+    tag("p", {}, dialog, can ? "The address holds points, learners, parameters and step. Who has linsep opens it with: linsep lab 'ADDRESS'" : "Rows of a file have no address; share the file below.");
     if (can) copyable("Address", location.href, "address");
     tag("p", {}, dialog, "One file with this run inside: anybody opens it in a browser, plays it and steps through it. It needs no linsep and no network.");
     const row = tag("div", { class: "row" }, dialog);

@@ -34,7 +34,7 @@ export function sphereView(place) {
     const width = root.clientWidth, height = root.clientHeight, size = 0.46 * Math.min(width, height - 24);
     put(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.replaceChildren();
-    note.textContent = fits() ? "each row is a circle; separators are the shaded patch" : "the sphere is drawn for two classes, two features and an intercept";
+    note.textContent = fits() ? "a circle for each row; separators shaded" : "the sphere is drawn for two classes, two features and an intercept";
     if (!fits()) return;
     const at = (v) => { const [a, b, c] = seen(v, eye); return [width / 2 + size * a, height / 2 - size * b + 8, c]; };
     shape("circle", { cx: width / 2, cy: height / 2 + 8, r: size, class: "ground" }, svg);

@@ -8,7 +8,7 @@ const LOSSES = {
   "perceptron loss": (z) => Math.max(0, -z),
 };
 
-// The mean loss as a function of w₁ and w₂, at the intercept of the moment, and the path over it.
+// The mean loss as a function of w₁ and w₂, at the intercept of this step, and the path over it.
 export function surfaceView(place) {
   const root = tag("div", { class: "view", hidden: "" }, place);
   const picture = panel(root, "Loss surface over the two weights, and the path");

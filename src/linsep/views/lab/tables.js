@@ -23,21 +23,21 @@ export function tables(dialog, server, use, say) {
     try {
       const table = await (await server.post("/table", { text, name, target })).json();
       say("");
-      ask(table, text, target);
+      ask(table, text, name, target);
     } catch (problem) {
       say(problem.message);
     }
   }
 
-  function ask(table, text, target) {
+  function ask(table, text, name, target) {
     dialog.replaceChildren();
     tag("h2", { id: "dialog-title" }, dialog, table.name);
     tag("p", {}, dialog, `${table.rows} rows, ${table.columns.length} features, classes ${table.classes.join(", ")}.`);
     const labels = tag("label", {}, tag("div", { class: "row" }, dialog), "Column of labels ");
     const pick = tag("select", { id: "target" }, labels);
-    table.header.forEach((name) => tag("option", { value: name }, pick, name));
+    table.header.forEach((one) => tag("option", { value: one }, pick, one));
     pick.value = target ?? table.header[table.header.length - 1];
-    pick.addEventListener("change", () => read(text, table.name, pick.value));
+    pick.addEventListener("change", () => read(text, name, pick.value));
     tag("p", {}, dialog, "Features; two of them are drawn as they are, more along two axes:");
     const columns = tag("div", { class: "columns" }, dialog);
     const boxes = table.columns.map((name) => {

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from linsep.data.blocks.sampling import sample_by_class
 from linsep.errors import DataError
-from linsep.views.lab.choices import POINTS
+from linsep.views.lab.opening import CLASSES, FEATURES, sampled
 from linsep.views.lab.runs import Opened
 
 MOST = 8  # files held at a time
 LETTERS = 10_000_000  # of a file
-CLASSES, FEATURES = 20, 1000
 ADVICE = r" \(pass [^)]*\)|, or pass [^.]*"  # to who writes Python
 
 
@@ -51,15 +49,12 @@ def _opened(path: str, name: str, target: str | None) -> Opened:
         )
     if X.shape[1] > FEATURES:
         raise DataError(f"{name} has {X.shape[1]:,} features; the lab takes {FEATURES:,}.")
-    some = sample_by_class(codes, POINTS)
+    some, more, title = sampled(name, codes)
     file = f"X, y = open_data({name!r}, target={target!r})"
     lines = ["from linsep.views.sources import open_data", file]
-    if len(some) < len(y):
-        lines.append(f"some = {some.tolist()}")
-        lines.append("X, y = X[some], y[some]")
     columns = source.encoding.feature_names if source.encoding is not None else None
     names = [str(one) for one in columns or range(X.shape[1])]
-    return Opened(name, None, (X[some], y[some]), lines, names)
+    return Opened(title, None, (X[some], y[some]), lines + more, names)
 
 
 def columns_of(text: str) -> list[str]:

@@ -89,6 +89,6 @@ TOYS = {
     "outlier": _listed("outlier", "two clouds and one row far away", _outlier()),
     "iris": Toy("iris", "petals of three kinds of iris", _iris,
                 [_DATA, "X, y = open_data('iris', None, None)", "X = X[:, 2:4]"]),
-    "digits": Toy("digits", "200 images of 0 and 1: 64 features, seen along two axes", _digits,
+    "digits": Toy("digits", "200 images of 0 and 1, along two axes", _digits,
                   [_DATA, "X, y = open_data('digits01', None, None)", "X, y = X[:200], y[:200]"]),
 }  # fmt: skip

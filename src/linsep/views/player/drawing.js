@@ -3,7 +3,8 @@
 // colours.js is written by film/page.py from the one list of colours.
 import { COLOURS } from "./colours.js";
 
-const ROOM = { left: 58, right: 8, top: 8, bottom: 44 };
+const ROOM = { right: 8, top: 8, bottom: 44 };
+const leftRoom = () => ("present" in document.documentElement.dataset ? 78 : 58); // numbers are larger there
 const SVG = "http://www.w3.org/2000/svg";
 
 export function shape(name, attributes, parent) {
@@ -23,14 +24,14 @@ export function tag(name, attributes, parent, text) {
 
 // Data to screen and back, for a box [left, right, low, high] in a picture of so many pixels.
 function scaleOf(box, width, height) {
-  const [left, right, low, high] = box;
-  const across = (width - ROOM.left - ROOM.right) / (right - left);
+  const [left, right, low, high] = box, start = leftRoom();
+  const across = (width - start - ROOM.right) / (right - left);
   const up = (height - ROOM.top - ROOM.bottom) / (high - low);
   return {
-    box, across, up, width, height,
-    x: (value) => ROOM.left + (value - left) * across,
+    box, across, up, width, height, start,
+    x: (value) => start + (value - left) * across,
     y: (value) => height - ROOM.bottom - (value - low) * up,
-    fromX: (pixel) => left + (pixel - ROOM.left) / across,
+    fromX: (pixel) => left + (pixel - start) / across,
     fromY: (pixel) => low + (height - ROOM.bottom - pixel) / up,
   };
 }
@@ -51,7 +52,7 @@ export function extent(values) {
 
 // A box of a shape around what is there, with room. Both axes have one scale, unless one spans far more.
 export function roomy([left, right, low, high], room, width, height, uneven = 6) {
-  const shape = Math.max(0.2, (width - ROOM.left - ROOM.right) / Math.max(60, height - ROOM.top - ROOM.bottom));
+  const shape = Math.max(0.2, (width - leftRoom() - ROOM.right) / Math.max(60, height - ROOM.top - ROOM.bottom));
   let across = (right - left) / shape, up = high - low;
   if (!across && !up) across = up = 2;
   if (!across || !up || Math.max(across, up) <= uneven * Math.min(across, up)) across = up = Math.max(across, up);
@@ -79,6 +80,13 @@ export function brief(value, digits = 4) {
   return text.replace("-", "−");
 }
 
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
+
+// A number at an axis: thousands as 1K, for want of room.
+function numbered(value) {
+  return Math.abs(value) < 1000 ? brief(value) : compact.format(value).replace("-", "−");
+}
+
 // An empty picture with axes, as large as its place; what is drawn in its body is cut at its frame.
 export function panel(parent, label) {
   const svg = shape("svg", { role: "img", "aria-label": label, class: "picture" }, parent);
@@ -95,12 +103,12 @@ export function panel(parent, label) {
   }
 
   function frame(box, names) {
-    const [width, height] = size(), scale = scaleOf(box, width, height), key = [...box, width, height, ...names].join();
+    const [width, height] = size(), scale = scaleOf(box, width, height), { start } = scale, key = [...box, width, height, start, ...names].join();
     made.scale = scale;
     if (key === framed) return scale;
     framed = key;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const inner = { x: ROOM.left, y: ROOM.top, width: width - ROOM.left - ROOM.right, height: height - ROOM.top - ROOM.bottom };
+    const inner = { x: start, y: ROOM.top, width: width - start - ROOM.right, height: height - ROOM.top - ROOM.bottom };
     put(body, { ...inner, viewBox: Object.values(inner).join(" ") });
     put(paper, inner);
     axes.replaceChildren();
@@ -108,16 +116,16 @@ export function panel(parent, label) {
     const base = height - ROOM.bottom;
     for (const value of steps(box[0], box[1])) {
       shape("line", { x1: scale.x(value), x2: scale.x(value), y1: base, y2: base + 4 }, axes);
-      shape("text", { x: scale.x(value), y: base + 19, "text-anchor": "middle" }, axes).textContent = brief(value);
+      shape("text", { x: scale.x(value), y: base + 19, "text-anchor": "middle" }, axes).textContent = numbered(value);
     }
     if (names[1]) {
       for (const value of steps(box[2], box[3])) {
-        shape("line", { x1: ROOM.left - 4, x2: ROOM.left, y1: scale.y(value), y2: scale.y(value) }, axes);
-        shape("text", { x: ROOM.left - 7, y: scale.y(value) + 5, "text-anchor": "end" }, axes).textContent = brief(value);
+        shape("line", { x1: start - 4, x2: start, y1: scale.y(value), y2: scale.y(value) }, axes);
+        shape("text", { x: start - 7, y: scale.y(value) + 5, "text-anchor": "end" }, axes).textContent = numbered(value);
       }
     }
-    shape("text", { x: (width + ROOM.left) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, axes).textContent = short(names[0], 30);
-    shape("text", { transform: `translate(14 ${(height - ROOM.bottom) / 2}) rotate(-90)`, "text-anchor": "middle", class: "name" }, axes).textContent = short(names[1], 30);
+    shape("text", { x: (width + start) / 2, y: height - 6, "text-anchor": "middle", class: "name" }, axes).textContent = short(names[0], 30);
+    shape("text", { transform: `translate(${start / 4} ${(height - ROOM.bottom) / 2}) rotate(-90)`, "text-anchor": "middle", class: "name" }, axes).textContent = short(names[1], 30);
     return scale;
   }
 

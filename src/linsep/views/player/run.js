@@ -1,4 +1,4 @@
-// A recorded run: arrays as they came, and what can be told from them at one moment.
+// A recorded run: arrays as they came, and what can be told from them at one step.
 
 const KINDS = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
 
@@ -36,6 +36,9 @@ export function openRun(story) {
 
   // Models without one plane are known at the places of a grid; their steps, if any, are planes.
   run.grid = (t) => (t === T - 1 ? story.grid : undefined);
+
+  // Whether the lines of all rows are known, so that the solution region can be drawn.
+  run.solvable = () => run.binary && n === story.rows && story.weights.lines.length > 0 && (!story.weights.offsets || story.weights.lines.length === n);
 
   run.plane = (t, k = 0) => frames.planes.subarray((t * K + k) * wide, (t * K + k + 1) * wide);
 

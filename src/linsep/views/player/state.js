@@ -2,7 +2,7 @@ import { brief, many, colourOf, markPath, shape, tag } from "./drawing.js";
 import { caption, weights } from "./words.js";
 import { images } from "./images.js";
 
-// What is proved first, then what is so at this moment, and why.
+// What is proved first, then what is so at this step, and why.
 export function statePanel(parent) {
   const verdict = tag("section", { class: "verdict", "aria-label": "Verdict" }, parent);
   const places = [0, 1].map((k) => tag("section", { class: k ? "model other" : "model" }, parent));
@@ -26,8 +26,9 @@ export function statePanel(parent) {
     part(verdict, [facts, story.lift, story.intercept, story.features, story.classes], () => drawVerdict(verdict, story));
     shown = places.map((place, k) => part(place, runs[k] ? modelSays(runs[k], runs.length) : null, () => runs[k] && modelPart(place, runs[k], runs.length > 1)));
     const remarks = runs[0].T === 1 && story.grid ? story.notes : [...story.notes, `Weight space: ${story.weights.note}`]; // a curve has no plane of weights
-    part(more, [runs[0].T > 1, Boolean(story.model && story.model.support), facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, Boolean(story.grid), remarks], () => {
-      legend(more, story, runs[0].T > 1);
+    const regional = !story.grid && runs[0].solvable() && facts.separable !== false;
+    part(more, [runs[0].T > 1, Boolean(story.model && story.model.support), facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, regional, remarks], () => {
+      legend(more, story, runs[0].T > 1, regional);
       certificate(more, story);
       const notes = tag("ul", { class: "notes" }, more);
       remarks.forEach((note) => tag("li", {}, notes, note));
@@ -72,7 +73,7 @@ function modelPart(place, run, several) {
   if (!story.learner) return () => {};
   const list = tag("dl", {}, place);
   const entry = (name) => { tag("dt", {}, list, name); return tag("dd", {}, list); };
-  const wrong = entry("Rows wrong"), moment = entry("Moment");
+  const wrong = entry("Rows wrong"), step = entry("Step");
   const bounded = facts.bound !== null && run.T > 1, mistakes = run.T > 1 ? entry(bounded ? "Mistakes" : "Corrections") : null;
   const count = mistakes && tag("span", {}, mistakes);
   const meter = bounded ? tag("meter", { min: 0, max: facts.bound, "aria-label": "mistakes against the bound" }, mistakes) : null;
@@ -86,7 +87,7 @@ function modelPart(place, run, several) {
     const { story } = run, { frames, facts } = story, now = Math.min(t, run.T - 1), margin = frames.margin[now];
     const wide = !run.grid(now) && Number.isFinite(margin) && margin > 0 && run.count(now) === 0;
     write(wrong, `${run.count(now)} of ${story.rows}${wide ? `, margin ${brief(margin)}` : ""}`);
-    write(moment, run.isModel(now) ? `the model returned: ${story.returned}` : run.T === 1 ? "the model returned" : now === 0 ? "before the first correction" : `correction ${frames.n[now]}, pass ${frames.epoch[now]}`);
+    write(step, run.isModel(now) ? `the model returned: ${story.returned}` : run.T === 1 ? "the model returned" : now === 0 ? "before the first correction" : `correction ${frames.n[now]}, pass ${frames.epoch[now]}`);
     if (count) write(count, bounded ? `${many(frames.n[now])} of at most ${many(facts.bound)}` : `${many(frames.n[now])} so far`);
     if (meter) meter.value = frames.n[now];
     if (sum) write(sum, caption(run, now).sum || weights(run, now) || "–");
@@ -145,7 +146,7 @@ function confusion(place, run) {
   };
 }
 
-function legend(parent, story, steps) {
+function legend(parent, story, steps, regional) {
   const list = tag("ul", { class: "legend" }, parent);
   const sign = (name, draw) => {
     const item = tag("li", {}, list);
@@ -156,7 +157,7 @@ function legend(parent, story, steps) {
   sign("wrong", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "halo" }, svg));
   if (steps) sign("this row", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "current" }, svg));
   if (story.model && story.model.support) sign("support vector", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "support" }, svg));
-  if (story.classes.length === 2 && !story.grid) sign("weights that solve it", (svg) => shape("rect", { x: 1, y: 3, width: 16, height: 12, class: "solution" }, svg));
+  if (regional) sign("weights that solve it", (svg) => shape("rect", { x: 1, y: 3, width: 16, height: 12, class: "solution" }, svg));
 }
 
 function certificate(parent, story) {

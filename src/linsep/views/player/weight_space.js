@@ -63,7 +63,7 @@ export function weightSpace(parent, onLight) {
   }
 
   function drawRegion(run, now, lined) {
-    const { story } = run, complete = run.binary && story.weights.lines.length && run.n === story.rows && (!story.weights.offsets || lined.length === run.n);
+    const { story } = run, complete = run.solvable();
     const all = story.weights.offsets ? lined : Array.from({ length: complete ? run.n : 0 }, (_, row) => constraint(run, row, 0, now));
     let corners = complete ? cornersOf(box) : [];
     for (const { A, B, C, sign } of all) {
