@@ -1,6 +1,7 @@
 """What all tests share: the same examples in every run, and data that may be absent."""
 
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("linsep")
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and processes hand that down:
+# those that tests interrupt would never end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Without the network: a browser looks for its maker at every start.
 FLAGS = (
