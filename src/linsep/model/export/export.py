@@ -71,6 +71,7 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from linsep import Perceptron, export
     >>> learner = Perceptron(shuffle=False).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> with tempfile.TemporaryDirectory() as folder:

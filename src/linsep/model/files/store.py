@@ -53,6 +53,7 @@ def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from linsep import Perceptron, load, save
     >>> learner = Perceptron().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
     >>> with tempfile.TemporaryDirectory() as folder:
