@@ -35,7 +35,7 @@ def digits(data: Path | None) -> Digits:
         X, y = load_digits(return_X_y=True)
         cut = 1200  # later pages were written by other people
         X = X.astype(np.float32) / np.float32(16)
-        name = "1,797 embedded images of 8 by 8 pixels; --data FOLDER reads MNIST"
+        name = "1,797 built-in images of 8 by 8 pixels; --data FOLDER reads MNIST"
         return Digits(name, X[:cut], y[:cut], X[cut:], y[cut:], (8, 8), False)
     from linsep.data.files.idx import load_idx
 

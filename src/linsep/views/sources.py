@@ -35,7 +35,7 @@ class Rows:
 
     def __init__(self, name: str, X: Any, y: Any) -> None:
         self.X, self.y = X, y
-        self.notes = [f"{name}: {EMBEDDED[name]}; embedded, {len(y)} rows, {X.shape[1]} features."]
+        self.notes = [f"{name}: {EMBEDDED[name]}; built in, {len(y)} rows, {X.shape[1]} features."]
 
     @property
     def n_rows(self) -> int:
@@ -115,7 +115,7 @@ def open_source(
     if target is not None or reading:
         option = "--target" if target is not None else f"{next(iter(reading))} of how to read it"
         raise ParameterError(
-            f"{name} is an embedded set, whose columns are settled; leave out {option}."
+            f"{name} is a built-in set, whose columns are fixed; leave out {option}."
         )
     return Rows(name, *_kept(*_embedded(name), classes))
 
@@ -124,7 +124,7 @@ def require_there(option: str, name: str) -> None:
     """Refuse a name that is neither a file nor an embedded set."""
     if not _is_read(name) and name not in EMBEDDED:
         known_sets = ", ".join(EMBEDDED)
-        raise DataError(f"{option} is {name!r}: no such file, nor an embedded set ({known_sets}).")
+        raise DataError(f"{option} is {name!r}: no such file, nor a built-in set ({known_sets}).")
 
 
 def _is_read(name: str) -> bool:

@@ -1,8 +1,10 @@
 """Every command speaks JSON, with the fields that the documents list."""
 
+import gzip
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -151,3 +153,17 @@ def test_a_file_that_is_there_is_told_as_there(tmp_path):
     (tmp_path / "mushrooms").mkdir()
     (tmp_path / "mushrooms" / "mushrooms.gz").touch()
     assert "there    mushrooms.gz" in run("data", "mushrooms", "--folder", tmp_path).stdout
+
+
+def test_the_command_after_a_data_set_runs_from_the_same_folder(tmp_path, monkeypatch):
+    folder = tmp_path / "my data" / "winequality"
+    folder.mkdir(parents=True)
+    with gzip.open(folder / "winequality-white.csv.gz", "wt") as file:
+        file.write("acid;sugar;quality\n7;20;6\n6;2;5\n8;7;6\n7;9;4\n")
+    monkeypatch.chdir(tmp_path)
+    told = run("data", "winequality", "--folder", "my data").stdout
+    command = shlex.split(told.split("Then: ")[1])
+    assert command[:2] == ["linsep", "fit"]
+    done = run(*command[1:], "-q")
+    assert done.exit_code == 0, done.output
+    assert "LinearRegression on" in done.output

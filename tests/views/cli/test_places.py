@@ -74,7 +74,7 @@ def test_a_way_of_reading_that_is_none_is_a_usage_error(tmp_path, asked, message
     assert code == 2
     assert message in error
     code, _, error = process("check", "iris", "--read", "skip=1")
-    assert code == 2 and "embedded set, whose columns are settled" in error
+    assert code == 2 and "built-in set, whose columns are fixed" in error
 
 
 @pytest.mark.parametrize(

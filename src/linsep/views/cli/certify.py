@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Prove that a plane separates the classes of DATA, or prove that none does.
 
-    DATA is a file (CSV, svmlight, NPY/NPZ, IDX, Parquet) or one of the embedded sets digits01,
+    DATA is a file (CSV, svmlight, NPY/NPZ, IDX, Parquet) or one of the built-in sets digits01,
     digits, iris, cancer, wine, xor. The certificate holds the separator, or the rows and exact
     multipliers that rule every separator out; --verify checks it by code that shares nothing with
     the search. More than two classes are separated by a linear machine (Kesler's construct).

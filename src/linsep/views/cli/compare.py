@@ -46,7 +46,7 @@ def command(
     learners: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Fit every learner to DATA, a file or an embedded set, and compare.
+    """Fit every learner to DATA, a file or a built-in set, and compare.
 
     Features are brought to mean zero and spread one first. The last rows, after shuffling, are kept
     for testing. The margin is the distance from the boundary to the nearest training row, negative

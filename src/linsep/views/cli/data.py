@@ -1,5 +1,6 @@
 """`linsep data`: which data sets there are, and which files to put where."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -17,14 +18,14 @@ from linsep.views.sources import EMBEDDED
     type=click.Path(path_type=Path),
     default=FOLDER,
     show_default=True,
-    help="Where to look for the folders of the data sets.",
+    help="Folder that holds a folder for each data set.",
 )
 @as_json
 def command(name: str | None, folder: Path, as_json: bool) -> None:
     """List the data sets that pages, tests and benchmarks use, or explain the one NAMEd.
 
-    Nothing is fetched. Embedded sets need no file. Of the others you are told what they are, where
-    they come from, and which files belong into which folder.
+    Nothing is downloaded. Built-in sets need no file. For the others the command says what they
+    are, where they come from, and which files to put into which folder.
 
     \b
     Examples:
@@ -51,10 +52,10 @@ def _list(folder: Path, as_json: bool) -> None:
     if as_json:
         _print({"embedded": list(EMBEDDED), "public": there, "folder": str(folder)})
         return
-    click.echo("Embedded, ready to use:")
+    click.echo("Built in, ready to use:")
     for name, what in EMBEDDED.items():
         click.echo(f"  {name:<12} {what}")
-    click.echo(f"\nPublic, looked for in {folder}:")
+    click.echo(f"\nPublic, to be put into {folder}/NAME:")
     for name, one in PUBLIC.items():
         click.echo(f"  {name:<12} {'there  ' if there[name] else 'missing'}  {one.what}")
     click.echo("\nlinsep data NAME says which files to put where.")
@@ -64,7 +65,7 @@ def _embedded(name: str, as_json: bool) -> None:
     if as_json:
         _print({"name": name, "what": EMBEDDED[name], "files": [], "missing": []})
         return
-    click.echo(f"{name}: {EMBEDDED[name]}.\nEmbedded; no file is needed.\nTry: linsep fit {name}")
+    click.echo(f"{name}: {EMBEDDED[name]}.\nBuilt in; no file is needed.\nTry: linsep fit {name}")
 
 
 def _public(name: str, folder: Path, as_json: bool) -> None:
@@ -79,7 +80,7 @@ def _public(name: str, folder: Path, as_json: bool) -> None:
     click.echo(f"\nPut into {folder / name}:")
     for file in one.files:
         click.echo(f"  {'missing' if file in missing else 'there  '}  {file}")
-    click.echo(f"\nThen, in that folder or beside it: {one.command}")
+    click.echo(f"\nThen: {one.command.replace('{}', shlex.quote(str(folder / name)))}")
 
 
 def _print(record: dict[str, object]) -> None:

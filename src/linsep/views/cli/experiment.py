@@ -37,7 +37,7 @@ def _list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def command(name: str, data: Path | None, out: Path, as_json: bool) -> None:
     """Measure a finding of the lectures again: table, claims and picture.
 
-    Embedded or generated data are used unless --data gives MNIST. Every claim is tested on the
+    Built-in or generated data are used unless --data gives MNIST. Every claim is tested on the
     numbers just measured; the exit code is 1 if one fails.
     """
     from linsep.views.experiments import find

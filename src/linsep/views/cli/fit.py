@@ -89,10 +89,10 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 @arguments.as_json
 def command(data: str, as_json: bool, strict: bool, **options: Any) -> None:
-    """Learn from DATA: a file, a folder, - for standard input, or an embedded set.
+    """Learn from DATA: a file, a folder, - for standard input, or a built-in set.
 
     DATA is CSV, Parquet, Feather, svmlight, NPY, NPZ or IDX, perhaps packed by gzip, bzip2 or
-    zstd. Embedded are cancer (used when DATA is left out), digits, digits01, iris, wine and xor.
+    zstd. Built in are cancer (used when DATA is left out), digits, digits01, iris, wine and xor.
 
     \b
     Examples:
@@ -174,7 +174,7 @@ def _fit(data: str, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], 
         how["cluster"] = options["cluster"]
     source = open_source(data, options["target"], classes, options["bad_rows"], **how)
     if options["cluster"] is not None and isinstance(source, Rows):
-        raise click.UsageError(f"--cluster reads files; {data} is an embedded set.")
+        raise click.UsageError(f"--cluster reads files; {data} is a built-in set.")
     settings: dict[str, Any] = {"verbose": not options["quiet"]}
     if options["log"] is not None:
         _log_to(options["log"])

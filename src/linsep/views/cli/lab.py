@@ -30,8 +30,8 @@ def command(
     """Open a page where points are placed and learners run on them, step by step.
 
     With the address that somebody shared from their lab, in quotes, it opens what they had.
-    With a TRACE (.jsonl, from `linsep fit --trace FILE`) the page plays it. With DATA, a file or an
-    embedded set of at most 20 classes, the learners run on its rows, or on an even sample of 500;
+    With a TRACE (.jsonl, from `linsep fit --trace FILE`) the page plays it. With DATA, a file or a
+    built-in set of at most 20 classes, the learners run on its rows, or on an even sample of 500;
     more than two features are seen along two axes. All fits are done by the library; the page only
     draws. It is reached from this machine only and asks for nothing from elsewhere. Ctrl-C ends it.
 

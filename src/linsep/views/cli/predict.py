@@ -105,7 +105,7 @@ def command(
     if keep is not None or lines:
         names = [name.strip() for name in (keep or "").split(",") if name.strip()]
         if not hasattr(source, "with_columns"):
-            raise click.UsageError("--keep and --lines are for files; this is an embedded set.")
+            raise click.UsageError("--keep and --lines are for files; this is a built-in set.")
         write = _keeping(names, lines, as_json)
     pieces = _one_behind(
         write(known, source, scores, proba, reject, rate),
