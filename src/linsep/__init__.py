@@ -42,7 +42,7 @@ _HOME = {
     "logic": "logic",
     "losses": "losses",
     "margin": "proofs.mistakes.margin",
-    "mistake_bound": "proofs.mistakes.margin",
+    "mistake_bound": "proofs.mistakes.mistake_bound",
     "path": "learners.model_selection.path",
     "plot": "views.plots",
     "read": "data.sources.read",

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.mistakes.margin import margin, mistake_bound
+from linsep.proofs.mistakes.margin import margin
+from linsep.proofs.mistakes.mistake_bound import mistake_bound
 
 
 def perceptron_mistakes(X, y, order, constant2=Fraction(1)):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import linsep
 from linsep.data import toys
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.mistakes.margin import mistake_bound
+from linsep.proofs.mistakes.mistake_bound import mistake_bound
 from linsep.proofs.separability.certificate import Separability
 from linsep.proofs.separability.linear_separability import separability
 from linsep.proofs.verify.separability import check

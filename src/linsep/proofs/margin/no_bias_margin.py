@@ -4,7 +4,7 @@
 
 where x̃ = (x, c) carries the constant feature c. Its value is 1/(2γ²), with γ the largest margin of
 Kesler's construct. Each dual variable is maximised in turn (Hildreth 1957). What is found here is
-a proposal only: `linsep.proofs.mistakes.margin` measures it again.
+a proposal only: `linsep.proofs.mistakes.mistake_bound` measures it again.
 """
 
 from typing import Any

@@ -183,7 +183,7 @@ def _bounded(certificate: Any, data: Data) -> str:
     return ""
 
 
-def _planes(certificate: Any, data: Data) -> list[Plane] | str:
+def planes_of(certificate: Any, data: Data) -> list[Plane] | str:
     """The separator in fractions, or what is wrong with it."""
     if certificate.plane is not None:
         parts = [list(part) for part in certificate.plane]
@@ -205,7 +205,7 @@ def _planes(certificate: Any, data: Data) -> list[Plane] | str:
 
 def _separates(certificate: Any, data: Data) -> str:
     """Every row strictly on its side, and the claimed margin is that of the nearest row."""
-    planes = _planes(certificate, data)
+    planes = planes_of(certificate, data)
     if isinstance(planes, str):
         return planes
     leads, error = brackets(planes, data)
@@ -225,7 +225,7 @@ def _separates(certificate: Any, data: Data) -> str:
 
 def _leans(certificate: Any, data: Data) -> str:
     """No row on the wrong side, and some off the plane."""
-    planes = _planes(certificate, data)
+    planes = planes_of(certificate, data)
     if isinstance(planes, str):
         return planes
     leads, error = brackets(planes, data)

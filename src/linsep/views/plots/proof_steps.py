@@ -7,7 +7,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.mistakes.margin import mistake_bound
+from linsep.proofs.mistakes.mistake_bound import mistake_bound
 from linsep.views.scene.palette import BLACK, BLUE, GREEN, ORANGE, axes_of
 from linsep.views.scene.run import Run, open_run
 

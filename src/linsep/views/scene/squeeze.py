@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.proofs.mistakes.margin import MistakeBound
+from linsep.proofs.mistakes.mistake_bound import MistakeBound
 from linsep.views.scene.run import Run
 
 Array = npt.NDArray[Any]
