@@ -141,8 +141,14 @@ def test_a_peer_is_warmed_up_on_few_rows_of_the_same_layout():
 
 
 def test_the_spread_is_over_row_orders():
-    told = [fact("linsep", 1.0, 1.0), fact("linsep", 1.5, 1.0, order=1)]
-    assert judge("iris", "hinge", told).spread == pytest.approx(1.5)
+    told = [
+        fact("linsep", 9.0, 1.0),
+        fact("linsep", 1.0, 1.0, compared=True),
+        fact("linsep", 1.5, 1.0, order=1, compared=True),
+    ]
+    verdict = judge("iris", "hinge", told)
+    assert verdict.spread == pytest.approx(1.5)
+    assert verdict.seconds == 9.0  # runs beside the peers' count, not those that compare orders
 
 
 @pytest.mark.parametrize("name", ["softmax", "crammer-singer", "logistic", "regression"])

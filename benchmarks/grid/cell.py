@@ -110,25 +110,37 @@ class Cell:
                 self.tell(system=system, error=f"not near after {seconds:.1f} s")
                 return
 
-    def turns(self, orders: int) -> None:
-        """linsep and the peers that came near, one after the other; then other row orders."""
+    def turns(self) -> None:
+        """linsep and the peers that came near, one after the other.
+
+        Who begins changes from turn to turn: what ran before leaves its traces in the caches, and
+        its threads may still be waiting for more.
+        """
         self.end = time.monotonic() + self.seconds
         first = min((seconds for seconds, _ in self.near.values()), default=0.0)
         short = max(first, self.fastest) < SHORT
         for turn in range(SHORT_ROUNDS if short else ROUNDS):
             if turn and self.left() < self.fastest:
                 break
-            self.fastest = min(self.fastest, self.ours())
-            for system, (seconds, fit) in list(self.near.items()):
+            systems = [OURS, *self.near]
+            for system in systems[turn % len(systems) :] + systems[: turn % len(systems)]:
+                if system == OURS:
+                    self.fastest = min(self.fastest, self.ours())
+                    continue
+                seconds, fit = self.near[system]
                 if seconds <= RIVAL * first and (not turn or self.left() > seconds):
                     again = self.run(system, fit)[0]
                     self.near[system] = (min(seconds, again), fit)
             first = min((seconds for seconds, _ in self.near.values()), default=0.0)
-        if self.fastest <= LONG:
-            for order in range(1, orders):
-                X, y = in_order(self.X, self.y, order)
-                for _ in range(SHORT_ROUNDS if self.fastest < SHORT else 2):
-                    self.ours(rows=(X, y), order=order)
+
+    def orders(self, count: int) -> None:
+        """linsep alone on the rows in several orders, which take turns."""
+        if self.fastest > LONG or count < 2:
+            return
+        rows = [in_order(self.X, self.y, order) for order in range(count)]
+        for _ in range(SHORT_ROUNDS if self.fastest < SHORT else 2):
+            for order in range(count):
+                self.ours(rows=rows[order], order=order, compared=True)
 
     def _guarded(self, effort: peers.Effort) -> Callable[[], Any]:
         def fit() -> Any:
@@ -157,7 +169,8 @@ def main(name: str, learner: str, seconds: float, orders: int, alone: bool) -> N
         return
     cell = Cell(name, learner, X, y, seconds)
     cell.search(not alone, classes)
-    cell.turns(orders)
+    cell.turns()
+    cell.orders(orders)
     cell.tell(ended=True)
 
 

@@ -61,7 +61,7 @@ def judge(name: str, learner: str, told: Iterable[dict[str, Any]], ending: str =
         errors[_last(told)] = ending
     best = min((run["value"] for run in runs if not run.get("order")), default=math.nan)
     exact, allowed = LEARNERS[learner].exact, LEARNERS[learner].allowed(best)
-    usual = [run for run in ours if not run["order"] and not run.get("first")] or ours
+    usual = [run for run in ours if not run.get("compared") and not run.get("first")] or ours
     peers: dict[str, float] = {}
     for run in runs:
         if run["system"] != OURS and run["value"] <= allowed:
@@ -90,10 +90,10 @@ def _last(told: list[dict[str, Any]]) -> str:
 
 
 def _spread(ours: list[dict[str, Any]]) -> float:
-    """Slowest over fastest row order, each at its best."""
+    """Slowest over fastest row order, each at its best among the runs that compare orders."""
     best: dict[int, float] = {}
     for run in ours:
-        if not run.get("first"):
+        if run.get("compared"):
             best[run["order"]] = min(run["seconds"], best.get(run["order"], math.inf))
     return max(best.values()) / min(best.values()) if len(best) > 1 else math.nan
 
