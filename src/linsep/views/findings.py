@@ -1,8 +1,11 @@
 """What an experiment finds: tables, claims that hold or do not, and one picture."""
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from linsep.data.files.atomic import replace
 
 
 class Table(NamedTuple):
@@ -85,7 +88,14 @@ class Findings(NamedTuple):
     def save(self, path: Path) -> None:
         """Write the picture to a file; its suffix says which format."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.picture().savefig(path, dpi=120)
+        save_figure(self.picture(), path)
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib in one step; the suffix says which format."""
+    held = io.BytesIO()
+    figure.savefig(held, dpi=120, format=path.suffix[1:])
+    replace(path, [held.getvalue()])
 
 
 def _written(cell: Any) -> str:

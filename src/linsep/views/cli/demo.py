@@ -147,11 +147,12 @@ def _pages(learner: Any, X: Any, y: Any, new: Any, out: Path, say: Say) -> None:
 def _picture(learner: Any, out: Path, say: Say) -> None:
     try:
         from linsep.views import plots
+        from linsep.views.findings import save_figure
     except ModuleNotFoundError:
         click.echo("\nFor the picture of the weights: pip install 'linsep[plot]'", err=True)
         return
     out.mkdir(parents=True, exist_ok=True)
     path = out / "weights.png"
-    plots.weights(learner, shape=(8, 8)).savefig(path, dpi=120)
+    save_figure(plots.weights(learner, shape=(8, 8)), path)
     say(f"\nThe weights of each digit are drawn in {path}: ink where red pulls towards the "
                "digit, blue away from it.")  # fmt: skip
