@@ -13,6 +13,7 @@ import pytest
 from cluster_models import content
 
 import linsep
+from linsep.data.cluster import connect
 from linsep.data.cluster.connect import client_of
 from linsep.errors import ClusterError
 from linsep.train.run.checkpoint import Checkpoint
@@ -22,31 +23,59 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def started(tmp_path, **environment):
-    """A scheduler and a worker in processes of their own: address and process of the first."""
+def started(tmp_path, without=None):
+    """A scheduler and a worker in processes of their own: address and process of the first.
+
+    `without` says which of the two finds no linsep.
+    """
     about = tmp_path / "scheduler.json"
     command = [sys.executable, "-m", "dask"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     where = ["--scheduler-file", str(about), "--no-dashboard"]
-    scheduler = subprocess.Popen([*command, "scheduler", "--port", "0", *where], **quiet)
-    there = os.environ | environment
-    worker = subprocess.Popen([*command, "worker", "--nthreads", "1", *where], env=there, **quiet)
+    (tmp_path / "linsep.py").write_text("raise ImportError('not here')")
+    poor = os.environ | {"PYTHONPATH": str(tmp_path)}
+    made = {}
+    for name, options in (("scheduler", ["--port", "0"]), ("worker", ["--nthreads", "1"])):
+        there = poor if name == without else None
+        made[name] = subprocess.Popen([*command, name, *options, *where], env=there, **quiet)
     while not about.exists() or not about.read_text().strip().endswith("}"):
         time.sleep(0.1)
-    yield json.loads(about.read_text())["address"], scheduler
-    for process in (worker, scheduler):
-        process.kill()
-        process.wait()
+    try:
+        yield json.loads(about.read_text())["address"], made["scheduler"]
+    finally:
+        for process in made.values():
+            process.kill()
+            process.wait()
 
 
-doomed = pytest.fixture(started)
+@pytest.fixture
+def doomed(tmp_path):
+    with contextlib.contextmanager(started)(tmp_path) as made:
+        yield made
 
 
-def test_a_worker_without_linsep_is_named(tmp_path):
-    (tmp_path / "linsep.py").write_text("raise ImportError('not here')")
+@pytest.mark.parametrize("who", ["worker", "scheduler"])
+def test_a_worker_or_scheduler_without_linsep_is_named(tmp_path, who):
     with (
-        contextlib.contextmanager(started)(tmp_path, PYTHONPATH=str(tmp_path)) as (address, _),
-        pytest.raises(ClusterError, match=r"the worker at .* has no linsep; install linsep"),
+        contextlib.contextmanager(started)(tmp_path, who) as (address, _),
+        pytest.raises(ClusterError, match=rf"the {who} at .* has no linsep.* install linsep"),
+        client_of(address),
+    ):
+        pass
+
+
+def test_a_worker_without_linsep_lives_until_it_is_asked(tmp_path, monkeypatch):
+    """A task that it could not read would end it, and nobody would say why."""
+    asked = connect._require_scheduler
+
+    def late(client):
+        time.sleep(2)
+        asked(client)
+
+    monkeypatch.setattr(connect, "_require_scheduler", late)
+    with (
+        contextlib.contextmanager(started)(tmp_path, "worker") as (address, _),
+        pytest.raises(ClusterError, match=r"the worker at .* has no linsep"),
         client_of(address),
     ):
         pass

@@ -107,7 +107,8 @@ def _said(problem: BaseException) -> str:
 
 def _require_workers(client: Any) -> None:
     """Refuse a cluster without workers, or with other versions of what decides the bytes."""
-    first = client.submit(versions, pure=False)  # adaptive clusters start workers for tasks alone
+    # Adaptive clusters start workers for tasks alone. Without linsep a worker dies of one of ours.
+    first = client.submit(int, pure=False)
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -116,6 +117,7 @@ def _require_workers(client: Any) -> None:
             f"worker {client.scheduler.address}`."
         ) from None
     del first
+    _require_scheduler(client)
     mine = versions()
     for address, theirs in client.run(versions, on_error="return").items():
         if isinstance(theirs, OSError):
@@ -131,6 +133,19 @@ def _require_workers(client: Any) -> None:
                     f"the worker at {address} has {name} {theirs[name]}, and this process "
                     f"{version}; results would differ. Install the same versions on both."
                 )
+
+
+def _require_scheduler(client: Any) -> None:
+    """Refuse a scheduler that cannot read our tasks: it unpacks them on their way to workers."""
+    try:
+        client.run_on_scheduler(versions)
+    except OSError:
+        raise  # it died
+    except Exception as problem:
+        raise ClusterError(
+            f"the scheduler at {client.scheduler.address} has no linsep, which handing out tasks "
+            f"takes ({problem}); install linsep there and start it again."
+        ) from None
 
 
 def versions() -> dict[str, str | None]:
