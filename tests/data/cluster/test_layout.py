@@ -8,7 +8,7 @@ import pytest
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.cluster.layout import FEWEST, Room, cut
 from linsep.data.cluster.partition import Partition, Pieces, run_of
-from linsep.data.cluster.subtrees import Subtree, subtrees, whole
+from linsep.data.cluster.rounds import Subtree, subtrees, whole
 from linsep.parallel import tree_sum
 
 

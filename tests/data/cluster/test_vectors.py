@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from linsep.data.cluster import vectors
-from linsep.data.cluster.shipping import LONG, Parcel, unpacked
-from linsep.data.cluster.vectors import Vectors
+from linsep.data.cluster import shipping
+from linsep.data.cluster.shipping import LONG, Parcel, Vectors, unpacked
 
 
 class Recording:
@@ -31,7 +30,7 @@ def test_a_vector_is_carried_at_first_and_kept_by_workers_when_it_comes_again():
 
 def test_a_vector_too_long_for_every_task_is_given_to_one_worker():
     client = Recording()
-    u = np.zeros(vectors.TOGETHER // 8 // 4)
+    u = np.zeros(shipping.TOGETHER // 8 // 4)
     assert Vectors(client).sent(u, 4) is u
     assert Vectors(client).sent(u, 5) == ("future", 1)
     assert Vectors(client).sent(b"short", 1 << 40) == b"short"
@@ -40,13 +39,13 @@ def test_a_vector_too_long_for_every_task_is_given_to_one_worker():
 def test_few_vectors_are_kept():
     client = Recording()
     sent = Vectors(client)
-    for k in range(vectors.KEPT + 1):
+    for k in range(shipping.KEPT + 1):
         for _ in range(2):
             sent.sent(np.full(LONG, float(k)), 1)
-    assert len(client.submitted) == vectors.KEPT + 1
+    assert len(client.submitted) == shipping.KEPT + 1
     assert isinstance(sent.sent(np.full(LONG, 4.0), 1), tuple)
     sent.sent(np.zeros(LONG), 1)  # the first is forgotten
-    assert len(client.submitted) == vectors.KEPT + 1
+    assert len(client.submitted) == shipping.KEPT + 1
 
 
 def test_a_packed_function_names_its_long_vectors_and_gets_copies_of_them():

@@ -2,16 +2,16 @@
 
 A task gets a packed function and a partition, and is pinned to no worker: where one dies, Dask
 makes the partition again elsewhere and runs the task there. Results come back in the order of the
-blocks; the sum of a partition is a few whole subtrees of the tree of `linsep.parallel.tree_sum`
-(`linsep.data.cluster.subtrees`), from which the client puts the tree together, so that neither the
-workers nor their number nor their deaths can change a bit.
+blocks; the sum of a partition is a few whole subtrees of the tree of `linsep.parallel.tree_sum`,
+from which the client puts the tree together, so that neither the workers nor their number nor their
+deaths can change a bit.
 """
 
 import contextlib
 import copy
 import ctypes
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
 from operator import itemgetter
@@ -21,9 +21,7 @@ import numpy as np
 
 from linsep.data.cluster.partition import Partition, Span
 from linsep.data.cluster.row_numbers import RowNumbers
-from linsep.data.cluster.shipping import Parcel, Slice, unpacked
-from linsep.data.cluster.subtrees import Subtree, subtrees, whole
-from linsep.data.cluster.vectors import Vectors
+from linsep.data.cluster.shipping import Parcel, Slice, Vectors, unpacked
 from linsep.data.cluster.waiting import FANIN, FETCHED, done, fetched, key_of, mapped, settled
 from linsep.parallel import Pool
 
@@ -38,6 +36,45 @@ class Share(NamedTuple):
 
     places: list[range]
     items: list[Any]
+
+
+class Subtree(NamedTuple):
+    """The sum of 2^height parts, from number `first` on, which is a multiple of 2^height."""
+
+    first: int
+    height: int
+    total: Any
+
+
+def subtrees(parts: Iterable[Subtree], add: Callable[[Any, Any], Any]) -> list[Subtree]:
+    """Subtrees in their order, grown together as far as they go.
+
+    >>> parts = [Subtree(k, 0, one) for k, one in enumerate("abcdef") if one != "b"]
+    >>> [total for _, _, total in subtrees(parts, "({}{})".format)]
+    ['a', '(cd)', '(ef)']
+    """
+    grown: list[Subtree] = []
+    for first, height, total in parts:
+        while grown and grown[-1].height == height and first % (2 << height) == 1 << height:
+            if grown[-1].first + (1 << height) != first:
+                break
+            left = grown.pop()
+            first, height, total = left.first, height + 1, add(left.total, total)
+        grown.append(Subtree(first, height, total))
+    return grown
+
+
+def whole(parts: Iterable[Subtree], add: Callable[[Any, Any], Any]) -> Any:
+    """The sum of all parts, from subtrees in any order.
+
+    >>> whole([Subtree(4, 0, "e"), Subtree(0, 1, "(ab)"), Subtree(2, 1, "(cd)")], "({}{})".format)
+    '(((ab)(cd))e)'
+    """
+    grown = subtrees(sorted(parts, key=lambda part: part.first), add)
+    total = grown.pop().total
+    while grown:
+        total = add(grown.pop().total, total)
+    return total
 
 
 def task(

@@ -9,8 +9,7 @@ from linsep.data.cluster.collections import TextsError, labels_of, numbers_of, r
 from linsep.data.cluster.connect import client_of
 from linsep.data.cluster.files import rows_of_files
 from linsep.data.cluster.frames import rows_of_frames
-from linsep.data.cluster.gather import gathered
-from linsep.data.cluster.rows import ClusterRows
+from linsep.data.cluster.rows import ClusterRows, gathered
 from linsep.data.cluster.shipping import NotOnClusterError
 from linsep.data.sources.dataset import Chunks
 from linsep.errors import ClusterError, ClusterNote, ParameterError

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.cluster.collections import labels_of, rows_of
 from linsep.data.cluster.connect import client_of
-from linsep.data.cluster.gather import gathered
+from linsep.data.cluster.rows import gathered
 from linsep.learners.cluster.fit import SMALL, fit_rows
 from linsep.learners.model_selection.fold_fits import Folds, begin_at, shared_fits
 from linsep.train.convex.path.fold_sample import SHARE
