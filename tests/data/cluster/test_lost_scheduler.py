@@ -1,4 +1,4 @@
-"""TLS, and a scheduler that dies: a clear error, and the same bytes from the checkpoint."""
+"""TLS, closed ports, and a scheduler that dies: a clear error, and the same bytes afterwards."""
 
 import contextlib
 import json
@@ -16,6 +16,7 @@ import linsep
 from linsep.data.cluster import connect
 from linsep.data.cluster.connect import client_of
 from linsep.errors import ClusterError
+from linsep.parallel import threads
 from linsep.train.run.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.skipif(
@@ -125,3 +126,20 @@ def test_a_cluster_with_tls_gives_the_same_bytes(table):
         assert cluster.scheduler_address.startswith("tls://")
         learner = linsep.LinearDiscriminantAnalysis().fit(da.from_array(X, chunks=(40_000, 31)), y)
     assert content(learner) == content(linsep.LinearDiscriminantAnalysis().fit(X, y))
+
+
+def test_a_local_cluster_listens_on_this_machine_alone():
+    import psutil
+
+    with client_of("local") as client:
+        workers = threads(None)
+        client.wait_for_workers(workers)
+        here = psutil.Process()
+        places = [
+            place.laddr.ip
+            for process in (here, *here.children(recursive=True))
+            for place in process.net_connections("inet")
+            if place.status == psutil.CONN_LISTEN
+        ]
+    assert len(places) > workers  # the scheduler, its dashboard, and the workers
+    assert set(places) <= {"127.0.0.1", "::1"}

@@ -73,7 +73,9 @@ def _local(distributed: Any) -> Iterator[Any]:
         from distributed.deploy.subprocess import SubprocessCluster as made  # noqa: N813
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Port .* is already in use")
-        cluster = made(n_workers=threads(None), threads_per_worker=1, dashboard_address=":0")
+        cluster = made(
+            n_workers=threads(None), threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        )
     with (
         dask.config.set(RETURN),
         cluster,
