@@ -1,6 +1,8 @@
 """Workers die, wait or run out of memory, and no byte changes."""
 
 import os
+import signal
+import threading
 import time
 
 import dask
@@ -59,6 +61,57 @@ def test_a_straggler_is_waited_for(client):
     parts = [late(X[i : i + 30_000], k) for k, i in enumerate(range(0, len(X), 30_000))]
     learner = linsep.LinearDiscriminantAnalysis().fit(parts, y)
     assert content(learner) == content(linsep.LinearDiscriminantAnalysis().fit(X, y))
+
+
+class Pause:
+    """A callback of fits: after the first pass a worker stands still until `ended` says so."""
+
+    def __init__(self, cluster, ended):
+        self.nanny, self.ended = next(iter(cluster.workers.values())), ended
+        self.seconds = 0.0
+        self._thread = threading.Thread(target=self._run)
+
+    def __call__(self, done):
+        if done.epoch == 1:
+            os.kill(self.nanny.pid, signal.SIGSTOP)
+            self._thread.start()
+
+    def _run(self):
+        start = time.monotonic()
+        while not self.ended(self.nanny.worker_address) and time.monotonic() < start + 30:
+            time.sleep(0.1)
+            self.seconds = time.monotonic() - start
+        os.kill(self.nanny.pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("given_up", [False, True], ids=["waited for", "given up"])
+def test_a_worker_that_stands_still_does_not_change_a_byte(given_up):
+    """It goes on after two seconds; or only once others had to do its work, too late."""
+    from distributed import Client, LocalCluster
+
+    X, y = rows()
+    learner = linsep.LogisticRegression(tol=1e-10)
+    expected = content(learner.fit(X, y))
+    with (
+        dask.config.set(
+            {**RETURN, "distributed.scheduler.worker-ttl": "2s" if given_up else "5 minutes"}
+        ),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        Client(cluster),
+    ):
+        known = cluster.scheduler.workers
+        pause = Pause(
+            cluster,
+            (lambda address: address not in known) if given_up else lambda _: pause.seconds > 2,
+        )
+        dX, dy = da.from_array(X, chunks=(20_000, 31)), da.from_array(y, chunks=30_000)
+        learner.fit(dX, dy, callback=pause)
+        pause._thread.join()
+        assert 1 < pause.seconds < 30
+        assert content(learner) == expected
+        assert content(learner.fit(dX, dy)) == expected
 
 
 def test_rows_that_exceed_the_memory_of_a_worker_are_spilled():
