@@ -15,9 +15,11 @@ from linsep.train.convex.dual.gram_descent import GramCache
 from linsep.train.convex.dual.kernels import Centred, Stretched
 from linsep.train.convex.dual.state import DualState
 from linsep.train.convex.dual.support import near_margin, supports
+from linsep.train.convex.dual.working_set import block_orders
 from linsep.train.convex.joint.crammer_singer import solve as solve_jointly
 from linsep.train.convex.losses import Hinge as HingeLoss
 from linsep.train.convex.steps.score_losses import Planes
+from linsep.train.order import block_order
 from linsep.train.problem import Problem
 
 DUAL_TERMS = {
@@ -171,3 +173,34 @@ def test_rows_of_the_gram_matrix_are_kept_and_made_again():
     assert np.allclose(gram.kept[places], X[[3, 5]] @ X.T)
     gram.hold(np.array([5, 7]))
     assert calls == [[3, 5], [7]]  # row 5 was there
+
+
+def test_the_orders_of_several_passes_are_those_of_single_ones():
+    order = np.empty(3 * 10, np.uint32)
+    block_orders(order, 10, np.uint64(7), np.uint64(4))
+    single = [block_order(10, 7, epoch, True) for epoch in (4, 5, 6)]
+    np.testing.assert_array_equal(order, np.concatenate(single))
+
+
+@pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("begin", [-9.0, 0.0, 0.4])
+def test_at_the_best_intercept_the_slope_is_zero(loss, begin):
+    rng = np.random.default_rng(0)
+    n = 600  # more than are looked at together
+    points = np.zeros((n, 8))
+    points[:, compiled.SIGN] = np.where(np.arange(n) % 5 == 0, 1.0, -1.0)
+    points[:, compiled.CAP] = rng.uniform(0.0, 2.0, n) * (np.arange(n) % 7 > 0)
+    scores = 3.0 * rng.standard_normal(n)
+    b = compiled.best_intercept(loss, points, scores, begin, 3e-4)
+    assert abs(compiled.tilt(loss, points, scores, b)) <= 1e-7 * points[:, compiled.CAP].sum()
+
+
+def test_rows_of_the_heavier_side_are_listed():
+    points = np.zeros((5, 8))
+    points[:, compiled.SIGN] = [1, 1, -1, 1, 1]
+    points[:, compiled.ALPHA] = [0.5, 0.0, 0.5, 1.0, 0.2]
+    points[:, compiled.CAP] = 1.0
+    room = np.empty(6, np.uint32)
+    for inside, wanted in ((False, [0, 3, 4]), (True, [0, 4])):
+        count = compiled.heavier(points, 1.2, inside, room)
+        assert room[:count].tolist() == wanted

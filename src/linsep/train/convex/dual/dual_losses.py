@@ -14,7 +14,10 @@ A multiplier is carried with its `turn`, the logit of α/U; only the logistic lo
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from linsep._compile import by_type, inline
+from linsep.train.convex.sigmoid import exp_of_negative
 
 
 @inline(shared=True)
@@ -69,9 +72,6 @@ class Hinge(NamedTuple):
     def slope(self, z, U):  # type: ignore[no-untyped-def]
         return -U if z < 1.0 else 0.0
 
-    def bend(self, a, U):  # type: ignore[no-untyped-def]
-        return 0.0
-
     def slack(self, a, turn, z, U):  # type: ignore[no-untyped-def]
         return (U - a) * (1.0 - z) if z < 1.0 else a * (z - 1.0)
 
@@ -98,8 +98,11 @@ class SquaredHinge(NamedTuple):
     def slope(self, z, U):  # type: ignore[no-untyped-def]
         return -2.0 * U * max(0.0, 1.0 - z)
 
-    def bend(self, a, U):  # type: ignore[no-untyped-def]
-        return 2.0 * U if a > 0.0 else 0.0
+    def pulls(self, z, U, a, bent, whole):  # type: ignore[no-untyped-def]
+        for i in range(z.shape[0]):
+            lack = max(0.0, 1.0 - z[i])
+            a[i] = 2.0 * U[i] * lack
+            bent[i] = 2.0 * U[i] if lack > 0.0 else 0.0
 
     def slack(self, a, turn, z, U):  # type: ignore[no-untyped-def]
         inside = U * (1.0 - z - 0.5 * a / U) ** 2
@@ -133,8 +136,15 @@ class Logistic(NamedTuple):
     def slope(self, z, U):  # type: ignore[no-untyped-def]
         return -U / (1.0 + math.exp(z))
 
-    def bend(self, a, U):  # type: ignore[no-untyped-def]
-        return a - a * a / U
+    def pulls(self, z, U, a, bent, whole):  # type: ignore[no-untyped-def]
+        for i in range(z.shape[0]):
+            a[i] = -abs(z[i])
+        exp_of_negative(a, whole, whole.view(np.float64))
+        for i in range(z.shape[0]):
+            tail = a[i]
+            inverse = np.divide(1.0, 1.0 + tail)
+            a[i] = U[i] * inverse * (tail if z[i] > 0.0 else 1.0)
+            bent[i] = U[i] * tail * inverse * inverse
 
     def slack(self, a, turn, z, U):  # type: ignore[no-untyped-def]
         # The Bregman divergence of log(1 + eᵗ) between −z and the turn.
@@ -179,9 +189,9 @@ def slope(loss, z, U):  # type: ignore[no-untyped-def]
 
 
 @by_type
-def bend(loss, a, U):  # type: ignore[no-untyped-def]
-    """U ℓ″(z) where −U ℓ′(z) is a"""
-    return loss.bend(a, U)
+def pulls(loss, z, U, a, bent, whole):  # type: ignore[no-untyped-def]
+    """a ← −U ℓ′(z) and bent ← U ℓ″(z) of several rows, by a smooth loss; `whole` is room"""
+    loss.pulls(z, U, a, bent, whole)
 
 
 @by_type

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from linsep._compile import fetch, kernel
 from linsep.rows.rows import add, bring, bring_entries, dot, picked, square
-from linsep.train.convex.dual.dual_losses import bend, charge, move, promise, rest, slack, slope
+from linsep.train.convex.dual.dual_losses import charge, move, promise, pulls, rest, slack, slope
 
 Array = npt.NDArray[Any]
 
@@ -30,6 +30,7 @@ Array = npt.NDArray[Any]
 # two threads that count at one place wait for each other at every row.
 SIGN, CAP, SQUARE, SHIFT, ALPHA, TURN, MARGIN, IDLE = range(8)
 ROUNDING = 1e-15
+CHUNK = 256  # rows of which exponentials are taken together
 AHEAD = 8  # visits by which the memory of a row is asked for before it is needed
 
 
@@ -117,9 +118,10 @@ def sweep(loss, rows, points, listing, places, blocks, w, lane):  # type: ignore
         start = lane.block * np.int64(blocks[q])
         later = lane.block * np.int64(blocks[min(q + ahead, last)]) - start
         for k in range(start, min(start + lane.block, listing.shape[0])):
-            soon = min(k + later, listing.shape[0] - 1)
-            bring(rows, places[soon])
-            fetch(points, 8 * np.int64(listing[soon]))
+            if lane.block > 1:  # few rows, visited one by one, are near anyway
+                soon = min(k + later, listing.shape[0] - 1)
+                bring(rows, places[soon])
+                fetch(points, 8 * np.int64(listing[soon]))
             i = listing[k]
             y, U, a, turn = points[i, SIGN], points[i, CAP], points[i, ALPHA], points[i, TURN]
             shift = points[i, SHIFT]
@@ -197,18 +199,24 @@ def tilt(loss, points, scores, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def best_intercept(loss, points, scores, b):  # type: ignore[no-untyped-def]
+def best_intercept(loss, points, scores, b, enough):  # type: ignore[no-untyped-def]
     """The b at which the derivative of a smooth Σ Uℓ(y(s + b)) is zero, by Newton's steps between
-    the last b of either sign; the first b where one class has all the weight."""
+    the last b of either sign; the first b where one class has all the weight. A step of Newton's
+    not longer than `enough` is the last."""
     first, low, high = b, -np.inf, np.inf
+    z, U, a, bends = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    whole = np.empty(CHUNK, np.int64)
     for _ in range(200):
         total = bent = 0.0
-        for i in range(scores.shape[0]):
-            y, U = points[i, SIGN], points[i, CAP]
-            if U > 0.0:
-                a = -slope(loss, y * (scores[i] + b), U)
-                total -= y * a
-                bent += bend(loss, a, U)
+        for start in range(0, scores.shape[0], CHUNK):
+            m = min(CHUNK, scores.shape[0] - start)
+            for i in range(m):
+                z[i] = points[start + i, SIGN] * (scores[start + i] + b)
+                U[i] = points[start + i, CAP]
+            pulls(loss, z[:m], U[:m], a[:m], bends[:m], whole)
+            for i in range(m):
+                total -= points[start + i, SIGN] * a[i]
+                bent += bends[i]
         if total == 0.0:
             return b
         if total > 0.0:
@@ -220,12 +228,26 @@ def best_intercept(loss, points, scores, b):  # type: ignore[no-untyped-def]
         to = b + min(most, max(-most, step))
         if not low < to < high:
             to = 0.5 * (low + high)
+        elif abs(step) <= enough:
+            return to
         if abs(to - b) <= 1e-9 * (1.0 + abs(b)):
             return to
         if abs(to) > 1e100:
             return first
         b = to
     return b
+
+
+@kernel
+def heavier(points, excess, inside, listing):  # type: ignore[no-untyped-def]
+    """List the rows with α > 0 on the side that `excess` has the sign of, with `inside` those
+    alone whose α is below its cap; returns how many there are."""
+    count = 0
+    for i in range(points.shape[0]):
+        a = points[i, ALPHA]
+        listing[count] = i
+        count += points[i, SIGN] * excess > 0.0 and a > 0.0 and (not inside or a < points[i, CAP])
+    return count
 
 
 @kernel

@@ -18,6 +18,7 @@ Array = npt.NDArray[Any]
 
 CALL = 20_000_000  # entries read before an interrupt is looked for
 LAPS = 20  # passes made in one call when there are few entries
+QUADRATIC = 3e-4  # a step of Newton's that leaves less than 1e-7
 STRETCHED = 4096  # rows by which a start is stretched
 CARRIED = ("w", "n_iter", "reach", "_b", "_level", "_excess", "_slow", "_copies", "_stale")
 EPS = float(np.finfo(np.float64).eps)
@@ -159,16 +160,16 @@ class DualState:
         """
         at = self.working
         laps = max(1, min(LAPS, most, SMALL // (4 * max(1, at.entries)))) if at.block == 1 else 1
-        blocks = np.concatenate([at.order(self.n_iter + k) for k in range(1, laps + 1)])
+        blocks = at.order(self.n_iter + 1, laps)
         self.n_iter += laps
         if self._free:
             self._pull_intercept()
         rounds = max(at.rounds, -(-at.entries // CALL))
         cuts = [len(blocks) * k // (rounds * at.lanes) for k in range(rounds * at.lanes + 1)]
+        parts = [blocks[start:stop] for start, stop in pairwise(cuts)]
         met = drift = visits = 0.0
         for r in range(rounds):
-            spans = list(pairwise(cuts))[r * at.lanes : (r + 1) * at.lanes]
-            tally = self._round([blocks[start:stop] for start, stop in spans])
+            tally = self._round(parts[r * at.lanes : (r + 1) * at.lanes])
             met, drift, visits = met + tally[0], drift + tally[1], visits + tally[2]
         self.reach = drift / max(visits, 1.0)
         return met / laps
@@ -177,13 +178,13 @@ class DualState:
         """Look at all rows: P and D at the multipliers as they are, balanced if b is free."""
         if not self._free:
             return self._seen(0.0, self._score())
-        kept = self.w.copy(), self._level, self.points[:, [ALPHA, TURN]]
-        self._balance()
+        w, level = self.w.copy(), self._level
+        changed, before = self._balance()
         spans = self._score()
         seen = self._seen(self._best_intercept(), spans)
         # The next pass goes on from the unbalanced ones: how far Σ αy is from zero moves b.
-        self.w, self._level, self.points[:, [ALPHA, TURN]] = kept
-        self._stale = True
+        self.w, self._level, self._stale = w, level, True
+        self.points[changed, ALPHA], self.points[changed, TURN] = before[:, ALPHA], before[:, TURN]
         return seen
 
     def _score(self) -> list[tuple[int, int]]:
@@ -261,35 +262,42 @@ class DualState:
         self._recentre(float(deltas.sum()))
         self._stale = True
 
-    def _balance(self) -> None:
+    def _balance(self) -> tuple[Array, Array]:
         """Make Σ αy zero by taking a little off some multipliers of the heavier side.
 
         Only then is D a bound on P. Rows at no bound are preferred: there a small change costs
-        next to nothing.
+        next to nothing. Returns the rows that were changed, and their `points` as they were.
         """
         p = self.points
         y, a = p[:, SIGN], p[:, ALPHA]
         excess = compiled.inner(y, a)
-        heavy = np.flatnonzero((y * excess > 0.0) & (a > 0.0))
+        room = np.empty((1 + isinstance(self.loss, Hinge), len(p) + 1), np.uint32)
+        heavy = room[0, : compiled.heavier(p, excess, False, room[0])]
         if not len(heavy):
-            return
-        inside = heavy[a[heavy] < p[heavy, CAP]] if isinstance(self.loss, Hinge) else heavy
+            return heavy, p[heavy]
+        inside = heavy
+        if isinstance(self.loss, Hinge):
+            inside = room[1, : compiled.heavier(p, excess, True, room[1])]
         chosen = inside[:: max(1, len(inside) // 512)]
         for more in (inside, heavy):
             if a[chosen].sum() < 2.0 * abs(excess):
                 chosen = more
-        part = min(1.0, abs(excess) / a[chosen].sum())
-        deltas = -part * a[chosen]
+        before = p[chosen]
+        part = min(1.0, abs(excess) / before[:, ALPHA].sum())
+        deltas = -part * before[:, ALPHA]
         a[chosen] += deltas
         if isinstance(self.loss, Logistic):
             _turn(p, chosen)
-        self._add(chosen, y[chosen] * deltas)
+        self._add(chosen, before[:, SIGN] * deltas)
+        return chosen, before
 
     def _best_intercept(self) -> float:
         """The b that makes P smallest for these weights: where its slope changes sign."""
         known = (self.loss, self.points, self._scores)
         if not isinstance(self.loss, Hinge):
-            return float(compiled.best_intercept(*known, self._b))
+            # |ℓ‴| ≤ ℓ″ of the logistic loss: after a step of Newton's its square is left
+            enough = QUADRATIC if isinstance(self.loss, Logistic) else 0.0
+            return float(compiled.best_intercept(*known, self._b, enough))
         b = self._b
         start = compiled.tilt(*known, b)
         if start == 0.0:

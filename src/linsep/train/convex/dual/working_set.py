@@ -32,13 +32,23 @@ from linsep.train.convex.dual.kernels import (
     measure,
 )
 from linsep.train.order import block_order
+from linsep.train.shuffle import HALF, shuffle
 
 Array = npt.NDArray[Any]
 
 BLOCK = 4  # neighbouring rows visited in one go
 ROUNDS = 2  # times the lanes are merged in a pass
 NOWHERE = 0xFFFFFFFF
+WHOLE = 0xFFFFFFFFFFFFFFFF
 CARRIED = ("listing", "places", "cautious", "lanes", "crowded", "_measured")
+
+
+@kernel
+def block_orders(order, n_blocks, seed, epoch):  # type: ignore[no-untyped-def]
+    """`linsep.train.order.block_order` of one pass after the other"""
+    for k in range(order.shape[0] // max(1, n_blocks)):
+        part = order[k * n_blocks : (k + 1) * n_blocks]
+        shuffle(part, n_blocks, seed, (epoch + np.uint64(k)) << HALF)
 
 
 @kernel
@@ -226,10 +236,12 @@ class WorkingSet:
         """How many times the lanes are merged in a pass."""
         return ROUNDS if self.lanes > 1 else 1
 
-    def order(self, epoch: int) -> Array:
-        """The blocks of the list in the order of this pass."""
+    def order(self, epoch: int, passes: int = 1) -> Array:
+        """The blocks of the list in the order of this pass, and of those after it."""
         n_blocks = -(-len(self.listing) // self.block)
-        return block_order(n_blocks, self._plan.seed, epoch, True).astype(np.uint32)
+        order = np.empty(n_blocks * passes, np.uint32)
+        block_orders(order, n_blocks, np.uint64(self._plan.seed & WHOLE), np.uint64(epoch))
+        return order
 
     def narrow(self) -> None:
         """Leave out the rows that the last sweep marked idle."""
@@ -312,9 +324,11 @@ class WorkingSet:
         """Set the curvature of the listed rows from `first` on."""
         points, listing, places, centre = self._points, self.listing, self.places, self._centre
         if self.lanes == self._plan.lanes == 1:
-            known = self._design.lengths[listing[first:]]
-            points[listing[first:], SQUARE] = known[:, 0] + self._plan.pull
-            points[listing[first:], SHIFT] = known[:, 1]
+            known, at = self._design.lengths, listing[first:]
+            if len(at) == len(points):
+                points[:, SQUARE], points[:, SHIFT] = known[:, 0] + self._plan.pull, known[:, 1]
+                return
+            points[at, SQUARE], points[at, SHIFT] = known[at, 0] + self._plan.pull, known[at, 1]
             return
         lane = Lane(0.0, 0.0, self.spread, self._plan.pull * self.lanes, 0.0, 1)
         share(
