@@ -141,6 +141,22 @@ def test_products_of_a_part_are_those_of_its_columns(dense):
         np.testing.assert_allclose(part.matrix(D), (A.T * D) @ A, atol=1e-11)
 
 
+@pytest.mark.parametrize(("n", "m"), [(3000, 5), (40, 70)])  # in several parts, and in one
+def test_a_matrix_of_sparse_rows_is_symmetric_whatever_the_order_of_their_entries(n, m):
+    rng = np.random.default_rng(1)
+    X = sp.random_array((n, 70), density=0.3, rng=rng, format="csr")
+    for i in range(n):  # entries of a row from right to left
+        row = slice(X.indptr[i], X.indptr[i + 1])
+        X.indices[row], X.data[row] = X.indices[row][::-1].copy(), X.data[row][::-1].copy()
+    D, found = rng.uniform(0.1, 1.0, n), []
+    for jobs in (1, 2):
+        with Pool(jobs) as pool:
+            found.append(design_of(X, pool).part(np.arange(m)).matrix(D))
+    A = X.toarray()[:, :m]
+    np.testing.assert_allclose(found[0], (A.T * D) @ A, atol=1e-11)
+    assert found[0].tobytes() == found[0].T.tobytes() == found[1].tobytes()
+
+
 def test_columns_far_from_zero_are_left_to_a_solver_that_scales():
     X, y = drawn(200, 4)
     assert suits(X) and not suits(X + 1e6) and not suits(X * 1e80)

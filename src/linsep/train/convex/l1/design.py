@@ -25,6 +25,8 @@ SWEPT = 3.0  # a sweep over columns, for each entry
 MULTIPLIED, MADE = 0.1, 15.0  # a matrix, for each product, and for each number
 SPARSE_MATRIX = 1024  # the same of sparse rows
 REPEATED = 20  # sweeps over the columns that a matrix spares
+TILE = 32
+NOWHERE = 0xFFFFFFFF
 
 
 class Part(Protocol):
@@ -148,11 +150,13 @@ class _SparsePart:
         self.ends = np.zeros(m + 1, np.int64)  # where columns lie in a copy
         np.cumsum(lengths, out=self.ends[1:])
         entries = int(self.ends[-1])
-        cuts = np.searchsorted(self.ends, np.linspace(0, entries, PARTS + 1)).clip(0, m)
-        cuts[0], cuts[-1] = 0, m
-        few = entries < BLOCK * PARTS
-        self._cuts = [(0, m)] if few else list(pairwise(cuts.tolist()))
-        self._spans = [(0, self.n_rows)] if few else spans(self.n_rows, -(-self.n_rows // PARTS))
+        alone = self.pool.size == 1 or entries < BLOCK * PARTS
+        self._cuts, self._spans = [(0, m)], [(0, self.n_rows)]  # what no sum goes across
+        if not alone:
+            cuts = np.searchsorted(self.ends, np.linspace(0, entries, PARTS + 1)).clip(0, m)
+            cuts[0], cuts[-1] = 0, m
+            self._cuts = list(pairwise(cuts.tolist()))
+            self._spans = spans(self.n_rows, -(-self.n_rows // PARTS))
         self._work: float | None = None
 
     def total(self, v: Floats) -> Floats:
@@ -175,19 +179,23 @@ class _SparsePart:
         if m > SPARSE_MATRIX:
             return None
         if self._work is None:
-            self._places = np.full(len(self.rows.indptr) - 1, -1, np.int64)
+            self._places = np.full(len(self.rows.indptr) - 1, NOWHERE, np.uint32)
             self._places[self.chosen] = np.arange(m)
-            self._work = float(_pairs(self.by_row, self.n_rows, self._places))
+            counts = np.zeros(self.n_rows, np.int32)
+            self._work = float(_pairs(self.rows, self.chosen, counts))
         if self._work > 2 * REPEATED * entries or PARTS * m * m > 1e7 + 4 * self._work:
             return None
+        # each part has a matrix of its own to fill with zeros and to add: fewer where that is dear
+        parts = max(1, min(PARTS, int(self._work) // (2 * m * m + 1)))
 
         def one(span: tuple[int, int]) -> Floats:
-            H = np.zeros((m, m))
-            _products(self.by_row, *span, self._places, curved, H)
+            H = np.zeros(m * m)
+            _products(self.by_row, *span, self._places, curved, m, H)
             return H
 
-        H = self.pool.sum(one, self._spans)
-        return np.asarray(np.tril(H) + np.tril(H, -1).T)
+        H = self.pool.sum(one, spans(self.n_rows, -(-self.n_rows // parts))).reshape(m, m)
+        _mirror(H)
+        return H
 
     def columns(self, root: Floats) -> Rows:
         entries = int(self.ends[-1])
@@ -227,33 +235,43 @@ def _copy(rows, chosen, first, last, root, copy):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _pairs(rows, n, places):  # type: ignore[no-untyped-def]
-    """The pairs of chosen entries, over all rows"""
+def _pairs(columns, chosen, counts):  # type: ignore[no-untyped-def]
+    """The pairs of chosen entries, over all rows; `counts` becomes the entries of each row"""
     total = 0
-    for i in range(n):
-        count = 0
-        for e in range(rows.indptr[i], rows.indptr[i + 1]):
-            count += places[rows.indices[e]] >= 0
-        total += count * count
+    for k in range(chosen.shape[0]):
+        for e in range(columns.indptr[chosen[k]], columns.indptr[chosen[k] + 1]):
+            i = columns.indices[e]
+            total += 2 * counts[i] + 1  # (c + 1)² − c²
+            counts[i] += 1
     return total
 
 
 @kernel
-def _products(rows, first, last, places, curved, H):  # type: ignore[no-untyped-def]
-    """The lower triangle of Σ Dᵢ xxᵀ over the chosen columns"""
+def _mirror(H):  # type: ignore[no-untyped-def]
+    """The sum of both triangles in each of them, a few rows and columns at a time"""
     m = H.shape[0]
-    at, x = np.empty(m, np.int64), np.empty(m)
+    for first in range(0, m, TILE):
+        for second in range(0, first + 1, TILE):
+            for j in range(first, min(m, first + TILE)):
+                for k in range(second, min(j, second + TILE)):
+                    H[j, k] = H[k, j] = H[j, k] + H[k, j]
+
+
+@kernel
+def _products(rows, first, last, places, curved, m, H):  # type: ignore[no-untyped-def]
+    """Σ Dᵢ xxᵀ over the m chosen columns, each pair of them in one of the triangles"""
+    at, x = np.empty(m + 1, np.uint64), np.empty(m + 1)
     for i in range(first, last):
         count = 0
         for e in range(rows.indptr[i], rows.indptr[i + 1]):
             j = places[rows.indices[e]]
-            if j >= 0:
-                at[count], x[count] = j, rows.data[e]
-                count += 1
+            at[count], x[count] = j, rows.data[e]
+            count += j != NOWHERE  # a branch takes longer
         for e in range(count):
             a = curved[i] * x[e]
+            own = at[e] * np.uint64(m)
             for f in range(e + 1):
-                H[max(at[e], at[f]), min(at[e], at[f])] += a * x[f]
+                H[own + at[f]] += a * x[f]
 
 
 @kernel

@@ -57,7 +57,7 @@ def terms_of(loss: Smooth, S: Floats, b: float, signs: Array, c: Floats, pool: P
         last = min(count, first + TOGETHER)
         _terms(loss, S, b, signs, c, first, last, pull, curved, parts)
 
-    if count == 1:
+    if count <= TOGETHER:
         some(0)
     else:
         pool.map(some, range(0, count, TOGETHER))
@@ -73,10 +73,10 @@ def dual_terms(loss: Smooth, pull: Floats, c: Floats, share: float, pool: Pool) 
     def some(first: int) -> None:
         _dual_terms(loss, pull, c, share, first, min(count, first + TOGETHER), parts)
 
-    if count == 1:
+    if count <= TOGETHER:
         some(0)
-        return float(parts[0])
-    pool.map(some, range(0, count, TOGETHER))
+    else:
+        pool.map(some, range(0, count, TOGETHER))
     return float(add_up(parts))
 
 

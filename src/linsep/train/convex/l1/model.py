@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from linsep.train.convex.l1.design import Part
 from linsep.train.convex.l1.loss_terms import Terms
-from linsep.train.convex.l1.quadratic import by_columns, by_matrix
+from linsep.train.convex.l1.quadratic import at_best_intercept, by_columns, by_matrix
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.steps.proximal_newton import on_faces
 
@@ -25,6 +25,7 @@ class Model:
         self.part, self.free, self.penalty = part, free, penalty
         self.curved: Floats = np.empty(0)
         self._H: Floats | None = None
+        self._h: Floats = np.empty(0)  # AᵀD1, what the intercept has in common with the columns
 
     def minimum(
         self,
@@ -42,7 +43,7 @@ class Model:
         H, (l1, l2) = self._matrix(terms.curved), self.penalty
         D = self.curved
         h0 = float(D.sum()) if self.free else 0.0
-        h = self.part.total(D) if h0 > 0 else np.zeros(len(g))
+        h = self._h if h0 > 0 else np.zeros(len(g))
         pull = terms.slope / h0 if h0 > 0 else 0.0
         change = np.zeros(len(g))
         if H is None:
@@ -53,8 +54,7 @@ class Model:
                 SWEEPS,
             )  # fmt: skip
         else:
-            H = H - np.outer(h, h / h0) if h0 > 0 else H.copy()
-            H.flat[:: len(g) + 1] += damping
+            H = at_best_intercept(H, h, h0, damping)
             unit *= max(1.0, len(D) / MANY)
             there = by_matrix(H, g - pull * h, w, l1, l2, change, accuracy, unit, SWEEPS)
             if not there and len(g) <= FACES:
@@ -74,3 +74,5 @@ class Model:
 
     def remake(self, D: Floats) -> None:
         self._H, self.curved = self.part.matrix(D), D
+        if self.free:
+            self._h = self.part.total(D)

@@ -201,7 +201,7 @@ class ProxNewton:
         for _ in range(BALANCED):
             terms = self.terms
             bend = float(terms.curved.sum())
-            allowed = 1e-3 * min(1e-3, self.tol) * (terms.plus + terms.minus)
+            allowed = 1e-2 * min(1e-3, self.tol) * (terms.plus + terms.minus)
             if abs(terms.slope) <= allowed or not bend > 0:
                 return
             step = shorter * float(np.clip(-terms.slope / bend, -4.0, 4.0))

@@ -34,6 +34,18 @@ def _enough(accuracy, unit, worst):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def at_best_intercept(H, h, h0, damping):  # type: ignore[no-untyped-def]
+    """H − hhᵀ/h₀, or H where h₀ is zero, with `damping` more on its diagonal"""
+    out = np.empty_like(H)
+    for j in range(len(H)):
+        share = h[j] / h0 if h0 > 0.0 else 0.0
+        for k in range(len(H)):
+            out[j, k] = H[j, k] - share * h[k]
+        out[j, j] += damping[j]
+    return out
+
+
+@kernel
 def by_matrix(H, g, w, l1, l2, change, accuracy, unit, sweeps):  # type: ignore[no-untyped-def]
     """Minimise with H as a matrix; whether slopes came within `accuracy`, or what is enough.
 
