@@ -23,6 +23,7 @@ TOL, TIGHT = 1e-4, 1e-7
 ROUNDS = 3  # in which systems take turns; short fits have more
 SHORT, SHORT_ROUNDS = 0.15, 8
 HOPELESS = 15.0  # times linsep's seconds: tighter efforts of such a system are not tried
+COMPILING = 40.0  # seconds that the kernels of a first fit may take
 LONG = 5.0  # seconds of a fit from which other row orders are not timed
 RIVAL = 3.0  # times the best peer's seconds: slower ones take no more turns
 
@@ -80,7 +81,7 @@ class Cell:
         """
         self.fastest = self.ours(first=True)
         self.end = time.monotonic() + self.seconds
-        if self.fastest < 3 * LONG:
+        if self.fastest < max(3 * LONG, COMPILING):  # or the time went to compiling
             self.fastest = self.ours()
         if self.problem.exact and self.learner != "regression" and self.left() > 4 * self.fastest:
             self.ours(TIGHT)
