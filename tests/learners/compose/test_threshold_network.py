@@ -10,23 +10,6 @@ from linsep.errors import DataError, ParameterError
 from linsep.logic import Network
 
 
-def test_the_slopes_are_the_derivatives_of_the_loss():
-    rng = np.random.default_rng(0)
-    X, t = rng.normal(size=(7, 3)), (rng.random(7) < 0.5).astype(float)
-    net = ThresholdNetwork(hidden=4, max_iter=1).fit(X, np.append(t[:-1], 1 - t[0]))
-    h = 1e-6
-    share = np.arange(1.0, 8.0) / 4
-    for part, slope in zip(net._parts(), net._slopes(X, t, share), strict=True):
-        for place in np.ndindex(part.shape):
-            before = part[place]
-            part[place] = before + h
-            up = net._loss(X, t, share)
-            part[place] = before - h
-            down = net._loss(X, t, share)
-            part[place] = before
-            assert slope[place] == pytest.approx((up - down) / (2 * h), abs=1e-7)
-
-
 @pytest.mark.parametrize("rule", ["batch", "online"])
 def test_xor_is_solved_from_some_starts_and_stuck_from_others(rule):
     X, y = xor()
@@ -83,3 +66,11 @@ def test_what_cannot_be_is_refused():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_it_is_an_estimator_of_scikit_learn():
     check_estimator(ThresholdNetwork(max_iter=200, n_init=2))
+
+
+def test_a_start_that_leaves_for_good_is_not_kept():
+    X, y = xor()
+    with np.errstate(all="ignore"):
+        net = ThresholdNetwork(eta0=1e308, spread=1e154, n_init=3, max_iter=50).fit(1e154 * X, y)
+    assert np.isinf(net.losses_).any()
+    assert net.status_.name != "converged"

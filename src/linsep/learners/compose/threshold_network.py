@@ -1,5 +1,6 @@
 """Two layers of units, trained with sigmoids by back-propagation and then made hard."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,8 @@ from linsep.learners.fitting.parameters import NamedParameters, check_types, one
 from linsep.logic import Network, ThresholdUnit
 from linsep.losses import sigmoid
 from linsep.status import Status
-from linsep.train.order import row_order, seed_of
+from linsep.train.online.backpropagation import Descent, Weights
+from linsep.train.order import seed_of
 
 Array = npt.NDArray[Any]
 
@@ -139,15 +141,15 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         return self
 
     def _one_start(self, X: Array, t: Array, share: Array, seed: int) -> dict[str, Any]:
-        """Weights and losses of one descent."""
+        """Weights and losses of one descent; an infinite loss at its end where it left for good."""
         self._start(X.shape[1], seed)
+        descent = Descent(X, t, share, Weights(*self._parts()), self.eta0, seed)
+        go = descent.batch if self.rule == "batch" else descent.online
         curve: list[float] = []
-        for epoch in range(1, self.max_iter + 1):
-            order = row_order(len(X), seed, epoch, 0, True)
-            for rows in [order] if self.rule == "batch" else order[:, None]:
-                self._step(X[rows], t[rows], share[rows])
-            curve.append(self._loss(X, t, share))
-            if curve[-1] < self.tol:
+        while len(curve) < self.max_iter and not (curve and curve[-1] < self.tol):
+            curve += go(self.max_iter - len(curve), self.tol).tolist()
+            if not all(np.isfinite(part).all() for part in self._parts()):
+                curve[-1] = math.inf
                 break
         names = ("hidden_coef_", "hidden_intercept_", "coef_", "intercept_")
         weights: dict[str, Any] = dict(zip(names, self._parts(), strict=True))
@@ -168,25 +170,6 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
     def _forward(self, X: Array) -> tuple[Array, Array]:
         h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
         return h, sigmoid(h @ self.coef_[0] + self.intercept_[0])
-
-    def _loss(self, X: Array, t: Array, share: Array | float = 1.0) -> float:
-        """Mean of −log p of the right class, each row by its share of the weight."""
-        h = sigmoid(X @ self.hidden_coef_.T + self.hidden_intercept_)
-        z = (2 * t - 1) * (h @ self.coef_[0] + self.intercept_[0])
-        return float(np.average(np.logaddexp(0.0, -z), weights=np.broadcast_to(share, z.shape)))
-
-    def _slopes(
-        self, X: Array, t: Array, share: Array | float = 1.0
-    ) -> tuple[Array, Array, Array, Array]:
-        """The slope of the mean loss by V, c, u and a: the error goes back through the layers."""
-        h, p = self._forward(X)
-        top = share * (p - t) / len(X)  # ∂/∂(⟨u, h⟩ + a)
-        below = top[:, None] * self.coef_ * h * (1 - h)  # ∂/∂(Vx + c), by σ′ = σ(1 − σ)
-        return below.T @ X, below.sum(axis=0), (top @ h)[None], np.array([top.sum()])
-
-    def _step(self, X: Array, t: Array, share: Array) -> None:
-        for part, slope in zip(self._parts(), self._slopes(X, t, share), strict=True):
-            part -= self.eta0 * slope
 
     def _hard(self, X: Array) -> Array:
         """Whether the hard network says the second class: each σ(z) replaced by z ≥ 0."""

@@ -1,5 +1,6 @@
 """A loss that is not convex: where descent gets stuck, and whether noise helps."""
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from linsep import LogisticRegression, ThresholdNetwork
 from linsep.data.toys import overlapping, xor
+from linsep.train.online.backpropagation import Descent, Weights
 from linsep.views.findings import Claim, Findings, Table
 
 STARTS = 12
@@ -32,10 +34,7 @@ def find(data: Path | None = None) -> Findings:
     }
     X, y = xor()
     stuck = [net for net in cases["xor", "batch"] if net.loss_curve_[-1] >= STUCK]
-    slopes = [
-        max(float(np.abs(part).max()) for part in net._slopes(X, (y > 0).astype(float)))
-        for net in stuck
-    ]
+    slopes = [_steepest(net, X, (y > 0).astype(float)) for net in stuck]
     A, t = overlapping(n=200)
     ends = [
         LogisticRegression(start="random", random_state=seed, tol=1e-8).fit(A, t).coef_[0]
@@ -77,6 +76,14 @@ def _train(X: Any, y: Any, **how: Any) -> list[Any]:
     ]
 
 
+def _steepest(net: Any, X: Any, t: Any) -> float:
+    """The largest slope of the mean loss: how far a step of size 1 leads."""
+    weights = Weights(*(part.copy() for part in net._parts()))
+    Descent(X, t, np.ones(len(t)), weights, 1.0, 0).batch(1, 0.0)
+    steps = (after - part for after, part in zip(weights, net._parts(), strict=True))
+    return max(float(np.abs(step).max()) for step in steps)
+
+
 def _draw(figure: Any, cases: dict[tuple[str, str], list[Any]]) -> None:
     from linsep.views.scene.palette import BLUE, ORANGE
 
@@ -96,10 +103,11 @@ def _draw(figure: Any, cases: dict[tuple[str, str], list[Any]]) -> None:
     at = np.linspace(-0.3, 1.3, 161)
     values = []
     for t in at:
-        net = ThresholdNetwork()
+        net = copy(good)
         parts = [(1 - t) * p + t * q for p, q in zip(bad._parts(), good._parts(), strict=True)]
         net.hidden_coef_, net.hidden_intercept_, net.coef_, net.intercept_ = parts
-        values.append(net._loss(X, (y > 0).astype(float)))
+        lead = np.where(y > 0, 1, -1) * net.decision_function(X)
+        values.append(float(np.logaddexp(0.0, -lead).mean()))
     right.plot(at, values, color=BLUE)
     for t, word in ((0.0, "stuck"), (1.0, "solved")):
         right.axvline(t, color="#999999", lw=0.7)
