@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.parallel import Pool
 from linsep.train.closed.frame import frame_of
 from linsep.train.convex.basis import better_basis
@@ -13,7 +14,6 @@ from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, dec
 from linsep.train.convex.lbfgs import Memory, Preconditioner
 from linsep.train.convex.penalties import Elastic, highest
 from linsep.train.convex.sampling import distances, draw, pick
-from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.standardise import View, lens_of, raw_lens
 from linsep.train.problem import Problem

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import inline, kernel
+from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.rows.rows import add, dot, square
-from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep._compile import by_type
-from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
+from linsep._exponentials import exp_of_negative, log_of_one_plus
 
 
 class Logistic(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import inline, kernel
-from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
+from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.train.order import row_order
 
 Array = npt.NDArray[Any]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.errors import DataError, ParameterError
 from linsep.parallel import Pool, add_up
 from linsep.status import Status
@@ -18,7 +19,6 @@ from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.curvature import Curvature, decrease_left
 from linsep.train.convex.drive import solve
 from linsep.train.convex.sampling import draw
-from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 from proofs.gap.second_prover import LOGISTIC, two_class
 
 NOTHING = Columns(np.empty(0), np.empty(0))

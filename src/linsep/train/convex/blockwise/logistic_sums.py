@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import inline, kernel
+from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import Blocks
 from linsep.train.convex.newton.row_kernels import weigh
-from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 from linsep.train.run.state import record
 
 Array = npt.NDArray[Any]

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import inline
+from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.train.convex.losses import curvature, dual, most, slope, value
-from linsep.train.convex.sigmoid import exp_of_negative, log_of_one_plus
 
 Floats = npt.NDArray[np.float64]
 

@@ -24,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
+from linsep._exponentials import exp_of_negative
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Columns, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.path.fold_sums import CHUNK
 from linsep.train.convex.sampling import draw, pick
-from linsep.train.convex.sigmoid import exp_of_negative
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import inline, kernel
+from linsep._exponentials import exp_of_negative
 from linsep.data.blocks.blocks import BLOCK
 from linsep.parallel import Pool, tree_sum
-from linsep.train.convex.sigmoid import exp_of_negative
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
+from linsep._exponentials import exp_of_negative
 from linsep.data.blocks.blocks import BLOCK, spans
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
@@ -26,7 +27,6 @@ from linsep.train.convex.coordinates import TOO_LARGE
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.joint.class_hessian import ClassHessian
 from linsep.train.convex.sampling import scattered
-from linsep.train.convex.sigmoid import exp_of_negative
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

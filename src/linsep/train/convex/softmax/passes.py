@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
+from linsep._exponentials import exp_of_negative
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks
-from linsep.train.convex.sigmoid import exp_of_negative
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

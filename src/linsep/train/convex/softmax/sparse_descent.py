@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
+from linsep._exponentials import exp_of_negative
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.dual.kernels import inner
-from linsep.train.convex.sigmoid import exp_of_negative
 from linsep.train.convex.softmax.sparse_spaces import (
     PARTS,
     FeatureSpace,
