@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep._compile import by_type, inline
-from linsep.train.convex.sigmoid import exp_of_negative
+from linsep._exponentials import exp_of_negative
 
 
 @inline(shared=True)
