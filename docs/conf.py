@@ -1,6 +1,7 @@
 """How the pages are built: `make docs`, every warning an error; what is built fetches nothing."""
 
 import re
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -38,6 +39,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "ignore_pattern": r"(drop_in|messy_tables)\.py",  # programs, no findings
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -99,6 +101,7 @@ def film(app, problem):  # type: ignore[no-untyped-def]
         from pictures.make import hero
 
         linsep.film(hero().trace_, Path(app.outdir) / "_static" / "film.html")
+        shutil.copy(HERE / "pictures" / "film.gif", Path(app.outdir) / "_static")
 
 
 def setup(app):  # type: ignore[no-untyped-def]

@@ -1,9 +1,9 @@
 """
-Three classes and the land between
-==================================
+Three classes: one against the rest, and Kesler's construct
+===========================================================
 
-Each class against the rest leaves parts of the plane to nobody, or to several. Kesler's construct
-asks every class to beat every other, and leaves none.
+One class against the rest leaves regions that belong to no class, or to several. Kesler's
+construct asks each class to beat every other one, and leaves no such region.
 On the command line: ``linsep experiment kesler``.
 """
 

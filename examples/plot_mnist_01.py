@@ -2,7 +2,7 @@
 Zeros against ones
 ==================
 
-The epoch table of the first lecture, on embedded digits here and on MNIST with
+The epoch table of the first lecture, on built-in digits here and on MNIST with
 ``linsep experiment mnist-01 --data FOLDER``, with the certified bound on all corrections.
 On the command line: ``linsep experiment mnist-01``.
 """

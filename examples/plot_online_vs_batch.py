@@ -1,9 +1,9 @@
 """
-Correct at once, or after a pass
-================================
+Online, minibatch and batch corrections
+=======================================
 
-The same rule applied row by row, in folds and in whole passes; and the online rule again in twenty
-orders of the same rows.
+The same rule applied row by row, in minibatches and in whole passes; and the online rule again for
+twenty orders of the same rows.
 On the command line: ``linsep experiment online-vs-batch``.
 """
 

@@ -1,8 +1,8 @@
 """
-A feature that keeps the answer
-===============================
+The radius as a feature
+=======================
 
-Neighbours in the plane and neighbours in the squared radius vote on a disc in a ring.
+A disc inside a ring: the votes of the nearest neighbours in the plane, and in the squared radius.
 On the command line: ``linsep experiment radial``.
 """
 

@@ -1,9 +1,9 @@
 """
-A line by four roads
-====================
+Four ways to fit a line
+=======================
 
-Weight from height by the exact solution, and by batch, minibatch and single-row descent, all
-reported in kilograms and centimetres.
+The weight of people from their height: the exact solution, and batch, minibatch and single-row
+descent, all in kilograms and centimetres.
 On the command line: ``linsep experiment regression``.
 """
 

@@ -1,9 +1,9 @@
 """
-Features of one size
-====================
+Features of very different size
+===============================
 
-A feature in euros drowns one in years. Scaling inside the fit repairs that, and the weights come
-back in euros and years.
+A feature in euros hides one in years. Scaling inside the fit repairs that, and the weights are
+in euros and years again.
 On the command line: ``linsep experiment scaling``.
 """
 

@@ -1,6 +1,6 @@
 """
-Too small crawls, too large diverges
-====================================
+Steps that are too small or too large
+=====================================
 
 Batch descent with constant steps of five sizes.
 On the command line: ``linsep experiment step-size``.

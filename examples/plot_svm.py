@@ -1,9 +1,9 @@
 """
-Few rows carry the widest margin
-================================
+A few rows determine the widest margin
+======================================
 
-A support vector machine is carried by the rows on its margin, and noise disturbs it less than
-the first separator a perceptron finds.
+A support vector machine is determined by the rows on its margin, and noise disturbs it less than
+the first separator that a perceptron finds.
 On the command line: ``linsep experiment svm``.
 """
 

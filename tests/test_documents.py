@@ -41,7 +41,7 @@ def test_no_page_shows_python_that_does_not_run():
 def test_code_fits_its_column(page):
     for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL):
         long = [line for line in block.splitlines() if line[:4] in (">>> ", "... ")]
-        assert max(map(len, long)) <= 88 or page == "docs/lab.md"
+        assert max(map(len, long)) <= 88
 
 
 def anchors(page):

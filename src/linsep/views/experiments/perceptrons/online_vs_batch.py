@@ -36,7 +36,7 @@ def find(data: Path | None = None) -> Findings:
     planes = {run.coef_.tobytes() + run.intercept_.tobytes() for run in ends}
     delta = _delta_rule(X, y, rules["online"].n_iter_)
     return Findings(
-        "Correct at once, or after a pass",
+        "Online, minibatch and batch corrections",
         "200 points with a known margin of 0.1",
         [
             Table("From w = 0 to a separator",
