@@ -52,9 +52,16 @@ def highest(terms: Any, penalty: Elastic, V: Array) -> tuple[float, float]:
     most = penalty.room(V)
     largest = float(np.abs(V).max(initial=0.0))
     inside = min(most, penalty.l1 / largest) if largest > 0 else most
+
+    def at(s: float) -> tuple[float, float]:
+        return s, terms(s) - penalty.conjugate(s * V)
+
+    first, between = at(most), 0.7 * most + 0.3 * inside
+    second = at(between)
+    if between < most and first[1] >= second[1] and first[1] > 0.0:  # D is concave
+        return first
     best = (0.0, 0.0)
-    for s in (most, inside, 0.7 * most + 0.3 * inside, 0.5 * most, 0.2 * most, 0.05 * most):
-        value = terms(s) - penalty.conjugate(s * V)
-        if value > best[1]:
-            best = (s, value)
+    for one in (first, at(inside), second, at(0.5 * most), at(0.2 * most), at(0.05 * most)):
+        if one[1] > best[1]:
+            best = one
     return best

@@ -159,16 +159,24 @@ class ScoreDescent(Stateful):
         codes, loss = self.problem.codes, self.loss
         best = b is None
         if b is None:
-            b = loss.best_bias(S, codes, self.c, self.b) if self.free else np.zeros_like(self.b)
+            b = self._best_bias(S)
         T = S + b
         mean = float(self.c @ loss.losses(T, codes))
         R = loss.residual(T, codes)
         slope = self.total(R)
-        balanced = best or loss.corner or not (self.free and self.lam)
-        dual = self._bound(R, slope) if balanced else self.look(S).dual
+        if best or loss.corner or not (self.free and self.lam):
+            dual = self._bound(R, slope)
+        else:
+            R_best = loss.residual(S + self._best_bias(S), codes)
+            dual = self._bound(R_best, self.total(R_best))
         value = mean + self.penalised(self.a)
         wrong = loss.mistakes(T, codes)
         return Look(self.a, b, value, mean, wrong, slope, self.c @ R * self.free, dual)
+
+    def _best_bias(self, S: Floats) -> Floats:
+        if not self.free:
+            return np.zeros_like(self.b)
+        return self.loss.best_bias(S, self.problem.codes, self.c, self.b)
 
     def _bound(self, R: Floats, slope: Floats) -> float:
         """D at these multipliers; for a loss with a corner, at their mean over passes."""

@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 
 class Curve(NamedTuple):
-    """A loss as a function of arrays of margins: ℓ, −ℓ′, ℓ″, −ℓ*(−u), and the largest ℓ″."""
+    """A loss as a function of arrays of margins: ℓ, u = −ℓ′, ℓ″ of u, −ℓ*(−u), the largest ℓ″."""
 
     value: Callable[[Array], Array]
     multiplier: Callable[[Array], Array]
@@ -31,7 +31,7 @@ CURVES: dict[type, Curve] = {
     Logistic: Curve(
         lambda z: np.logaddexp(0.0, -z),
         lambda z: special.expit(-z),
-        lambda z: special.expit(z) * special.expit(-z),
+        lambda u: u * (1.0 - u),
         lambda u: -special.xlogy(u, u) - special.xlog1py(1.0 - u, -u),
         0.25,
     ),
@@ -45,7 +45,7 @@ CURVES: dict[type, Curve] = {
     SquaredHinge: Curve(
         lambda z: np.maximum(0.0, 1.0 - z) ** 2,
         lambda z: 2.0 * np.maximum(0.0, 1.0 - z),
-        lambda z: np.where(z < 1.0, 2.0, 0.0),
+        lambda u: np.where(u > 0.0, 2.0, 0.0),
         lambda u: u - 0.25 * u * u,
         2.0,
     ),
@@ -203,28 +203,24 @@ def pull(loss, s, code, out):  # type: ignore[no-untyped-def]
 
 def _balance(curve: Curve, s: Array, y: Array, c: Array, b: float) -> float:
     """Where Σ c y (−ℓ′) = 0, by Newton's method between brackets that shrink."""
-
-    def slope_at(b: float) -> float:
-        return -float((c * y) @ curve.multiplier(y * (s + b)))
-
-    low, high = -np.inf, np.inf
-    reach, now = 1.0, slope_at(b)
+    low, high, reach = -np.inf, np.inf, 1.0
+    far = 1e6 * (1.0 + float(np.abs(s).max()))
+    signed, previous = c * y, np.inf
     for _ in range(200):
-        if now == 0.0:
+        u = curve.multiplier(y * (s + b))
+        now = -float(signed @ u)
+        if now == 0.0 or previous <= 1e-16 * abs(b):
             break
         low, high = (low, b) if now > 0 else (b, high)
-        bend = float(c @ curve.bend(y * (s + b)))
+        bend = float(c @ curve.bend(u))
         trial = b - now / bend if bend > 0 else np.nan
         if not low < trial < high:
             wide = np.isfinite(low) and np.isfinite(high)
             trial = 0.5 * (low + high) if wide else b - np.copysign(reach, now)
             reach *= 2
-        if trial in (low, high) or abs(trial) > 1e6 * (1.0 + float(np.abs(s).max())):
+        if trial in (low, high) or abs(trial) > far:
             break  # one side only, or no digit left
-        moved, b = abs(trial - b), trial
-        now = slope_at(b)
-        if moved <= 1e-16 * abs(b):
-            break
+        previous, b = abs(trial - b), trial
     return b
 
 
