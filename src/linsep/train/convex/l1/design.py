@@ -25,6 +25,7 @@ SWEPT = 3.0  # a sweep over columns, for each entry
 MULTIPLIED, MADE = 0.1, 15.0  # a matrix, for each product, and for each number
 SPARSE_MATRIX = 1024  # the same of sparse rows
 REPEATED = 20  # sweeps over the columns that a matrix spares
+FEWEST = 1 << 14  # pairs of entries that are worth a part of their own
 TILE = 32
 NOWHERE = 0xFFFFFFFF
 
@@ -186,7 +187,7 @@ class _SparsePart:
         if self._work > 2 * REPEATED * entries or PARTS * m * m > 1e7 + 4 * self._work:
             return None
         # each part has a matrix of its own to fill with zeros and to add: fewer where that is dear
-        parts = max(1, min(PARTS, int(self._work) // (2 * m * m + 1)))
+        parts = max(1, min(PARTS, int(self._work) // max(FEWEST, 2 * m * m)))
 
         def one(span: tuple[int, int]) -> Floats:
             H = np.zeros(m * m)
