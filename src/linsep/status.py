@@ -105,15 +105,20 @@ class Status(Enum):
     @property
     def good(self) -> bool:
         """Whether the fit reached what was asked for."""
-        return self in {
-            Status.separated,
-            Status.mixed,
-            Status.converged,
-            Status.averaged,
-            Status.voted,
-            Status.penalised,
-            Status.held_out,
-            Status.solved,
-            Status.deficient,
-            Status.streaming,
-        }
+        return self in _GOOD
+
+
+_GOOD = frozenset(
+    {
+        Status.separated,
+        Status.mixed,
+        Status.converged,
+        Status.averaged,
+        Status.voted,
+        Status.penalised,
+        Status.held_out,
+        Status.solved,
+        Status.deficient,
+        Status.streaming,
+    }
+)

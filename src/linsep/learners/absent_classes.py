@@ -30,6 +30,8 @@ def present_classes(problem: Problem) -> npt.NDArray[np.bool_]:
 
 def train_present(learner: Any, problem: Problem, listeners: list[Listener]) -> Status:
     """`learner._train`, on the classes that have weight."""
+    if not problem.weights.size:
+        return learner._train(problem, listeners)  # type: ignore[no-any-return]
     present = present_classes(problem)
     if present.all() or not learner.fit_intercept:
         return learner._train(problem, listeners)  # type: ignore[no-any-return]

@@ -199,7 +199,7 @@ class LogisticRegression(Inference, LinearClassifier):
 
     def _check_parameters(self) -> None:
         check_logistic(self)
-        if not np.isposinf(self.C):
+        if np.inf != self.C:
             positive("C", self.C)
         ours, theirs = ("auto", "newton", "dual", *STEPPING), (*SAME_OPTIMUM, "liblinear")
         one_of("solver", self.solver, ours + theirs)

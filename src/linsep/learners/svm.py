@@ -337,5 +337,5 @@ class LinearSVC(LinearClassifier):
         self.objective_ = float(sum(one.primal for one in solutions))
         self.gap_ = max(0.0, float(sum(one.gap for one in solutions)) / (self.objective_ or 1.0))
         with np.errstate(divide="ignore"):
-            margins = 1.0 / np.linalg.norm(self.coef_.astype(np.float64), axis=1)
+            margins = 1.0 / np.sqrt(np.square(self.coef_, dtype=np.float64).sum(axis=1))
         self.margin_ = margins[0] if problem.binary else margins

@@ -38,10 +38,13 @@ def maps_of(X: Any) -> list[Any]:
 
     Private ones (mode 'c') are left alone: what was written there is nowhere else.
     """
-    if type(X) is np.ndarray and X.base is None:
-        return []
-    parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
-    owners = [_owner(part) for part in parts]
+    if type(X) is np.ndarray:
+        owners = [_owner(X)]
+        if type(owners[0]) is np.ndarray:
+            return []
+    else:
+        parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
+        owners = [_owner(part) for part in parts]
     return [one for one in owners if isinstance(one, np.memmap) and one.mode in ("r", "r+", "w+")]
 
 
@@ -62,8 +65,9 @@ class PageRelease:
 
     def __init__(self, X: Any, *beside: Any) -> None:
         self._maps = [one for part in (X, *beside) if part is not None for one in maps_of(part)]
-        self._row = sum(one.nbytes for one in self._maps) / max(1, X.shape[0])
-        self._taken = 0.0
+        self._row = self._taken = 0.0
+        if self._maps:
+            self._row = sum(one.nbytes for one in self._maps) / max(1, X.shape[0])
 
     def advance(self, n_rows: int) -> None:
         """So many more rows were read."""

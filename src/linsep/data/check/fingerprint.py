@@ -37,8 +37,12 @@ def sample_of(X: Any) -> Array:
 
 def spread_rows(n: int, width: int) -> Array:
     """Numbers of the rows that count among n rows of `width` entries."""
-    count = min(n, max(FEWEST, NUMBERS // max(1, width)))
+    count = _count(n, width)
     return np.arange(count) * n // count
+
+
+def _count(n: int, width: int) -> int:
+    return min(n, max(FEWEST, NUMBERS // max(1, width)))
 
 
 def sample_digest(X: Any, y: Array, weights: Array | None) -> dict[str, Any]:
@@ -61,14 +65,14 @@ def sampled(X: Any, y: Array, weights: Array | None) -> Callable[[], dict[str, A
     y : class numbers (whole numbers, of which also a count enters) or targets
     weights : weight of each row, or None
     """
-    rows = sample_of(X)
-    whole = len(rows) == X.shape[0] and isinstance(X, np.ndarray)
+    whole = isinstance(X, np.ndarray) and X.shape[0] <= _count(*X.shape)
+    rows: Any = slice(None) if whole else sample_of(X)
     some = X.copy() if whole else rows_of(X, rows)
     parts = [some.data, some.indices, some.indptr] if hasattr(some, "indptr") else [some]
     if y.dtype.kind in "iu":
         count = sum(int(np.count_nonzero(y[part])) for part in blocks(y))
         parts.append(np.array([count]))
-    parts += [np.asarray(y)[rows], np.empty(0) if weights is None else weights[rows]]
+    parts += [np.array(y[rows]), np.empty(0) if weights is None else np.array(weights[rows])]
     return partial(digest_of, parts, X.shape)
 
 

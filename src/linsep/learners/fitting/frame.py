@@ -233,7 +233,8 @@ class Fitting:
     def _end(self, status: Status, depth: int = 3) -> None:
         self.status_ = status
         if self._lists_passes and hasattr(self, "n_iter_"):
-            self.n_iter_ = np.array([max(np.ravel(self.n_iter_))], np.int32)
+            n_iter = self.n_iter_
+            self.n_iter_ = np.array([n_iter if type(n_iter) is int else np.max(n_iter)], np.int32)
         if self._recorder is not None:
             self._recorder.end(status, *self._returned())
         if not status.good:

@@ -30,10 +30,10 @@ def parameters_of(kind: Any) -> Mapping[str, inspect.Parameter]:
 def check_names(kind: type, named: Iterable[str]) -> None:
     """Refuse names that are not among the parameters of a learner."""
     parameters = parameters_of(cast(Any, kind))
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
-        return
     for name in named:
         if name not in parameters:
+            if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+                return
             close = difflib.get_close_matches(name, parameters, 1)
             hint = f"; did you mean {close[0]}?" if close else "."
             raise UnknownParameterError(

@@ -1,5 +1,6 @@
 """`model.summary()`: what the weights can be trusted to say, or why they cannot."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +40,7 @@ class Inference:
         shape = getattr(
             X, "shape", (len(X),) if isinstance(X, (list, tuple, dict)) else (MOST + 1,)
         )
-        if int(np.prod(shape)) <= MOST:
+        if math.prod(shape) <= MOST:
             self._rows_of_fit = X, y, weights
 
     def summary(

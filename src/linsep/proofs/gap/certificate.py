@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import sum_over
 from linsep.proofs.gap.penalty import RIDGE, Penalty
@@ -134,7 +135,8 @@ class FittedProblem(NamedTuple):
         if l1 > 0:
             primal += l1 * float(np.abs(W).sum())
         scores = gamma(products.terms + 8)
-        long, shift = max(map(length, W)), max(map(abs, np.asarray(self.b).tolist()))
+        long = length(W[0]) if len(W) == 1 else max(map(length, W))
+        shift = max(map(abs, np.asarray(self.b).tolist()))
         off = scores * (long * sums.slope + shift * sums.tilt)
         rounding = off + gamma(W.size + products.added + 8) * (primal + sums.terms)
         rounding += 32 * UNIT * sums.fuzz
@@ -294,11 +296,12 @@ class _Plane:
         ), sums  # fmt: skip
 
     def _sum(self, shrink: float | None = None) -> Sides:
+        spans = self.products.spans
+        if len(spans) == 1 and not on_cluster(self.problem.X):
+            return self._part(spans[0], shrink)
         # A block or two are summed sooner than threads are woken.
         n_jobs = self.problem.n_jobs if self.products.entries > ALONE else 1
-        sums: Sides = sum_over(
-            lambda span: self._part(span, shrink), self.products.spans, plus, n_jobs
-        )
+        sums: Sides = sum_over(lambda span: self._part(span, shrink), spans, plus, n_jobs)
         return sums
 
     def _part(self, span: tuple[int, int], shrink: float | None) -> Sides:
