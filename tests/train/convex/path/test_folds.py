@@ -74,6 +74,22 @@ def test_threads_change_no_byte(way, data):
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
 
 
+def test_hessians_of_all_rows_serve_the_folds_where_these_are_alike(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 6))
+    signs = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1.0, -1.0)
+    given = X, signs, folds_of(signs, 5), CS
+    made = []
+    hessians = Rows.hessians
+    monkeypatch.setattr(
+        Rows, "hessians", lambda self, U, *rest: made.append(len(U)) or hessians(self, U, *rest)
+    )
+    easy = fold_newton.fit_folds(*given, fit_intercept=True, tol=1e-4)
+    assert (easy.gap <= 1e-4).all() and not sum(made)
+    hard = fold_newton.fit_folds(*given, fit_intercept=True, tol=1e-11)
+    assert (hard.gap <= 1e-11).all() and sum(made)
+
+
 def test_rows_in_many_blocks_give_the_sums_of_one():
     X, signs = dense(n=9000)
     home = folds_of(signs, 3)

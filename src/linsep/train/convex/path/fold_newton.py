@@ -119,17 +119,20 @@ class _Run:
         gap = np.full((self.count, len(self.Cs)), np.inf)
         left, own = np.argwhere(gap == np.inf), np.zeros(gap.shape, bool)
         H = self._bends(left)
-        for _ in range(LOOKS):
+        for look in range(LOOKS):
             before = gap.copy()
             there, held = self._move_and_look(left, H, own, tol)
-            self._measure(there, self._bends(there), gap)
+            if not look:  # Hessians of all rows' models may do for the proof
+                self._measure(there, self._bends(there), gap, self.at[there[:, 1]])
+                there = there[gap[*there.T] > tol]
+            self._measure(there, self._bends(there, now=True), gap, self.U[*there.T])
             if (gap[*held.T] > tol).any():
                 return None  # the next look would be the same
             left = left[(gap > tol)[*left.T]]
             if not len(left):
                 return gap
             own |= (gap > SLOW * before) | (gap == np.inf)
-            H = self._bends(left)
+            H = self._bends(left, now=True)
         return None
 
     def _begin(self) -> None:
@@ -148,8 +151,8 @@ class _Run:
         H = np.array([one for met in self.pool.run(along, [(h,) for h in halves]) for one in met])
         self._finite()
         by_home = self._step_of_all(H)
-        found = self.pool.run(self._other_hessians, [(u,) for u in self.U[-1]])
-        self.others = _without_each(np.array(found).transpose(1, 0, 2, 3))
+        found = self.pool.run(self._hessians_by_home, [(u,) for u in self.U[-1]])
+        self.far, self.others = map(_without_each, np.array(found).transpose(1, 2, 0, 3, 4))
         self.seen[:-1] = self.seen[-1] - by_home
         self.at = self.U[-1].copy()
         self.U[:-1] = self.at
@@ -172,8 +175,10 @@ class _Run:
             self.U[-1, rose] = 0.5 * (self.U[-1, rose] + last[rose])
         return by_home
 
-    def _other_hessians(self, u: Floats) -> Floats:
-        return self.sample.others.at(u, self.count)[2]
+    def _hessians_by_home(self, u: Floats) -> Floats:
+        return np.array(
+            [rows.at(u, self.count)[2] for rows in (self.sample.far, self.sample.others)]
+        )
 
     def _gradients(self, which: Array) -> Floats:
         """Of P / C of these models, as last seen."""
@@ -197,9 +202,11 @@ class _Run:
         H = self._bends(which)
         return np.asarray(self.U[-1] - self._solve(which, H, self._gradients(which)))
 
-    def _bends(self, which: Array) -> Floats:
-        """The sample's Hessians of these models: far rows as they are now, others as at first."""
+    def _bends(self, which: Array, now: bool = False) -> Floats:
+        """The sample's Hessians of these models as at first, or its far rows as they are now."""
         f, c = which.T
+        if not now:
+            return np.asarray(self.others[f, c] + self.far[f, c])
         return np.asarray(self.others[f, c] + self.sample.far.hessians(self.U[f, c], f, self.pool))
 
     def _solve(self, which: Array, H: Floats, G: Floats) -> Floats:
@@ -260,13 +267,16 @@ class _Run:
         self.seen[f, c] = self.sums.kept(self.U[f, c], f, c, self.scores)
         return which[there], which[rose]
 
-    def _measure(self, which: Array, H: Floats, gap: Floats) -> None:
-        """Relative gaps: by plain duality, or by the dual point that the sample gives."""
+    def _measure(self, which: Array, H: Floats, gap: Floats, far: Floats) -> None:
+        """Relative gaps: by plain duality, or by the dual point that the sample gives, the Hessians
+        of whose far rows are those at the weights `far`."""
+        if not len(which):
+            return
         f, c = which.T
         U, G, value = self.U[f, c], self._gradients(which), self._values()
         T = self._solve(which, H, G)
         rest = G - (H @ T[:, :, None])[:, :, 0]
-        moved = self.sample.far.moved(U, T, f, U, self.pool)
+        moved = self.sample.far.moved(U, T, f, far, self.pool)
         moved += self.sample.others.moved(U, T, f, self.at[c], self.pool)
         rest += moved[:, :-1]
         if not self.free:
