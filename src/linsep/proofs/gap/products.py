@@ -18,7 +18,7 @@ from linsep.data.blocks.blocks import on_cluster, spans, sum_spans
 from linsep.data.check.arrays import frozen, sum_of_squares
 from linsep.parallel import sum_over
 from linsep.proofs.gap.plane_sums import CHUNK
-from linsep.rows.rows import LANES, Rows, aligned, as_rows, scores
+from linsep.rows.rows import CSR, LANES, Rows, aligned, as_rows, scores
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -77,28 +77,27 @@ class Products:
 
     def rows(self, span: tuple[int, int]) -> Rows:
         """The block of rows start..stop as a kernel sees them."""
+        return self._csr(span) if self.sparse else as_rows(self.X[slice(*span)])
+
+    def _csr(self, span: tuple[int, int]) -> CSR:
+        """Sparse rows start..stop, without a copy: on a worker out of those it has."""
         if self._rows is not None:
             return self._rows.part(*span)  # type: ignore[no-any-return]
-        return as_rows(self.X[slice(*span)])
+        data, places, ends = self.X.entries(*span)
+        places = places.astype(np.int32, copy=False).view(np.uint32)
+        return CSR(frozen(data), frozen(places), frozen(ends.astype(np.int64)))
 
     def size(self, span: tuple[int, int], square: float) -> float:
         """A bound on √Σx² of a block, given that sum as it was rounded."""
-        if self._rows is not None:
-            entries = self.X.data[self.X.indptr[span[0]] : self.X.indptr[span[1]]]
-        else:
-            part = self.X[slice(*span)]
-            entries = part.data if self.sparse else part.reshape(-1)
-        return _bound(entries, square)
+        if self.sparse:
+            return _bound(_entries(self._csr(span)), square)
+        return _bound(self.X[slice(*span)].reshape(-1), square)
 
     def part(self, span: tuple[int, int]) -> Part:
         """The block of rows start..stop."""
         if not self.sparse:
             return _Dense(self.X[slice(*span)], self._few)
-        rows, X = self._rows, self.X
-        if rows is None:  # on a worker, which has some of the rows
-            X = X[slice(*span)]
-            rows, span = as_rows(X), (0, span[1] - span[0])
-        return _Multiplied(rows, X, span, self._turn)
+        return _Multiplied(self._csr(span), self.X.shape[1], self._turn)
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to the workers of a cluster: not the list of all spans."""
@@ -115,7 +114,7 @@ class Products:
 def _longest(X: Any) -> Any:
     """The most entries in a row of a span."""
     if on_cluster(X):
-        return lambda span: int(np.diff(X[slice(*span)].indptr).max(initial=0))
+        return lambda span: int(np.diff(X.entries(*span)[2]).max(initial=0))
     return lambda span: int(np.diff(X.indptr[span[0] : span[1] + 1]).max(initial=0))
 
 
@@ -141,9 +140,9 @@ def _all_totals(data, indices, indptr, A, V):  # type: ignore[no-untyped-def]
 class _Multiplied:
     """Sparse rows for several hyperplanes, all of them at each entry."""
 
-    def __init__(self, rows: Any, X: Any, span: tuple[int, int], turned: Any) -> None:
-        self._rows, self._n, self._d = rows.part(*span), span[1] - span[0], X.shape[1]
-        self.size = _length(X.data[X.indptr[span[0]] : X.indptr[span[1]]])
+    def __init__(self, rows: CSR, d: int, turned: Any) -> None:
+        self._rows, self._n, self._d = rows, len(rows.indptr) - 1, d
+        self.size = _length(_entries(rows))
         self._turned = turned
 
     def scores(self, W: Floats) -> Floats:
@@ -187,6 +186,10 @@ class _Dense:
 
     def _wide(self, cut: slice) -> Floats:
         return self._X[cut].astype(np.float64, copy=False)
+
+
+def _entries(rows: CSR) -> Array:
+    return rows.data[rows.indptr[0] : rows.indptr[-1]]
 
 
 def _length(entries: Array) -> float:
