@@ -66,6 +66,27 @@ def test_one_two_and_three_workers_give_the_same_bytes(table, in_memory):
                     assert content(learner) == in_memory(name), (name, workers)
 
 
+@pytest.mark.skipif(
+    not os.environ.get("LINSEP_CLUSTER"), reason="starts a cluster of its own: make cluster-tests"
+)
+def test_threads_of_one_worker_share_a_task_and_give_the_same_bytes(table, in_memory):
+    from distributed import Client, LocalCluster
+
+    from linsep.data.cluster.collections import rows_of
+
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=3, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        rounds = rows_of(client, as_dask(*table, 20_000)[0]).rounds
+        assert (len(rounds.partitions), rounds.threads) == (1, 3)
+        for name in BATCH:
+            learner = learner_of(name).fit(*as_dask(*table, 20_000))
+            assert content(learner) == in_memory(name), name
+
+
 @pytest.mark.skipif(not os.environ.get("LINSEP_CLUSTER"), reason="long: make cluster-tests")
 def test_more_classes_and_numbers_to_predict_give_the_same_bytes(client, table):
     X, _ = table

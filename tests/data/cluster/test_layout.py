@@ -79,3 +79,11 @@ def test_rows_of_a_partition_are_those_of_the_array():
     assert np.array_equal(part.some(some), X[some])
     with pytest.raises(IndexError, match="not in this partition"):
         part.slice(199_000, 300_010)
+
+
+def test_no_thread_of_a_worker_is_idle_while_another_has_two_tasks():
+    for threads in range(1, 9):
+        for gigabytes in range(1, 40):
+            count = Room(1, 1 << 30, threads).shares(gigabytes << 30)
+            assert count >= gigabytes
+            assert count % threads == 0 or threads % count == 0

@@ -128,18 +128,24 @@ def test_a_cluster_with_tls_gives_the_same_bytes(table):
     assert content(learner) == content(linsep.LinearDiscriminantAnalysis().fit(X, y))
 
 
-def test_a_local_cluster_listens_on_this_machine_alone():
+def listening():
+    """Where this process and those it has started listen: port and address."""
     import psutil
 
+    here = psutil.Process()
+    return {
+        place.laddr
+        for process in (here, *here.children(recursive=True))
+        for place in process.net_connections("inet")
+        if place.status == psutil.CONN_LISTEN
+    }
+
+
+def test_a_local_cluster_listens_on_this_machine_alone():
+    before = listening()
     with client_of("local") as client:
         workers = threads(None)
         client.wait_for_workers(workers)
-        here = psutil.Process()
-        places = [
-            place.laddr.ip
-            for process in (here, *here.children(recursive=True))
-            for place in process.net_connections("inet")
-            if place.status == psutil.CONN_LISTEN
-        ]
+        places = listening() - before
     assert len(places) > workers  # the scheduler, its dashboard, and the workers
-    assert set(places) <= {"127.0.0.1", "::1"}
+    assert {place.ip for place in places} <= {"127.0.0.1", "::1"}

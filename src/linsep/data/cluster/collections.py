@@ -127,7 +127,7 @@ class Checked:
         return int(self.rows.shape[0])
 
     def __getitem__(self, rows: Any) -> Any:
-        return self.rows[rows]
+        return self.rows if isinstance(rows, slice) and rows == slice(None) else self.rows[rows]
 
     def __sizeof__(self) -> int:
         """Bytes, by which Dask decides where tasks run."""

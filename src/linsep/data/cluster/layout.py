@@ -1,10 +1,10 @@
 """How rows lie on a cluster: chunks of the user's in groups, and partitions of whole blocks.
 
 Each task costs the scheduler some milliseconds in every round, so tasks are few: one for each
-thread, three on larger clusters. Dask hands out chunks to workers as these become free. So the
-chunks that one worker has are taken together, wherever they lie in the whole, and a partition is
-their runs of consecutive rows, each moved to the next whole block: rows stay where they are, but
-for a few at the ends of runs.
+worker, whose threads share it, three on larger clusters. Dask hands out chunks to workers as these
+become free. So the chunks that one worker has are taken together, wherever they lie in the whole,
+and a partition is their runs of consecutive rows, each moved to the next whole block: rows stay
+where they are, but for a few at the ends of runs.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ from linsep._scipy import sp
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.cluster.partition import Partition, Span, joined, run_of
 from linsep.data.cluster.waiting import FETCHED, done, fetched, key_of, mapped
+from linsep.parallel import share_out
 
 BYTES = 1 << 30
 """Most bytes in a partition, where it has more blocks than the fewest."""
@@ -27,9 +28,9 @@ MEMORY_SHARE = 8
 FEWEST = 8
 """Blocks in a partition, at least: solvers look at so many together."""
 SHARE = 3
-"""Partitions for each thread of a large cluster, so that none waits for a long last one."""
+"""Partitions for each worker of a large cluster, so that none waits for a long last one."""
 SMALL = 16
-"""Threads up to which a cluster is small: one partition for each, and rounds of few tasks."""
+"""Workers up to which a cluster is small: one partition for each, and rounds of few tasks."""
 UNEVEN = 1.5
 """Rows of the longest partition, relative to the mean, from which rows are shared out anew."""
 
@@ -37,21 +38,43 @@ Spans = list[Span]
 
 
 class Room(NamedTuple):
-    """What a cluster has: threads of all workers, and bytes that a partition may take."""
+    """What a cluster has.
 
-    threads: int
+    Attributes
+    ----------
+    workers : their number
+    limit : bytes that a partition may take
+    threads : of each worker
+    """
+
+    workers: int
     limit: int
+    threads: int = 1
 
-    def tasks(self, threads: int) -> int:
-        """Partitions for so many of the threads."""
-        return threads * (1 if self.threads <= SMALL else SHARE)
+    def shares(self, size: int, workers: int = 1) -> int:
+        """Partitions that so many bytes are cut into on some of the workers.
+
+        Those of a worker keep its threads busy: they share them evenly, or take them in turns.
+
+        >>> room = Room(1, 1 << 30, 4)
+        >>> [room.shares(size << 30) for size in (1, 2, 3, 5)]
+        [1, 2, 4, 8]
+        """
+        least = 1 if self.workers <= SMALL else SHARE
+        wanted = max(least, -(-size // (self.limit * workers)))
+        if wanted > self.threads:
+            wanted = -(-wanted // self.threads) * self.threads
+        while self.threads % wanted and wanted % self.threads:
+            wanted += 1
+        return workers * wanted
 
 
 def room(client: Any) -> Room:
     """The room of a cluster as it is now."""
     workers = client.scheduler_info()["workers"].values()
     limits = [one["memory_limit"] // MEMORY_SHARE for one in workers if one.get("memory_limit")]
-    return Room(max(1, sum(client.nthreads().values())), min([BYTES, *limits]))
+    threads = client.nthreads().values()
+    return Room(max(1, len(threads)), min([BYTES, *limits]), min(threads, default=1))
 
 
 class Groups(NamedTuple):
@@ -73,7 +96,8 @@ class Groups(NamedTuple):
         """The groups of function(chunk, number, *arguments)."""
         lists = [one if isinstance(one, list) else [one] for one in self.futures]
         keys = [f"{name}-{_mark(one, arguments)}" for one in lists]
-        several = [[one] * len(self.futures) for one in (function, arguments)]
+        threads = threads_for(client, len(self.futures))
+        several = [[one] * len(self.futures) for one in (function, arguments, threads)]
         return Groups(
             self.chunks, list(client.map(_each, self.futures, self.chunks, *several, key=keys))
         )
@@ -110,17 +134,15 @@ class Groups(NamedTuple):
 def grouped(client: Any, chunks: list[Any]) -> Groups:
     """Chunks in groups by the workers that have them."""
     done(client, chunks)
-    threads, where = client.nthreads(), client.who_has(chunks)
-    sizes, there = client.nbytes(summary=False), room(client)
+    where, sizes, there = client.who_has(chunks), client.nbytes(summary=False), room(client)
     homes: dict[Any, list[int]] = {}
     for k, one in enumerate(chunks):
         owners = where.get(one.key) or [None]
         homes.setdefault(owners[0], []).append(k)
     numbers = []
-    for home, own in homes.items():
+    for own in homes.values():
         bytes_there = sum(sizes.get(chunks[k].key, 0) for k in own)
-        wanted = max(there.tasks(threads.get(home, 1)), -(-bytes_there // there.limit))
-        count = min(len(own), wanted)
+        count = min(len(own), there.shares(bytes_there))
         cuts = [len(own) * k // count for k in range(count + 1)]
         numbers += [own[low:high] for low, high in pairwise(cuts)]
     return Groups(numbers, [[chunks[k] for k in own] for own in numbers])
@@ -134,8 +156,16 @@ def _picked(made: list[Any], which: list[int]) -> list[Any]:
     return [made[i] for i in which]
 
 
-def _each(chunks: list[Any], numbers: list[int], function: Any, arguments: Any) -> list[Any]:
-    return [function(one, k, *arguments) for one, k in zip(chunks, numbers, strict=True)]
+def threads_for(client: Any, tasks: int) -> int:
+    """Threads that each of so many tasks of a round may use."""
+    return max(1, sum(client.nthreads().values()) // max(1, tasks))
+
+
+def _each(
+    chunks: list[Any], numbers: list[int], function: Any, arguments: Any, threads: int
+) -> list[Any]:
+    pairs = list(zip(chunks, numbers, strict=True))
+    return share_out(lambda pair: function(*pair, *arguments), pairs, threads)
 
 
 def _mark(futures: list[Any], *more: Any) -> str:
@@ -162,14 +192,12 @@ def cut(
     [(131072, 195000)]
     """
     n, step = sum(lengths), unit * BLOCK
-    tasks = room.tasks(room.threads)
-    wanted = tasks * max(1, -(-n * row // (room.limit * tasks)))
     units = -(-n // step)
-    count = min(wanted, units)
+    count, least = min(room.shares(n * row, room.workers), units), room.shares(0, room.workers)
     followed = _followed(groups, lengths, step)
     own = [some for group in followed for some in _split(group, row, room, step)]
     longest, mean = max(map(_rows_in, followed)), n / len(followed)
-    if longest <= max(step, UNEVEN * mean) and min(tasks, units) <= len(own) <= 4 * count:
+    if longest <= max(step, UNEVEN * mean) and min(least, units) <= len(own) <= 4 * count:
         return own
     ends = [min(n, k * units // count * step) for k in range(count + 1)]
     return [[Span(*ends[k : k + 2])] for k in range(count)]
@@ -263,8 +291,13 @@ def _parts(begins: list[int], run: Span) -> list[tuple[int, int, int]]:
 
 def _cut_out(group: list[Any], parts: list[tuple[int, int, int]]) -> list[Any]:
     """Some rows of the chunks of a group, as arrays of their own."""
-    rows = [group[k][low:high] for k, low, high in parts]
+    rows = [_rows(group[k], low, high) for k, low, high in parts]
     return [one if sp.issparse(one) else np.array(one, order="C") for one in rows]
+
+
+def _rows(chunk: Any, low: int, high: int) -> Any:
+    """Some rows of a chunk; all of them as they are, where a slice of sparse rows is a copy."""
+    return chunk[low:high] if (low, high) != (0, len(chunk)) else chunk[:]
 
 
 def _partition(plan: tuple[Spans, list[list[Any]]], sources: list[list[Any]]) -> Partition:
@@ -273,7 +306,7 @@ def _partition(plan: tuple[Spans, list[list[Any]]], sources: list[list[Any]]) ->
     for parts in plan[1]:
         rows = []
         for source, i, *ends in parts:
-            rows.append(sources[source][i][slice(*ends)] if ends else sources[source][i])
+            rows.append(_rows(sources[source][i], *ends) if ends else sources[source][i])
         numbers = not sp.issparse(rows[0]) and rows[0].ndim == 1
         made.append(joined(rows) if numbers else run_of(rows))
     return Partition([run.start for run in runs], made)

@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._scipy import sp
+from linsep.data.blocks.store import pointers
 from linsep.data.check.arrays import frozen_rows
+from linsep.parallel import share_out
 
 Array = npt.NDArray[Any]
 
@@ -79,11 +81,15 @@ def joined(parts: list[Any]) -> Any:
     """Rows of several arrays or CSR matrices, one below the other."""
     if len(parts) == 1:
         return parts[0]
-    if sp.issparse(parts[0]):
-        whole = sp.csr_array(sp.vstack(parts, format="csr"))
-        whole.has_canonical_format = True
-        return whole
-    return np.concatenate(parts)
+    if not sp.issparse(parts[0]):
+        return np.concatenate(parts)
+    arrays = [[one.data[: one.nnz] for one in parts], [one.indices[: one.nnz] for one in parts]]
+    data, indices = share_out(np.concatenate, arrays)
+    counts = [np.diff(one.indptr) for one in parts]
+    shape = (sum(map(len, counts)), parts[0].shape[1])
+    whole = sp.csr_array((data, indices, pointers(np.concatenate(counts))), shape=shape)
+    whole.has_canonical_format = True
+    return whole
 
 
 def run_of(parts: list[Any]) -> Any:

@@ -12,6 +12,7 @@ import copy
 import ctypes
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from operator import itemgetter
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.data.cluster.layout import threads_for
 from linsep.data.cluster.partition import Partition, Span
 from linsep.data.cluster.row_numbers import RowNumbers
 from linsep.data.cluster.shipping import Parcel, Slice, Vectors, unpacked
@@ -31,8 +33,12 @@ AHEAD = 64
 _known: set[tuple[str, bytes]] = set()  # functions that workers of a client have run before
 
 
-class Share(NamedTuple):
-    """What a function is asked for in one partition: items, and where they stand among all."""
+@dataclass(frozen=True)
+class Share:
+    """What a function is asked for in one partition: items, and where they stand among all.
+
+    No tuple: in tuples and lists the scheduler looks for futures, number by number.
+    """
 
     places: list[range]
     items: list[Any]
@@ -79,20 +85,33 @@ def whole(parts: Iterable[Subtree], add: Callable[[Any, Any], Any]) -> Any:
 
 def task(
     content: bytes, partition: Partition, shape: tuple[int, int], beside: list[Partition],
-    vectors: list[Any], share: Share, add: bytes | None,
+    vectors: list[Any], share: Share, add: bytes | None, threads: int, alone: bool,
 ) -> Any:  # fmt: skip
-    """Run a packed function on the items of one partition: all results, or sums of subtrees."""
+    """Run a packed function on the items of one partition: all results, or sums of subtrees.
+
+    Where there is no other, the tree is put together at once: long sums travel as one.
+    """
     from linsep.data.cluster.rows import LocalRows
 
     keep_pages()
     slices = [Slice(one, shape[0]) for one in beside]
     function = unpacked(content, LocalRows(partition, shape), slices, vectors)
-    with Pool(1), np.errstate(over="ignore", invalid="ignore"):
-        if add is None:
-            return [function(item) for items in share.items for item in items]
-        numbered = zip(chain(*share.places), chain(*share.items), strict=True)
-        parts = (Subtree(place, 0, function(item)) for place, item in numbered)
-        return subtrees(parts, unpacked(add, None, [], []))
+    sum_up = None if add is None else unpacked(add, None, [], [])
+    numbered = list(zip(chain(*share.places), chain(*share.items), strict=True))
+
+    def some(begin: int) -> list[Any]:
+        own = numbered[begin : begin + step]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sum_up is None:
+                return [function(item) for _, item in own]
+            return subtrees((Subtree(place, 0, function(item)) for place, item in own), sum_up)
+
+    step = 1 << max(0, (len(numbered) // (8 * threads)).bit_length() - 1)  # items handed over
+    with Pool(threads) as pool:
+        made = chain.from_iterable(pool.in_order(some, range(0, len(numbered), step)))
+        if sum_up is None:
+            return list(made)
+        return [Subtree(0, 0, whole(made, sum_up))] if alone else subtrees(made, sum_up)
 
 
 @cache
@@ -157,9 +176,12 @@ class Rounds:
     ) -> None:
         self.client, self.partitions, self.spans, self.shape = client, partitions, spans, shape
         self.made = 0
+        self.threads = threads_for(client, len(partitions))
         self.numbers = RowNumbers(client, partitions, spans)
         self.vectors = Vectors(client)
-        self._last: list[Any] = []  # let go after the next tasks are sent: no message before these
+        self._last: list[Any] = []
+        """Tasks of the last round, let go when those of the next are sent: a client sends a message
+        every 10 ms, and one that lets go would hold up the next round."""
         self.runs = sorted((run, k) for k, own in enumerate(spans) for run in own)
         """All runs of rows in their order, each with the number of its partition."""
 
@@ -172,8 +194,8 @@ class Rounds:
             for window in windows[len(begun) : k + max(1, AHEAD // len(shares)) + 1]:
                 begun.append(self._submit(name, parcel, window, None))
             places = [place for share in windows[k] for place in chain(*share.places)]
-            results = chain(*fetched(self.client, begun[k], name))
-            self._last, begun[k] = begun[k] if len(windows) == 1 else [], None
+            self._last = begun[k] if len(windows) == 1 else []
+            results, begun[k] = chain(*fetched(self.client, begun[k], name)), None
             for _, result in sorted(zip(places, results, strict=True), key=itemgetter(0)):
                 yield result
         self.made += 1
@@ -194,9 +216,8 @@ class Rounds:
             parts = [self._add(add_whole, name, packed, parts)]
             self._last = sent + parts
             return settled(self.client, parts)[0]
-        grown = [one for part in settled(self.client, parts) for one in part]
         self._last = sent
-        return whole(grown, add)
+        return whole([one for part in settled(self.client, parts) for one in part], add)
 
     def _add(self, function: Any, name: str, add: bytes, parts: list[Any]) -> Any:
         key = key_of(f"{name}-add")
@@ -248,6 +269,7 @@ class Rounds:
                 task, [content] * len(some), [self.partitions[k] for k in some],
                 [self.shape] * len(some), [[there[k] for there in beside] for k in some],
                 [vectors] * len(some), [shares[k] for k in some], [add] * len(some),
+                [self.threads] * len(some), [len(which) == 1] * len(some),
                 key=[key_of(name) for _ in some], pure=False,
             )  # fmt: skip
             if alone:
