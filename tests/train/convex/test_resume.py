@@ -76,8 +76,6 @@ SPARSE, SIGNS = texts()
 TALL = rows(40_000, 6)
 CODES = np.digitize(X[:, 0] + 0.3 * X[:, 1], (-0.5, 0.5))
 
-MANY_CODES = np.digitize(X[:, 0] + 0.3 * X[:, 1], (-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5))
-
 LINE = Problem(sp.csr_array(np.abs(X) * (X > 1.0)), np.zeros(len(X), np.int32), None, 1)
 
 SOLVERS = {
@@ -100,7 +98,6 @@ SOLVERS = {
     "Crammer and Singer": lambda: CrammerSinger(X, CODES, n_classes=3),
     "Crammer and Singer, inside": lambda: JointInteriorPoint(X, CODES, n_classes=3),
     "softmax": lambda: FullSoftmaxNewton(X, CODES, None, 1.0, n_classes=3),
-    "softmax, by products": lambda: FullSoftmaxNewton(X, MANY_CODES, None, 1.0, n_classes=8),
     "softmax, descent": lambda: SoftmaxDescent(X, CODES, None, 1.0, n_classes=3, tol=1e-6),
     "active set": lambda: Machine(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),
     "handover": handed_over,

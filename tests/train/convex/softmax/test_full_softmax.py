@@ -6,14 +6,11 @@ import pytest
 from linsep import LogisticRegression
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.drive import Goal, drive, solve
 from linsep.train.convex.softmax import full_newton
 from linsep.train.convex.softmax.choose import softmax_solver
 from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
 from linsep.train.convex.softmax.full_problem import Problem, sample_of_classes
-from linsep.train.convex.softmax.newton_cg_step import Cost, newton_cg_step
-from linsep.train.convex.softmax.streamed_problem import StreamedProblem
 
 
 def classes(n=300, d=4, K=3, seed=0, strength=1.5):
@@ -111,70 +108,3 @@ def test_a_looser_tolerance_takes_no_more_steps():
     X, y = classes(500, 6, 5, seed=6)
     steps = [fit(X, y, tol=tol).n_iter for tol in (1e-2, 1e-4, 1e-6)]
     assert steps == sorted(steps)
-
-
-def both_problems(pool, n=5000, d=4, K=5):
-    """The same rows kept and streamed, and a point."""
-    X, y = classes(n, d, K, seed=7)
-    c = np.random.default_rng(8).random(n) + 0.1
-    given = y, c / c.sum(), np.array([1e-3] * d + [0.0]), K, True, pool
-    plain = Columns(np.empty(0), np.empty(0))
-    kept, streamed = (
-        Problem(np.c_[X, np.ones(n)], *given),
-        StreamedProblem(Blocks(X, plain), *given),
-    )
-    return kept, streamed, np.random.default_rng(9).normal(size=(K, d + 1))
-
-
-def test_products_are_those_with_the_hessian():
-    with Pool(2) as pool:
-        kept, _, u = both_problems(pool)
-        v = np.random.default_rng(1).normal(size=u.shape)
-        S = kept.scores(u)
-        d = kept.at(u, S, S, 0.0)[1]
-        H = kept.hessian(d)
-        expected = (H @ v.ravel()).reshape(v.shape) + kept.ridge * v
-        np.testing.assert_allclose(kept.product(d, v), expected, rtol=1e-10)
-        np.testing.assert_allclose(kept.diagonal(d).ravel(), H.diagonal(), rtol=1e-10)
-
-
-@pytest.mark.parametrize("size", [0.01, 0.4])  # the longer one: for some less than nothing
-def test_what_any_step_foretells_is_feasible_and_bounds_the_optimum(size):
-    with Pool(2) as pool:
-        kept, streamed, u = both_problems(pool)
-        du = size * np.random.default_rng(2).normal(size=u.shape)
-        S = kept.scores(u)
-        value, d = kept.at(u, S, S, 0.0)
-        bound, p = kept.foretold(d, kept.scores(du))
-        other, _ = streamed.foretold(u, du)
-        lost, _ = kept.foretold(d, 100 * kept.scores(du))
-    assert bound <= value and lost == -np.inf
-    assert (p >= 0).all() and (size < 0.1 or (p == 0).any())
-    np.testing.assert_allclose(p.sum(axis=0), kept.c, rtol=1e-12)
-    np.testing.assert_allclose(p.sum(axis=1), kept.share, rtol=1e-9)
-    assert other == pytest.approx(bound, rel=1e-10)
-
-
-def test_steps_by_products_end_where_hessians_do(monkeypatch):
-    X, y = classes(2500, 12, 10, seed=10)
-    assert Cost.of(2500, 13, 10).products >= full_newton.FEWEST
-    made = []
-    step = Problem.step
-    monkeypatch.setattr(Problem, "step", lambda self, *at: made.append(1) or step(self, *at))
-    by_products, hessians = fit(X, y), len(made)
-    monkeypatch.setattr(full_newton, "FEWEST", 10**9)
-    exact = fit(X, y)
-    assert by_products.status is exact.status is Status.converged
-    assert by_products.primal == pytest.approx(exact.primal, rel=1e-6)
-    assert hessians < len(made) - hessians
-
-
-def test_too_few_products_are_told():
-    H = np.diag(np.tile(np.geomspace(1.0, 1e4, 10), 2))
-    far = np.ones((2, 10)) * [[1.0], [-1.0]]
-    given = (lambda v: (H @ v.ravel()).reshape(v.shape), full_newton.Curvature(np.eye(20)), far,
-             np.ones(10))  # fmt: skip
-    assert newton_cg_step(*given, value=1e6, asked=1e-12, most=3) is None
-    du, decrement2 = newton_cg_step(*given, value=1e6, asked=1e-12, most=60)
-    assert decrement2 == pytest.approx(-np.vdot(far, du))
-    assert decrement2 == pytest.approx(np.sum(1 / H.diagonal()), rel=0.01)

@@ -1,10 +1,9 @@
 """Newton's method with the full Hessian for several classes of dense rows.
 
 A step costs one product for the Hessian (`linsep.train.convex.joint.class_hessian`), one for the
-gradient, and one for how the scores change; a search along the line reads no row. Near the optimum
-an earlier Hessian, or that of a sample, and a few products do (`newton_cg_step`). The probabilities
-that a step foretells are a point of the dual (see `full_problem`): a run ends a step or two earlier
-than by the probabilities of its last point.
+gradient, and one for how the scores change; a search along the line reads no row. The
+probabilities that a step foretells are a point of the dual (see `full_problem`), so that a run ends
+a step or two earlier than by the probabilities of its last point.
 
 Without a penalty, or where more than eight digits are asked for, the run goes on until the
 decrement of the next step is as small too: then the weights have as many digits as the objective.
@@ -25,7 +24,7 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.coordinates import TOO_LARGE, Blocks, moderate, prepare, spread
-from linsep.train.convex.curvature import Curvature, at_rounding, decrease_left
+from linsep.train.convex.curvature import at_rounding, decrease_left
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.softmax.descent import require_classes
 from linsep.train.convex.softmax.full_problem import (
@@ -34,7 +33,6 @@ from linsep.train.convex.softmax.full_problem import (
     sample_of_classes,
     search,
 )
-from linsep.train.convex.softmax.newton_cg_step import FEWEST, Cost
 from linsep.train.convex.softmax.streamed_problem import StreamedProblem
 from linsep.train.convex.solution import Solution, end_of_newton
 
@@ -45,7 +43,6 @@ COPIED = 1 << 22  # entries up to which rows are copied
 ALONE = 1 << 21  # products of a Hessian up to which one thread does all
 SAMPLED = 12  # steps with a sample, at most
 PER_FEATURE, PER_WEIGHT = 40, 8  # rows of a sample, at least
-OF_PRODUCTS = 4  # products that the Hessian of a sample may cost as much as, at least
 WORTH = 4  # times as many rows, from which a sample pays
 ERROR = 0.2  # of weights for each row of a sample, about which its solution errs
 NEAR = 4.0  # times the gap asked for that a step may err by and foretell the end
@@ -108,10 +105,6 @@ class FullSoftmaxNewton:
         self.pool = Pool(n_jobs, most=1 if small else None, products=not small)
         self._start, self._rescale, self.n_iter, self._restored = start, rescale, 0, False
         self._status = Status.budget
-        self._inexact = False  # whether the last step left something of Newton's equations
-        self._whole = False  # whether the last step was: far from the optimum Hessians change much
-        self._nearby: Curvature | None = None  # a Hessian of another point, or of some rows
-        self._made: tuple[Floats, Floats | None] = np.zeros(0), None  # see `_precondition`
 
     def _begin(self) -> None:
         X: Any = self._X
@@ -137,7 +130,6 @@ class FullSoftmaxNewton:
         else:
             self._problem = Problem(extended(X, self._free), *given)
         require_classes(self._problem.share, self._free)
-        self._cost = Cost.of(len(self._problem.codes), len(ridge), self._K)
         self._u = np.zeros((self._K, len(ridge)))
         if self._start is not None:
             W, b = self._columns.inside(np.asarray(self._start[0], np.float64), self._start[1])
@@ -150,84 +142,36 @@ class FullSoftmaxNewton:
                 self._u[:, -1] -= self._u[:, -1].mean()
             self._by_sample()
 
-    @property
-    def _wanted(self) -> int:
-        """Rows of a sample, at least."""
-        D = self._u.shape[1]
-        return max(1024, PER_FEATURE * D, PER_WEIGHT * self._K * D)
-
-    def _sample(self, wanted: int) -> Problem:
-        """Some rows of each class, which stand for all."""
-        whole = self._problem
+    def _by_sample(self) -> None:
+        """Where some rows of each class have their optimum, as far as they can know."""
+        n, D = len(self._problem.codes), self._u.shape[1]
+        wanted = max(1024, PER_FEATURE * D, PER_WEIGHT * self._K * D)
+        if n < WORTH * wanted:
+            return
+        u, whole = self._u, self._problem
         rows, weights = sample_of_classes(whole.codes, self._K, wanted)
         rows, weights = rows[whole.c[rows] > 0.0], weights[whole.c[rows] > 0.0]
         c = whole.c[rows] * weights
         given = whole.codes[rows], c / c.sum(), whole.ridge, self._K, self._free, self.pool
-        return Problem(whole.rows(rows), *given)
-
-    def _by_sample(self) -> None:
-        """Where some rows of each class have their optimum, as far as they can know."""
-        if len(self._problem.codes) < WORTH * self._wanted:
-            return
-        u, some = self._u, self._sample(self._wanted)
-        error, S = ERROR * u.size / len(some.codes), some.scores(u)
+        some, error = Problem(whole.rows(rows), *given), ERROR * u.size / len(rows)
+        S = some.scores(u)
         value, d = some.at(u, S, S, 0.0)
-        t, cost = 0.0, Cost.of(len(some.codes), u.shape[1], self._K)
         for _ in range(SAMPLED):
-            step = None
-            if t == 1.0 and cost.products >= FEWEST:
-                step = some.cg_step(u, d, some.curvature, value, error, cost.products)
-            du, decrement2 = step or some.step(u, d)
+            du, decrement2 = some.step(u, d)
             ds = some.scores(du)
             t, after, d = search(some, u, S, du, ds, value, decrement2)
             if t == 0.0:
                 break
             u, S, value = u + t * du, S + t * ds, after
             if t == 1.0 and 0.5 * decrement2 <= error * value:
-                self._whole = True
                 break
         self._u = u
-
-    @property
-    def _by_products(self) -> bool:
-        """Whether conjugate gradients may be cheaper than Hessians, and are exact enough."""
-        kept = not isinstance(self._problem, StreamedProblem)  # else probabilities are made anew
-        return kept and not self._digits and self._cost.products >= FEWEST
-
-    def _precondition(self, u: Floats, d: Floats | None = None) -> None:
-        """A Hessian for the products to come: of all rows, where cp is d, or of a sample at u."""
-        problem, self._made = self._problem, (u, d)
-        if d is not None:
-            self._nearby = problem.curvature_at(d)
-            return
-        alike = len(problem.codes) * OF_PRODUCTS // self._cost.products
-        some, S = self._sample(max(self._wanted, alike)), problem.scores(u)
-        diagonal = problem.diagonal(problem.at(u, S, S, 0.0)[1])
-        S = some.scores(u)
-        self._nearby = some.curvature_at(some.at(u, S, S, 0.0)[1], diagonal)
-
-    def _next_step(self) -> tuple[Floats, float]:
-        """Newton's step and its decrement squared, or nearly so by products."""
-        problem, u, d = self._problem, self._u, self._d
-        self._inexact = False
-        if self._whole and self._nearby is not None and not self._nearby.singular:
-            given = u, d, self._nearby, self._value, self.tol, self._cost.products
-            step = problem.cg_step(*given)
-            if step is not None:
-                self._inexact = True
-                return step
-        step = problem.step(u, d)
-        if self._by_products:
-            self._nearby, self._made = problem.curvature, (u, d)
-        return step
 
     def candidates(self) -> Iterator[Candidate]:
         """Newton's steps, and what they foretell."""
         if not self._restored:
             self._digits = self.tol if not self._penalised or self.tol < DIGITS else 0.0
             self._begin()
-            if self._by_products and self._whole:
-                self._precondition(self._u)
             self._look()
             if not math.isfinite(self._value):
                 raise OverflowedError(TOO_LARGE)
@@ -264,7 +208,7 @@ class FullSoftmaxNewton:
     def _step(self) -> bool:
         """One step; whether F fell."""
         problem, u, S, value, d = self._problem, self._u, self._S, self._value, self._d
-        du, decrement2 = self._next if self._digits else self._next_step()
+        du, decrement2 = self._next if self._digits else problem.step(u, d)
         ds = problem.scores(du)
         t, after, then = search(problem, u, S, du, ds, value, decrement2)
         asked = self.tol * value
@@ -274,14 +218,10 @@ class FullSoftmaxNewton:
             if foretold[0] > self._dual[0]:
                 self._dual = foretold
         if t == 0.0 or self._since > PATIENCE:
-            if self._inexact:
-                self._nearby, self._since = None, 0
-                return self._step()  # by a Hessian
             self._bound(decrement2)
             self._at_rounding()
             return False
         self._u, self._S, self._value, self._d = u + t * du, S + t * ds, after, then
-        self._whole = t == 1.0
         if self._digits:
             self._look()
             self._judge(decrement2, value - self._value)
@@ -352,8 +292,7 @@ class FullSoftmaxNewton:
         seen = {"halved": self._halved, "since": self._since, "digits": self._digits}
         if self._digits:  # scores are made anew at each point
             return {**known, **seen, "left": self._left, "next": self._next}
-        made = None if self._nearby is None else self._made
-        return {**known, **seen, "S": self._S, "d": self._d, "made": made, "whole": self._whole}
+        return {**known, **seen, "S": self._S, "d": self._d}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._start = (np.zeros((self._K, self._X.shape[1])), np.zeros(self._K))
@@ -364,9 +303,6 @@ class FullSoftmaxNewton:
             self._left, self._next = state["left"], tuple(state["next"])
         else:
             self._S, self._d, self._value = state["S"], state["d"], state["value"]
-            self._whole = state["whole"]
-            if state["made"] is not None:
-                self._precondition(*state["made"])
         self._dual, self._halved, self._since = (state[k] for k in ("dual", "halved", "since"))
         self.n_iter, self._restored = state["n_iter"], True
         self._status = Status[state["status"]]

@@ -12,8 +12,6 @@ the penalty does not: it is neither a step nor a singularity.
 """
 
 import math
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -24,12 +22,11 @@ from linsep._compile import kernel
 from linsep._exponentials import exp_of_negative
 from linsep.data.blocks.blocks import BLOCK, spans
 from linsep.errors import OverflowedError
-from linsep.parallel import Pool, add_up
+from linsep.parallel import Pool
 from linsep.train.convex.coordinates import TOO_LARGE
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.joint.class_hessian import ClassHessian
 from linsep.train.convex.sampling import scattered
-from linsep.train.convex.softmax.newton_cg_step import newton_cg_step
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -37,8 +34,6 @@ Floats = npt.NDArray[np.float64]
 CHUNK = 256
 PARTS, MANY = 4, 1 << 16  # rows are cut in so many parts where rows times classes are many
 OF_CLASS = 16  # rows of each class that a sample has at least
-BALANCED = 1e-10  # of what a class is foretold, what it may have more than its share
-MISSED = 1.05  # times what a sample says of a column's curvature, from which on it missed some
 WEAK = 1e-7  # of the curvature in a column: a ridge below this does not keep it from singular
 
 
@@ -80,17 +75,7 @@ class Problem:
 
     def scores(self, u: Floats) -> Floats:
         """ux̃ of all rows, (K, n)."""
-        S = np.empty((self.K, len(self.Z)))
-
-        def part(first: int, last: int) -> None:
-            S[:, first:last] = u @ self.Z[first:last].T
-
-        self.pool.run(part, self._cuts)
-        return S
-
-    def _over_rows(self, part: Callable[[int, int], Floats]) -> Floats:
-        """The sum of what parts of the rows come to."""
-        return add_up(np.array(self.pool.run(part, self._cuts)))
+        return np.asarray(u @ self.Z.T)
 
     def at(self, u: Floats, S: Floats, ds: Floats, t: float) -> tuple[float, Floats]:
         """F at u, where scores are S + t·ds, and cᵢpᵢₖ, (K, n)."""
@@ -102,59 +87,14 @@ class Problem:
 
     def step(self, u: Floats, d: Floats) -> tuple[Floats, float]:
         """Newton's step, and its decrement squared."""
-        return self._step(u, self.slope(u, d), self.hessian(d))
-
-    def slope(self, u: Floats, d: Floats) -> Floats:
-        """The gradient of F."""
-        taken = self._over_rows(lambda first, last: d[:, first:last] @ self.Z[first:last])
-        return self._finite(u * self.ridge + taken - self._own)
-
-    def product(self, d: Floats, v: Floats) -> Floats:
-        """Hv"""
-
-        def part(first: int, last: int) -> Floats:
-            T = v @ self.Z[first:last].T
-            bend(T, d, first)
-            return T @ self.Z[first:last]
-
-        return v * self.ridge + self._over_rows(part)
-
-    def cg_step(
-        self, u: Floats, d: Floats, nearby: Curvature, value: float, tol: float, most: int
-    ) -> tuple[Floats, float] | None:
-        """The same nearly, by at most so many products; see `newton_cg_step`."""
-        given = partial(self.product, d), nearby, self.slope(u, d), self.ridge
-        return newton_cg_step(*given, value=value, asked=tol * value, most=most)
-
-    def diagonal(self, d: Floats) -> Floats:
-        """The diagonal of the losses' Hessian, (K, D)."""
-
-        def part(first: int, last: int) -> Floats:
-            p = d[:, first:last]
-            return p * (1.0 - p / self.c[first:last]) @ np.square(self.Z[first:last])
-
-        return self._over_rows(part)
-
-    def curvature_at(self, d: Floats, diagonal: Floats | None = None) -> Curvature:
-        """H, its diagonal raised to another one, if any, where it is smaller."""
-        H = self.hessian(d)
-        if diagonal is not None:
-            own = H.flat[:: len(H) + 1]
-            H.flat[:: len(H) + 1] = np.maximum(own, diagonal.ravel() / MISSED)
-        return self._curvature(H)
-
-    def _curvature(self, H: Floats) -> Curvature:
-        H.flat[:: len(H) + 1] += self._diagonal
-        self._fill_in(H)
-        return Curvature(H)
-
-    def _finite(self, gradient: Floats) -> Floats:
-        if not np.isfinite(gradient).all():
-            raise OverflowedError(TOO_LARGE)
-        return gradient
+        return self._step(u, u * self.ridge + d @ self.Z - self._own, self.hessian(d))
 
     def _step(self, u: Floats, gradient: Floats, H: Floats) -> tuple[Floats, float]:
-        self.gradient, self.curvature = gradient, self._curvature(H)
+        if not np.isfinite(gradient).all():
+            raise OverflowedError(TOO_LARGE)
+        H.flat[:: len(H) + 1] += self._diagonal
+        self._fill_in(H)
+        self.gradient, self.curvature = gradient, Curvature(H)
         du = -self.curvature.solve(gradient.ravel()).reshape(u.shape)
         return du, -float(np.vdot(gradient, du))
 
@@ -167,45 +107,9 @@ class Problem:
             H[same, same] += np.trace(H[same, same]) / self.K**2
 
     def foretold(self, d: Floats, ds: Floats) -> tuple[float, Floats]:
-        """D(p̂) after a whole step, and cᵢp̂ᵢₖ.
-
-        Where p̂ gives a class more than its share, because some p̂ would be negative or Newton's
-        equations are not quite solved, the biases make up for it; where they cannot, D is −∞.
-        """
-        shift, inverse, before = np.zeros(self.K), None, math.inf
-        while True:
-            entropy, taken, v, p = self._foretell(d, ds, shift)
-            over = float(((taken - self.share) / np.maximum(taken, 1e-300)).max())
-            if not self.free or over <= BALANCED:
-                return self._dual(self._own - v, entropy), p
-            if not over <= 0.5 * before:
-                return -math.inf, p
-            if inverse is None:
-                inverse = np.linalg.pinv(self._by_biases(d), rcond=1e-12, hermitian=True)
-            before, shift = over, shift + inverse @ (self.share - taken)
-
-    def _foretell(
-        self, d: Floats, ds: Floats, shift: Floats
-    ) -> tuple[float, Floats, Floats, Floats]:
-        """Σ c p̂ log p̂, Σ c p̂ and Σ c p̂x̃, and cp̂, with biases moved on by `shift`."""
-        p = np.empty_like(d)
-
-        def part(first: int, last: int) -> Floats:
-            out = np.empty(1 + self.K)
-            foretell(d, ds, shift, self.c, p, first, last, out)
-            return np.concatenate([out, (p[:, first:last] @ self.Z[first:last]).ravel()])
-
-        total = self._over_rows(part)
-        return float(total[0]), *parted(total[1:], self.K), p
-
-    def _by_biases(self, d: Floats) -> Floats:
-        """How Σ cp grows with the biases, (K, K)."""
-
-        def part(first: int, last: int) -> Floats:
-            some = d[:, first:last]
-            return np.diag(some.sum(axis=1)) - (some / self.c[first:last]) @ some.T
-
-        return self._over_rows(part)
+        """D(p̂) after a whole step, and cᵢp̂ᵢₖ."""
+        p, entropy = foretold_shares(d, ds, self.c)
+        return self._dual(self._own - p @ self.Z, entropy), p
 
     def _dual(self, v: Floats, entropy: float) -> float:
         v = v[:, : len(self.ridge) - self.free]
@@ -252,8 +156,11 @@ def margins_of(S: Floats, codes: Array) -> tuple[float, float]:
     return low, float((own - others.min(axis=0)).max(initial=-np.inf))
 
 
-def parted(sums: Floats, K: int) -> tuple[Floats, Floats]:
-    return sums[:K], sums[K:].reshape(K, -1)
+def foretold_shares(d: Floats, ds: Floats, c: Floats) -> tuple[Floats, float]:
+    """cp̂ of some rows after a whole step, what would be negative being zero; and Σ c p̂ log p̂."""
+    p = np.maximum(d * (1.0 + ds - np.einsum("ki,ki->i", d, ds) / c), 0.0)
+    p *= c / p.sum(axis=0)
+    return p, float(np.vdot(p, np.log(np.where(p > 0.0, p, 1.0) / c)))
 
 
 def sample_of_classes(codes: Array, n_classes: int, wanted: int) -> tuple[Array, Floats]:
@@ -289,58 +196,6 @@ def search(
         else:
             t *= 0.1
     return 0.0, value, np.empty(0)
-
-
-@kernel
-def bend(T, d, first):  # type: ignore[no-untyped-def]
-    """tₖᵢ ← dₖᵢ(tₖᵢ − Σₗ dₗᵢtₗᵢ / Σₗ dₗᵢ) for rows from `first` on"""
-    K, n = T.shape
-    total, mean = np.empty(CHUNK), np.empty(CHUNK)
-    for start in range(0, n, CHUNK):
-        m = min(CHUNK, n - start)
-        for i in range(m):
-            total[i] = mean[i] = 0.0
-        for k in range(K):
-            for i in range(m):
-                total[i] += d[k, first + start + i]
-                mean[i] += d[k, first + start + i] * T[k, start + i]
-        for i in range(m):
-            mean[i] = np.divide(mean[i], total[i])
-        for k in range(K):
-            for i in range(m):
-                T[k, start + i] = d[k, first + start + i] * (T[k, start + i] - mean[i])
-
-
-@kernel
-def foretell(d, ds, shift, c, p, first, last, out):  # type: ignore[no-untyped-def]
-    """p ← cp̂ after a whole step, what would be negative being zero; Σ c p̂ log p̂ and Σ cp̂"""
-    K = d.shape[0]
-    total, mean, inverse = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    for k in range(K + 1):
-        out[k] = 0.0
-    for start in range(first, last, CHUNK):
-        m = min(CHUNK, last - start)
-        for i in range(m):
-            total[i] = mean[i] = 0.0
-            inverse[i] = np.divide(1.0, c[start + i])
-        for k in range(K):
-            for i in range(m):
-                mean[i] += d[k, start + i] * (ds[k, start + i] + shift[k])
-        for i in range(m):
-            mean[i] *= inverse[i]
-        for k in range(K):
-            for i in range(m):
-                grown = 1.0 + ds[k, start + i] + shift[k] - mean[i]
-                p[k, start + i] = max(d[k, start + i] * grown, 0.0)
-                total[i] += p[k, start + i]
-        for i in range(m):
-            total[i] = np.divide(c[start + i], total[i])
-        for k in range(K):
-            for i in range(m):
-                p[k, start + i] *= total[i]
-                out[1 + k] += p[k, start + i]
-                if p[k, start + i] > 0.0:
-                    out[0] += p[k, start + i] * np.log(p[k, start + i] * inverse[i])
 
 
 @kernel

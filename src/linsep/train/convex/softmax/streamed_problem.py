@@ -16,9 +16,8 @@ from linsep.train.convex.joint.class_hessian import ClassHessian
 from linsep.train.convex.softmax.full_problem import (
     Problem,
     extended,
-    foretell,
+    foretold_shares,
     margins_of,
-    parted,
     weigh,
     widest_of,
 )
@@ -101,26 +100,17 @@ class StreamedProblem(Problem):
         whole = ClassHessian(np.empty((0, u.shape[1])), self.K, False, self.pool)
         return self._step(u, gradient, whole.spread(pairs))
 
-    def _foretell(
-        self, d: Floats, ds: Floats, shift: Floats
-    ) -> tuple[float, Floats, Floats, Floats]:
-        """The same sums; p̂ itself is not kept."""
+    def foretold(self, d: Floats, ds: Floats) -> tuple[float, Floats]:
+        """D(p̂) after a whole step; p̂ itself is not kept."""
 
         def sums(k: int) -> Floats:
             _, p, Z, c = self._weighed(k, d)
-            out, then = np.empty(1 + self.K), np.empty_like(p)
-            foretell(p, ds @ Z.T, shift, c, then, 0, len(Z), out)
-            return np.concatenate([out, (then @ Z).ravel()])
+            p, entropy = foretold_shares(p, ds @ Z.T, c)
+            return np.append(p @ Z, entropy)
 
         total = self.pool.sum(sums, range(len(self.blocks)))
-        return float(total[0]), *parted(total[1:], self.K), np.zeros(0)
-
-    def _by_biases(self, d: Floats) -> Floats:
-        def part(k: int) -> Floats:
-            _, p, _, c = self._weighed(k, d)
-            return np.diag(p.sum(axis=1)) - (p / c) @ p.T
-
-        return self.pool.sum(part, range(len(self.blocks)))
+        v = self._own - total[:-1].reshape(d.shape)
+        return self._dual(v, float(total[-1])), np.zeros(0)
 
     def _widest(self, Q: Floats) -> float:
         def widest(k: int) -> float:
