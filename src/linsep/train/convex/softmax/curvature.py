@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 ROWS = 4  # for each feature, looked at for a block
 ALL = 1 << 23  # rows times classes up to which every row may be drawn
+PASSES = 10.0  # at least, before another guess: each forgets the steps before it
 LOOKED_AT = 2  # rows, for each one drawn, where there are more
 LARGEST = 1 << 27  # numbers that the factors of all classes may hold
 
@@ -35,7 +36,8 @@ def _kind(passes: SoftmaxPasses, stage: int) -> Kind:
     """The guess of a stage: more rows each time."""
     n, d, K = passes.blocks.n_rows, passes.blocks.n_features, passes.n_classes
     own = stage > 0 and K * min(d, n) * d <= min(LARGEST, max(1 << 24, n * d // 2))
-    return Kind(not own, min(n, max(2048, (ROWS << stage) * d)))
+    per_feature = ROWS << (stage - 1 if own else stage)
+    return Kind(not own, min(n, max(2048, per_feature * d)))
 
 
 def rebuilding_cost(passes: SoftmaxPasses, stage: int) -> float:
@@ -46,7 +48,7 @@ def rebuilding_cost(passes: SoftmaxPasses, stage: int) -> float:
     work = kind.rows * d * K * 2.0 + blocks * d * d * (kind.rows + d / 3)
     if kind.shared:  # it changes little from one point to the next
         return 20.0 + work / (4.0 * n * d * K)
-    return 6.0 + work / (4.0 * n * d * K)
+    return max(PASSES, work / (4.0 * n * d * K))
 
 
 class Curvature:
