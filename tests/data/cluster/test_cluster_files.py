@@ -75,13 +75,31 @@ def test_a_bad_row_is_told_with_its_file_and_line(client, on_workers, tmp_path):
         )
 
 
-def test_files_that_differ_in_a_column_are_named(client, on_workers, tmp_path):
-    (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
-    (tmp_path / "b.csv").write_text("z,y\n1,0\n2,1\n")
-    with pytest.raises(DataError, match=r"b\.csv.*differ in the column 'x'"):
-        linsep.LinearDiscriminantAnalysis().fit(
-            linsep.read(str(tmp_path / "*.csv"), target="y", cluster=client)
-        )
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_that_differ_in_a_column_are_named(client, on_workers, tmp_path, suffix):
+    pd = pytest.importorskip("pandas")
+    frames = pd.DataFrame({"x": [1.0, 2.0], "y": [0, 1]}), pd.DataFrame({"z": [1.0], "y": [1]})
+    for name, other in (("renamed", frames[1]), ("wider", frames[0].assign(z=1.0))):
+        folder = tmp_path / name
+        folder.mkdir()
+        for file, frame in (("a", frames[0]), ("b", other)):
+            how = {"csv": frame.to_csv, "parquet": frame.to_parquet}[suffix]
+            how(folder / f"{file}.{suffix}", index=False)
+        odd = "column 'x', which the former lacks" if name == "renamed" else "column 'z'"
+        with pytest.raises(DataError, match=rf"b\.{suffix} and .* differ in the {odd}"):
+            linsep.LinearDiscriminantAnalysis().fit(
+                linsep.read(str(folder / f"*.{suffix}"), target="y", cluster=client)
+            )
+
+
+def test_a_file_without_rows_is_an_empty_partition(client, on_workers, tmp_path):
+    for name, rows in (("a", "1,0\n2,1\n"), ("b", ""), ("c", "3,1\n0,0\n")):
+        (tmp_path / f"{name}.csv").write_text("x,y\n" + rows)
+    pattern = str(tmp_path / "*.csv")
+    here = linsep.LinearDiscriminantAnalysis().fit(linsep.read(pattern, target="y"))
+    chunks = linsep.read(pattern, target="y", cluster=client)
+    assert to_bytes(linsep.LinearDiscriminantAnalysis().fit(chunks)) == to_bytes(here)
+    assert chunks.n_rows == 4
 
 
 def test_texts_that_a_model_does_not_know_are_counted_over_all_workers(

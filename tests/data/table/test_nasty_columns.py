@@ -67,8 +67,27 @@ def test_parquet_files_of_a_folder_may_differ_in_order_and_width_of_numbers(tmp_
     assert X.tolist() == [[1, 1, 0, 0], [2, 0, 1, 0], [0.5, 0, 0, 1], [1.5, 1, 0, 0]]
     assert y.tolist() == [0, 1, 1, 0]
     table(tmp_path, {"y": [1, 0], "A": [0.5, 1.5]}, "3.parquet")
-    with pytest.raises(DataError, match=r"3\.parquet has no column 'a'"):
+    with pytest.raises(
+        DataError, match=r"3\.parquet.*differ in the column 'A', which the former has"
+    ):
         linsep.read(tmp_path, target="y").load()
+
+
+def test_parquet_files_of_a_folder_may_differ_in_columns_that_are_dropped(tmp_path):
+    table(tmp_path, {"a": [1, 2], "b": [1, 2], "y": [0, 1]}, "1.parquet")
+    table(tmp_path, {"a": [3, 4], "y": [0, 1]}, "2.parquet")
+    with pytest.raises(DataError, match=r"2\.parquet.*differ in the column 'b', which .* lacks"):
+        linsep.read(tmp_path, target="y").load()
+    X, _ = linsep.read(tmp_path, target="y", columns={"b": "drop"}).load()
+    assert X.tolist() == [[1], [2], [3], [4]]
+
+
+def test_a_further_file_may_hold_a_header_alone(tmp_path):
+    (tmp_path / "1.csv").write_text("a,y\n1,0\n2,1\n")
+    (tmp_path / "2.csv").write_text("a,y\n")
+    (tmp_path / "3.csv").write_text("y,a\n1,3\n")
+    X, y = linsep.read(tmp_path, target="y").load()
+    assert X.tolist() == [[1], [2], [3]] and y.tolist() == [0, 1, 1]
 
 
 def test_damaged_parquet_is_an_error_whatever_byte_is_cut(tmp_path):

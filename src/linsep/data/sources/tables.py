@@ -282,6 +282,8 @@ class TableSource(Source):
         make = self._encoded if self.known else self._beside
         if not self.csv:
             required, words = self.layout.required, self.layout.words
+            if path != self.paths[0] and self.known is None:
+                self._require_same(path, columnar.schema(path).names)
             return columnar.parts(path, self.kinds, required, self.n_jobs, make, words)
         layout = self.layout
         if path != self.paths[0] and layout.header:
@@ -292,15 +294,25 @@ class TableSource(Source):
         """The layout of a further file: the same columns, perhaps in another order."""
         first = self.layout
         given = {"delimiter": first.delimiter, "quote": first.quote, "decimal": first.decimal,
-                 "header": True, "skip": first.skip}  # fmt: skip
+                 "header": True, "skip": first.skip, "empty": True}  # fmt: skip
         other = sniff(path, None, given)
-        if set(other.names) != set(first.names):
-            odd = sorted(set(other.names) ^ set(first.names))
-            raise DataError(f"{path} and {self.paths[0]} differ in the column {odd[0]!r}.")
+        self._require_same(path, other.names)
         kinds = [self.kinds[name] for name in other.names]
         return Layout(first.delimiter, first.quote, first.decimal, True, other.names, kinds,
                       first.skip, other.encoding, first.missing, first.required,
                       loose=first.loose | other.loose, numbered=first.numbered)  # fmt: skip
+
+    def _require_same(self, path: Path, names: list[str]) -> None:
+        """Refuse a further file that has other columns than the first."""
+        odd = sorted(set(names) ^ set(self.layout.names))
+        if not self.csv:  # columns are found by their names
+            odd = [name for name in odd if self.kinds.get(name) != "drop"]
+        if odd:
+            which = "has" if odd[0] in names else "lacks"
+            raise DataError(
+                f"{path} and {self.paths[0]} differ in the column {odd[0]!r}, which the former "
+                f"{which}; give files of the same columns, or each kind by a pattern of its own."
+            )
 
     def size(self) -> int:
         return sum(about(path).st_size for path in self.paths)  # about as many, or more
