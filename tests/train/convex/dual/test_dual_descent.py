@@ -388,7 +388,7 @@ def test_the_slack_of_a_row_is_what_its_charge_and_credit_lack():
         for z, a in itertools.product((-3.0, 0.2, 1.0, 4.0), (0.1, 0.5, 0.9)):
             logit = np.log(a) - np.log1p(-a)
             credit = dual(np.zeros((1, 1)), np.ones(1), np.array([a]), 1.0, name)
-            lack = loss.charge(z, 1.0) - credit + a * z
+            lack = loss.value(z, 1.0) - credit + a * z
             assert loss.slack(a, logit, z, 1.0) == pytest.approx(lack, abs=1e-14)
 
 

@@ -37,8 +37,8 @@ DUAL_TERMS = {
 @pytest.mark.parametrize("z", [-2.0, 0.3, 0.9, 1.0, 3.0])
 def test_a_multiplier_moves_to_where_the_dual_is_highest(loss, z):
     a, q, U = 0.4, 1.7, 1.0
-    turn = math.log(a / U) - math.log1p(-a / U)
-    new, _ = loss.move(a, turn, z, q, U)
+    logit = math.log(a / U) - math.log1p(-a / U)
+    new, _ = loss.move(a, logit, z, q, U)
 
     def dual(x):  # along αᵢ, all else fixed: its term less the change of ½‖w‖²
         return DUAL_TERMS[type(loss)](x, U) - (x - a) * z - 0.5 * q * (x - a) ** 2
@@ -56,17 +56,17 @@ def test_slack_is_the_gap_between_a_loss_and_its_dual_term(loss):
     U = 1.3
     for z in (-1.0, 0.2, 0.999, 1.5):
         for a in (0.1, 0.6, 1.2):
-            turn = math.log(a / U) - math.log1p(-a / U)
-            gap = loss.charge(z, U) - DUAL_TERMS[type(loss)](a, U) + a * z
-            assert loss.slack(a, turn, z, U) == pytest.approx(gap, abs=1e-9) and gap >= -1e-12
+            logit = math.log(a / U) - math.log1p(-a / U)
+            gap = loss.value(z, U) - DUAL_TERMS[type(loss)](a, U) + a * z
+            assert loss.slack(a, logit, z, U) == pytest.approx(gap, abs=1e-9) and gap >= -1e-12
             step = 1e-6
-            slope = (loss.charge(z + step, U) - loss.charge(z - step, U)) / (2 * step)
+            slope = (loss.value(z + step, U) - loss.value(z - step, U)) / (2 * step)
             assert loss.slope(z, U) == pytest.approx(slope, abs=1e-4)
 
 
 def test_the_root_of_the_logit_equation_is_found():
-    a, turn, z, q, U = 0.3, -2.0, 5.0, 9.0, 1.0
-    u = logit_root.py_func(a, turn, z, q, U)
+    a, logit, z, q, U = 0.3, -2.0, 5.0, 9.0, 1.0
+    u = logit_root.py_func(a, logit, z, q, U)
     assert u + z + q * (U / (1 + math.exp(-u)) - a) == pytest.approx(0.0, abs=1e-6)
 
 

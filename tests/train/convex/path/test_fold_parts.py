@@ -65,9 +65,9 @@ def test_losses_and_slack_are_summed_over_the_rows_that_a_fold_keeps():
     U, scores, lanes = 0.8, rng.standard_normal((50, 2)), np.zeros((2, 8))
     lanes[:, BIAS] = 0.3
     alpha = rng.uniform(0.1, 0.7, (50, 2))
-    turn = np.vectorize(lambda a: logit.py_func(a, U))(alpha)
+    logits = np.vectorize(lambda a: logit.py_func(a, U))(alpha)
     out = np.empty((2, 2))
-    weigh(Logistic(), points_of(signs), home, 0, alpha, turn, scores, lanes, U, out)
+    weigh(Logistic(), points_of(signs), home, 0, alpha, logits, scores, lanes, U, out)
     for k in range(2):
         rest = home != k
         z = signs[rest] * (scores[rest, k] + 0.3)

@@ -52,7 +52,7 @@ class Best(Stateful):
         self.w = np.zeros(len(state.w))
         self.b = 0.0
         self.alpha = np.zeros(len(state.points))
-        self.primal = float(state.loss.charge(0.0, state.points[:, CAP].sum()))
+        self.primal = float(state.loss.value(0.0, state.points[:, CAP].sum()))
         self.dual = 0.0
         self.start = self.primal
 

@@ -20,15 +20,23 @@ import numpy.typing as npt
 
 from linsep._compile import fetch, kernel
 from linsep.rows.rows import add, bring, bring_entries, dot, picked, square
-from linsep.train.convex.dual.dual_losses import charge, move, promise, pulls, rest, slack, slope
+from linsep.train.convex.dual.dual_losses import (
+    move,
+    pulls,
+    shrinking_margin,
+    slack,
+    slack_estimate,
+    slope,
+    value,
+)
 
 Array = npt.NDArray[Any]
 
 # What is known of a row, in one cache line: y, cap U, curvature ‖x − μ‖², shift ⟨x, μ⟩,
-# multiplier α, turn (logit of α/U), margin z at the last visit, whether the row may be left out.
+# multiplier α, logit of α/U, margin z at the last visit, whether the row may be left out.
 # Kernels name both indices: points[i] alone is an array of its own, whose uses are counted, and
 # two threads that count at one place wait for each other at every row.
-SIGN, CAP, SQUARE, SHIFT, ALPHA, TURN, MARGIN, IDLE = range(8)
+SIGN, CAP, SQUARE, SHIFT, ALPHA, LOGIT, MARGIN, IDLE = range(8)
 ROUNDING = 1e-15
 CHUNK = 256  # rows of which exponentials are taken together
 AHEAD = 8  # visits by which the memory of a row is asked for before it is needed
@@ -123,17 +131,17 @@ def sweep(loss, rows, points, listing, places, blocks, w, lane):  # type: ignore
                 bring(rows, places[soon])
                 fetch(points, 8 * np.int64(listing[soon]))
             i = listing[k]
-            y, U, a, turn = points[i, SIGN], points[i, CAP], points[i, ALPHA], points[i, TURN]
+            y, U, a, logit = points[i, SIGN], points[i, CAP], points[i, ALPHA], points[i, LOGIT]
             shift = points[i, SHIFT]
             s = dot(rows, places[k], w) - level + total * (lane.spread - shift)
             z = y * (s + b)  # y(⟨w, x − μ⟩ + b)
-            gap += promise(loss, a, turn, z, U)
+            gap += slack_estimate(loss, a, logit, z, U)
             drift += abs(z - points[i, MARGIN])
             visits += 1
-            new, turn = move(loss, a, turn, z, points[i, SQUARE], U)
-            points[i, TURN] = turn
+            new, logit = move(loss, a, logit, z, points[i, SQUARE], U)
+            points[i, LOGIT] = logit
             points[i, MARGIN] = z
-            points[i, IDLE] = rest(loss, new, z, U) > max(lane.reach, drift / visits)
+            points[i, IDLE] = shrinking_margin(loss, new, z, U) > max(lane.reach, drift / visits)
             if new != a:
                 points[i, ALPHA] = new
                 d = y * (new - a)
@@ -175,16 +183,16 @@ def score(rows, w, level, scores, start, stop):  # type: ignore[no-untyped-def]
 @kernel
 def weigh(loss, points, scores, b, start, stop):  # type: ignore[no-untyped-def]
     """Set the margins of a run of rows; returns its Σ Uℓ(z) and its part of the gap, Σ slack."""
-    charged = 0.0
+    total_loss = 0.0
     gap = 0.0
     for i in range(start, stop):
         U = points[i, CAP]
         if U > 0.0:
             z = points[i, SIGN] * (scores[i] + b)
             points[i, MARGIN] = z
-            charged += charge(loss, z, U)
-            gap += slack(loss, points[i, ALPHA], points[i, TURN], z, U)
-    return charged, gap
+            total_loss += value(loss, z, U)
+            gap += slack(loss, points[i, ALPHA], points[i, LOGIT], z, U)
+    return total_loss, gap
 
 
 @kernel

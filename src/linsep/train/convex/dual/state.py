@@ -11,7 +11,7 @@ from linsep.parallel import Pool
 from linsep.train.convex.dual import kernels as compiled
 from linsep.train.convex.dual.design import SMALL, Design
 from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
-from linsep.train.convex.dual.kernels import ALPHA, CAP, SIGN, SQUARE, TURN, Lane
+from linsep.train.convex.dual.kernels import ALPHA, CAP, LOGIT, SIGN, SQUARE, Lane
 from linsep.train.convex.dual.working_set import Plan, WorkingSet
 
 Array = npt.NDArray[Any]
@@ -67,7 +67,7 @@ class DualState:
         self.points = _aligned(n)
         self.points[:, SIGN] = signs
         self.points[:, CAP] = caps
-        self.points[:, TURN] = -np.inf
+        self.points[:, LOGIT] = -np.inf
         self.w = np.zeros(d)
         self.n_iter = 0
         self.reach = np.inf
@@ -114,14 +114,14 @@ class DualState:
         p[:, ALPHA] = np.where(p[:, CAP] > 0.0, np.clip(alpha, 0.0, most), 0.0)
         if isinstance(self.loss, Logistic):
             p[:, ALPHA] = np.clip(p[:, ALPHA], 1e-12 * p[:, CAP], (1.0 - 1e-12) * p[:, CAP])
-            _turn(p, np.flatnonzero(p[:, CAP] > 0.0))
+            _set_logits(p, np.flatnonzero(p[:, CAP] > 0.0))
         self.rebuild()
         t = self._stretch()
         p[:, ALPHA] *= t
         self.w *= t
         self._level *= t
         if isinstance(self.loss, Logistic):
-            _turn(p, np.flatnonzero(p[:, CAP] > 0.0))
+            _set_logits(p, np.flatnonzero(p[:, CAP] > 0.0))
         if self._free:
             self._score()
             self._b = self._best_intercept()
@@ -135,8 +135,8 @@ class DualState:
         most = float((p[:, CAP] / p[:, ALPHA]).min())
         if not isinstance(self.loss, Logistic):
             soft = isinstance(self.loss, SquaredHinge)
-            bend = square + (0.5 * (p[:, ALPHA] ** 2 / p[:, CAP]).sum() if soft else 0.0)
-            t = float(p[:, ALPHA].sum() / bend)
+            curvature = square + (0.5 * (p[:, ALPHA] ** 2 / p[:, CAP]).sum() if soft else 0.0)
+            t = float(p[:, ALPHA].sum() / curvature)
             return max(1.0, t if soft else min(t, most))
         few = p[:: max(1, len(p) // STRETCHED)]
         a, U, part = few[:, ALPHA], few[:, CAP], len(p) / len(few)
@@ -184,7 +184,10 @@ class DualState:
         seen = self._seen(self._best_intercept(), spans)
         # The next pass goes on from the unbalanced ones: how far Σ αy is from zero moves b.
         self.w, self._level, self._stale = w, level, True
-        self.points[changed, ALPHA], self.points[changed, TURN] = before[:, ALPHA], before[:, TURN]
+        self.points[changed, ALPHA], self.points[changed, LOGIT] = (
+            before[:, ALPHA],
+            before[:, LOGIT],
+        )
         return seen
 
     def _score(self) -> list[tuple[int, int]]:
@@ -201,14 +204,14 @@ class DualState:
         """P and D with this intercept, and what rounding may have taken from them."""
         known = (self.loss, self.points, self._scores, b)
         parts = self._pool.run(compiled.weigh, [(*known, *span) for span in spans])
-        charged, gap = (sum(column) for column in zip(*parts, strict=True))
+        total_loss, gap = (sum(column) for column in zip(*parts, strict=True))
         alpha = self.points[:, ALPHA].copy()
         size = compiled.inner(self.w, self.w)
         # Taking μ off costs digits of the sums that make w, giving it back those of the intercept.
         far = EPS * self.design.far
         lost = 8.0 * (far * alpha.sum()) ** 2 if len(self.design.centre) else 0.0
         shaken = far * self.points[:, CAP].sum() * size**0.5
-        primal = 0.5 * size + charged
+        primal = 0.5 * size + total_loss
         b = float(b - self.design.shift(self.w))
         return Look(primal + shaken, primal - gap - lost, self.w.copy(), b, alpha)
 
@@ -287,7 +290,7 @@ class DualState:
         deltas = -part * before[:, ALPHA]
         a[chosen] += deltas
         if isinstance(self.loss, Logistic):
-            _turn(p, chosen)
+            _set_logits(p, chosen)
         self._add(chosen, before[:, SIGN] * deltas)
         return chosen, before
 
@@ -342,7 +345,7 @@ def _aligned(n: int) -> Array:
     return memory[start : start + 8 * n].reshape(n, 8)
 
 
-def _turn(points: Array, listing: Array) -> None:
+def _set_logits(points: Array, listing: Array) -> None:
     """Set the logit of α/U."""
     share = np.clip(points[listing, ALPHA] / points[listing, CAP], 1e-300, 1.0 - 1e-16)
-    points[listing, TURN] = np.log(share) - np.log1p(-share)
+    points[listing, LOGIT] = np.log(share) - np.log1p(-share)

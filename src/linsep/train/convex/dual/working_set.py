@@ -17,7 +17,7 @@ from linsep._compile import kernel
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR
 from linsep.train.convex.dual.design import SMALL, Design
-from linsep.train.convex.dual.dual_losses import DualLoss, rest
+from linsep.train.convex.dual.dual_losses import DualLoss, shrinking_margin
 from linsep.train.convex.dual.kernels import (
     ALPHA,
     CAP,
@@ -72,7 +72,7 @@ def list_busy(loss, points, reach, owners, homes, listing, places):  # type: ign
     count = 0
     for place in range(owners.shape[0]):
         i = owners[place]
-        if rest(loss, points[i, ALPHA], points[i, MARGIN], points[i, CAP]) <= reach:
+        if shrinking_margin(loss, points[i, ALPHA], points[i, MARGIN], points[i, CAP]) <= reach:
             listing[count] = i
             places[count] = place
             count += 1
@@ -80,7 +80,7 @@ def list_busy(loss, points, reach, owners, homes, listing, places):  # type: ign
     for i in range(points.shape[0]):
         U = points[i, CAP]
         homeless = U > 0.0 and (homes.shape[0] == 0 or homes[i] == NOWHERE)
-        if homeless and rest(loss, points[i, ALPHA], points[i, MARGIN], U) <= reach:
+        if homeless and shrinking_margin(loss, points[i, ALPHA], points[i, MARGIN], U) <= reach:
             listing[count] = i
             places[count] = i
             count += 1

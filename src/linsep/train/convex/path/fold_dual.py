@@ -139,7 +139,7 @@ class _Group:
         self.first, count = int(folds[0]), len(folds)
         self.W = aligned((d, LANES), np.float64)
         self.alpha = np.zeros((n, count))
-        self.turn = np.full((n, count), -np.inf)
+        self.logits = np.full((n, count), -np.inf)
         self.lanes = np.zeros((count, 4))
         self.scores = np.empty((n, count))
         self.spread = inner(design.centre, design.centre)
@@ -157,7 +157,7 @@ class _Group:
             pull = 0.02 * self.design.typical + (4.0 + 0.005 * n) / (C * n)
         before = self.passes
         for k, f in enumerate(self.folds):
-            known = (self.points, self.home, int(f), self.alpha, self.turn, k, C)
+            known = (self.points, self.home, int(f), self.alpha, self.logits, k, C)
             compiled.stretch(*known, self.W, self.lanes)
         schedule = GapSchedule(tol, self._foretold(C))
         done = self.passes > 0 and self.quick and self._look(C, tol, schedule, found, c)
@@ -211,7 +211,7 @@ class _Group:
         self.lanes[:, [TOTAL, MET]] = 0.0
         if self.free:  # b ← b + ρ Σ αy
             self.lanes[:, BIAS] += pull * (self.points[:, 0] @ self.alpha)
-        rows = (LOSS, self.design.rows, self.points, self.home, self.first, self.alpha, self.turn)
+        rows = (LOSS, self.design.rows, self.points, self.home, self.first, self.alpha, self.logits)
         where = (self.W, self.lanes, C, self.spread, pull)
         rounds = max(1, -(-self.design.entries // CALL))
         for part in np.array_split(blocks, rounds):
@@ -229,10 +229,10 @@ class _Group:
 
     def _look(self, C: float, tol: float, schedule: GapSchedule, found: Folded, c: int) -> bool:
         """Look at all rows; whether every fold is within its gap, with what was found kept."""
-        kept = self.W.copy(), self.alpha.copy(), self.turn.copy(), self.lanes.copy()
+        kept = self.W.copy(), self.alpha.copy(), self.logits.copy(), self.lanes.copy()
         if self.free:
             for k in range(len(self.folds)):
-                rows = (self.design.rows, self.points, self.alpha, self.turn, k, C)
+                rows = (self.design.rows, self.points, self.alpha, self.logits, k, C)
                 compiled.balance(*rows, self.W, self.design.centre, self.lanes)
         compiled.score(self.design.rows, self.W, self.lanes, self.scores)
         if self.free:
@@ -240,7 +240,7 @@ class _Group:
                 known = (self.points, self.home, int(f), self.scores, k)
                 self.lanes[k, BIAS] = compiled.best_intercept(*known, self.lanes[k, BIAS])
         seen = np.empty((len(self.folds), 2))
-        state = (self.home, self.first, self.alpha, self.turn, self.scores)
+        state = (self.home, self.first, self.alpha, self.logits, self.scores)
         compiled.weigh(LOSS, self.points, *state, self.lanes, C, seen)
         squares = [inner(self.W[:, k], self.W[:, k]) for k in range(len(self.folds))]
         primal = 0.5 * np.array(squares) + seen[:, 0]
@@ -252,7 +252,7 @@ class _Group:
             found.gap[self.folds, c] = np.maximum(gap, 0.0)
             self._keep(found, c)
         else:
-            self.W, self.alpha, self.turn, self.lanes = kept
+            self.W, self.alpha, self.logits, self.lanes = kept
         return done
 
     def _keep(self, found: Folded, c: int) -> None:

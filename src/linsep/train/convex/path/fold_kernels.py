@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from linsep._compile import inline, kernel, weighted_add, weighted_sum
-from linsep.train.convex.dual.dual_losses import charge, move, promise, slack
+from linsep.train.convex.dual.dual_losses import move, slack, slack_estimate, value
 
 LANES = 4
 SIGN, SQUARE, SHIFT = range(3)  # what is known of a row: y, ‖x − μ‖², ⟨x, μ⟩
@@ -17,7 +17,7 @@ LEVEL, BIAS, TOTAL, MET = range(4)  # and of a fold: ⟨μ, w⟩, b, Σ yδ so f
 
 
 @kernel
-def sweep(loss, rows, points, home, first, alpha, turn, blocks, block, W, lanes, U, spread, pull):  # type: ignore[no-untyped-def]
+def sweep(loss, rows, points, home, first, alpha, logits, blocks, block, W, lanes, U, spread, pull):  # type: ignore[no-untyped-def]
     """Visit all rows block by block; each fold moves its multiplier to its best place.
 
     See `linsep.train.convex.dual.kernels.sweep`; fold `first` has the first lane.
@@ -37,12 +37,12 @@ def sweep(loss, rows, points, home, first, alpha, turn, blocks, block, W, lanes,
                 if home[i] == first + k:
                     continue
                 at = lanes[k]
-                a, t = alpha[i, k], turn[i, k]
+                a, t = alpha[i, k], logits[i, k]
                 z = s[k] - at[LEVEL] + at[TOTAL] * (spread - p[SHIFT])
                 z = p[SIGN] * (z + at[BIAS])  # y(⟨w, x − μ⟩ + b)
-                at[MET] += promise(loss, a, t, z, U)
+                at[MET] += slack_estimate(loss, a, t, z, U)
                 new, t = move(loss, a, t, z, p[SQUARE] + pull, U)
-                turn[i, k] = t
+                logits[i, k] = t
                 if new != a:
                     alpha[i, k] = new
                     d = p[SIGN] * (new - a)
@@ -67,15 +67,15 @@ def score(rows, W, lanes, scores):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def weigh(loss, points, home, first, alpha, turn, scores, lanes, U, out):  # type: ignore[no-untyped-def]
+def weigh(loss, points, home, first, alpha, logits, scores, lanes, U, out):  # type: ignore[no-untyped-def]
     """Σ Uℓ(z) and Σ slack of every fold into `out`."""
     out[:] = 0.0
     for i in range(points.shape[0]):
         for k in range(alpha.shape[1]):
             if home[i] != first + k:
                 z = points[i, SIGN] * (scores[i, k] + lanes[k, BIAS])
-                out[k, 0] += charge(loss, z, U)
-                out[k, 1] += slack(loss, alpha[i, k], turn[i, k], z, U)
+                out[k, 0] += value(loss, z, U)
+                out[k, 1] += slack(loss, alpha[i, k], logits[i, k], z, U)
 
 
 @kernel
@@ -108,7 +108,7 @@ def best_intercept(points, home, fold, scores, k, b):  # type: ignore[no-untyped
 
 
 @kernel
-def balance(rows, points, alpha, turn, k, U, W, centre, lanes):  # type: ignore[no-untyped-def]
+def balance(rows, points, alpha, logits, k, U, W, centre, lanes):  # type: ignore[no-untyped-def]
     """Make Σ αy of a fold zero by taking a little off some multipliers of the heavier side."""
     n = points.shape[0]
     excess = 0.0
@@ -139,7 +139,7 @@ def balance(rows, points, alpha, turn, k, U, W, centre, lanes):  # type: ignore[
                 a = alpha[i, k]
                 new = (1.0 - part) * a
                 alpha[i, k] = new
-                turn[i, k] = logit(new, U)
+                logits[i, k] = logit(new, U)
                 d = points[i, SIGN] * (new - a)
                 moved += d
                 for e in range(rows.indptr[i], rows.indptr[i + 1]):
@@ -150,7 +150,7 @@ def balance(rows, points, alpha, turn, k, U, W, centre, lanes):  # type: ignore[
 
 @inline(shared=True)
 def logit(a, U):  # type: ignore[no-untyped-def]
-    """The turn of a multiplier, kept off the ends where it would be infinite."""
+    """The logit of α/U, kept off the ends where it would be infinite."""
     share = min(max(a / U, 1e-300), 1.0 - 1e-16)
     return math.log(share) - math.log1p(-share)
 
@@ -166,7 +166,7 @@ def recentre(W, k, centre, total, lanes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def stretch(points, home, fold, alpha, turn, k, U, W, lanes):  # type: ignore[no-untyped-def]
+def stretch(points, home, fold, alpha, logits, k, U, W, lanes):  # type: ignore[no-untyped-def]
     """α ← tα with the t that lifts the dual most, judged by some of the rows; returns ‖w‖².
 
     d/dt D(tα) = −t‖w‖² − Σ α logit(tα/U) falls with t.
@@ -201,7 +201,7 @@ def stretch(points, home, fold, alpha, turn, k, U, W, lanes):  # type: ignore[no
     for i in range(n):
         if home[i] != fold:
             alpha[i, k] = min(max(t * alpha[i, k], 1e-12 * U), (1.0 - 1e-12) * U)
-            turn[i, k] = logit(alpha[i, k], U)
+            logits[i, k] = logit(alpha[i, k], U)
     for j in range(W.shape[0]):
         W[j, k] *= t
     lanes[k, LEVEL] *= t
