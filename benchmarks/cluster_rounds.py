@@ -61,12 +61,12 @@ def _round(client: Any, n: int, d: int) -> dict[str, float]:
     loss, u = Logistic(), np.zeros(d + 1)
     with Pool(1) as pool:
         sums = RowProducts(there, signs, np.ones(1), pool)
-        sums.look(u, loss, loss)
-        looks = sorted(_timed(lambda: sums.look(u, loss, loss)) for _ in range(7))
+        sums.evaluate(u, loss, loss)
+        evaluations = sorted(_timed(lambda: sums.evaluate(u, loss, loss)) for _ in range(7))
     tasks = len(there.rounds.partitions)
     nothing = sorted(_timed(lambda: _empty(client, tasks)) for _ in range(7))
     return {
-        "rows": n, "features": d, "tasks": tasks, "round": looks[3], "nothing": nothing[3],
+        "rows": n, "features": d, "tasks": tasks, "round": evaluations[3], "nothing": nothing[3],
         "sent": 8.0 * (d + 1), "received": 16.0 * (d + 1) * tasks,
     }  # fmt: skip
 

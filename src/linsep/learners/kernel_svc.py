@@ -13,7 +13,7 @@ from linsep.parallel import Pool
 from linsep.rows.gram import Support
 from linsep.rows.kernels import check_kernel, kernel_of
 from linsep.status import Status
-from linsep.train.convex.dual.gram_descent import GramCache, GramDescent, Look, look
+from linsep.train.convex.dual.gram_descent import Evaluation, GramCache, GramDescent, evaluate
 from linsep.train.problem import Problem
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass, run
 
@@ -143,10 +143,10 @@ class KernelSVC(LinearClassifier):
                     break
             del cache
             self._publish(problem, machines)
-            looks = self._recount(problem, machines, pool)
-        self.intercept_ = np.array([one.bias for one in looks])
-        self.objective_ = sum(one.primal for one in looks)
-        self.gap_ = sum(one.gap for one in looks) / (self.objective_ or 1.0)
+            evaluations = self._recount(problem, machines, pool)
+        self.intercept_ = np.array([one.bias for one in evaluations])
+        self.objective_ = sum(one.primal for one in evaluations)
+        self.gap_ = sum(one.gap for one in evaluations) / (self.objective_ or 1.0)
         status = next((one for one in statuses if not one.good), Status.converged)
         if status is Status.converged and self.gap_ > self.tol:
             return Status.unproved
@@ -154,12 +154,12 @@ class KernelSVC(LinearClassifier):
 
     def _one(self, machine: GramDescent, listeners: list[Listener]) -> Status:
         """Work on one machine until its gap is small enough."""
-        seen = machine.look()
+        seen = machine.evaluate()
 
         def one_pass(number: int) -> Pass:
             nonlocal seen
             moves = machine.step()
-            seen = machine.look()
+            seen = machine.evaluate()
             self.n_iter_ += 1
             return Pass(number, UNCOUNTED, moves, seen.primal)
 
@@ -180,12 +180,15 @@ class KernelSVC(LinearClassifier):
         codes = problem.codes[self.support_]
         self.n_support_ = np.bincount(codes, minlength=len(self.classes_)).astype(np.int32)
 
-    def _recount(self, problem: Problem, machines: list[GramDescent], pool: Pool) -> list[Look]:
+    def _recount(
+        self, problem: Problem, machines: list[GramDescent], pool: Pool
+    ) -> list[Evaluation]:
         """Both values of each machine from the multipliers kept, kernel values computed anew."""
         each = self._kernel.shared(pool.map)
         F = self._support.expand(self._kernel, problem.X, self._coefficients, each)
         return [
-            look(one.alpha, F[:, k], one.y, one.caps, one.free) for k, one in enumerate(machines)
+            evaluate(one.alpha, F[:, k], one.y, one.caps, one.free)
+            for k, one in enumerate(machines)
         ]
 
     @property

@@ -263,7 +263,7 @@ class _Plane:
     def count(self) -> Certificate:
         """One pass; more where another intercept would have made a far better proposal."""
         with np.errstate(all="ignore"):
-            best, sums = self._look()
+            best, sums = self._evaluate()
             for _ in range(3):
                 off = float(sums.weight[1] - sums.weight[0])
                 fixed = self.alpha is not None or not self.problem.free or self.loss == "hinge"
@@ -271,13 +271,13 @@ class _Plane:
                 if fixed or off == 0.0 or best.gap <= self.problem.wanted or not sums.bend > 0:
                     break
                 self.shift += off / sums.bend  # Σ αy falls as b rises
-                better, sums = self._look()
+                better, sums = self._evaluate()
                 if not better.dual > best.dual:
                     break
                 best = better
             return best
 
-    def _look(self) -> tuple[Certificate, Sides]:
+    def _evaluate(self) -> tuple[Certificate, Sides]:
         sums, free = self._sum(), self.problem.free
         below, above = sums.weight.tolist()
         r = s = 1.0

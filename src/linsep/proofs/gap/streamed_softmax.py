@@ -84,19 +84,19 @@ def streamed_softmax(problem: FittedProblem) -> Certificate:
     (3.295837, True)
     """
     shift = np.zeros(len(problem.W))
-    best, step, mixed = _look(problem, shift)
+    best, step, mixed = _evaluate(problem, shift)
     for _ in range(LOOKS - 1):
         if best.gap <= problem.wanted or COST * mixed <= best.gap:
             break  # near enough, or what is missing is not for want of balance
         shift = shift - np.clip(step, -4.0, 4.0)
-        again, step, mixed = _look(problem, shift)
+        again, step, mixed = _evaluate(problem, shift)
         if not again.dual > best.dual:
             break
         best = again
     return best
 
 
-def _look(problem: FittedProblem, shift: Floats) -> tuple[Certificate, Floats, float]:
+def _evaluate(problem: FittedProblem, shift: Floats) -> tuple[Certificate, Floats, float]:
     """The certificate from biases moved by `shift`, Newton's step for each of them, and ε."""
     (W, b), K, products = problem.beside(problem), len(problem.W), Products(problem.X, 2)
     pages = PageRelease(problem.X, products.pointers)

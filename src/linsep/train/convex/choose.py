@@ -121,7 +121,7 @@ class Shape(NamedTuple):
 
     @property
     def tall(self) -> bool:
-        """Whether a look at all rows tells enough to make Newton's steps few."""
+        """Whether an evaluation over all rows tells enough to make Newton's steps few."""
         return self.n >= max(primal_newton.FEWEST, TALL[self.loss] * self.d)
 
 

@@ -18,11 +18,11 @@ generator:
     def candidates(self):
         if not self.restored:
             self.begin()
-            self.look()
+            self.evaluate()
         while True:
             yield self.candidate()
             self.step()          # from attributes alone
-            self.look()
+            self.evaluate()
 
 A solver that is a function of few large sums over the rows may instead keep those sums in a
 `linsep.train.run.replay_log.ReplayLog`, and the tolerance of each pass beside them: after

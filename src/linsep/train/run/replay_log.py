@@ -21,11 +21,11 @@ class ReplayLog(Stateful):
     """The points that all rows were seen from, and the sums found there, if they are to be kept.
 
     >>> log = ReplayLog(keep=True)
-    >>> log.look(np.zeros(2), 1.0, lambda: "seen")
+    >>> log.evaluate(np.zeros(2), 1.0, lambda: "seen")
     'seen'
     >>> again = ReplayLog(keep=True)
     >>> again.entries = log.entries
-    >>> again.look(np.zeros(2), 1.0, lambda: "not looked at again"), again.recalled
+    >>> again.evaluate(np.zeros(2), 1.0, lambda: "not looked at again"), again.recalled
     ('seen', True)
     """
 
@@ -38,7 +38,7 @@ class ReplayLog(Stateful):
         """Whether the last answer came from the replay log."""
         self._next = 0
 
-    def look(self, u: Array, how: float, function: Callable[[], T]) -> T:
+    def evaluate(self, u: Array, how: float, function: Callable[[], T]) -> T:
         """`function()`, or what it gave when the run came by here before, at u and by `how`."""
         if self._next < len(self.entries):
             point, way, answer = self.entries[self._next]

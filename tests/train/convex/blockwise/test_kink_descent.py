@@ -33,6 +33,6 @@ def test_the_gradient_is_that_of_the_value(objective, h):
 @pytest.mark.parametrize("h", [WIDTH, SQUARED])
 def test_steps_close_the_gap(objective, h):
     descent = KinkDescent(objective, 1e-6, 200)
-    end = finish(descent.run(descent.look(np.zeros(4), h)))
+    end = finish(descent.run(descent.evaluate(np.zeros(4), h)))
     assert descent.gap <= 1e-6 * descent.lowest.primal and descent.ended
     assert end.h < WIDTH or h == SQUARED

@@ -115,13 +115,13 @@ def test_passes_raise_the_dual_and_keep_it_below_the_primal(sparse, loss):
     with Pool(1) as pool:
         design = Design(given, True, pool)
         state = DualState(design, signs, caps, loss, free=True, lanes=1, seed=0, pool=pool)
-        looks = [state.look()]
+        evaluations = [state.evaluate()]
         for _ in range(12):
             state.one_pass()
-            looks.append(state.look())
-    duals = [look.dual for look in looks]
-    last = looks[-1]
-    assert duals[-1] > duals[0] and all(look.dual <= look.primal * (1 + 1e-12) for look in looks)
+            evaluations.append(state.evaluate())
+    duals = [one.dual for one in evaluations]
+    last = evaluations[-1]
+    assert duals[-1] > duals[0] and all(one.dual <= one.primal * (1 + 1e-12) for one in evaluations)
     assert last.primal - last.dual < 0.05 * last.primal
     assert abs(last.alpha @ signs) < 1e-6  # an intercept is free
 

@@ -24,7 +24,7 @@ def test_sums(form, dtype, n):
     loss = SquaredHinge()
     with Pool(2) as pool:
         rows = RowProducts(form(X), y, U, pool)
-        sums = rows.look(u, loss, loss)
+        sums = rows.evaluate(u, loss, loss)
         assert sums.loss == pytest.approx(U @ np.maximum(0.0, 1 - z) ** 2)
         each = np.array([(alpha * y * (y == side)) @ wide for side in (1, -1)])
         assert sums.pulled == pytest.approx(each, abs=1e-9)

@@ -42,7 +42,7 @@ def test_a_look_has_the_objective_its_slope_and_a_bound_below(loss, K, ratio):
     values = []
     for size in (0.0, 0.1, 1.0):
         descent.a, descent.b = size * rng.standard_normal((K, 4)), size * rng.standard_normal(K)
-        seen = descent.look(descent.scores(descent.a))
+        seen = descent.evaluate(descent.scores(descent.a))
         W, b = descent.outside(seen.a, seen.b)
         S = X @ W.T + b
         losses = loss.losses(S, codes).sum()
@@ -65,7 +65,7 @@ def test_a_look_has_the_objective_its_slope_and_a_bound_below(loss, K, ratio):
 @pytest.mark.parametrize("loss", [Planes(Logistic()), Planes(Hinge())], ids=["logistic", "hinge"])
 def test_walks_come_down_and_prove_how_near_they_are(loss, batch):
     *_, descent = descent_of(loss, 1, Elastic(0.0, 1.0), scale=True)
-    first = descent.look(descent.scores(descent.a)).value * descent.unit
+    first = descent.evaluate(descent.scores(descent.a)).value * descent.unit
     steps = Steps(batch, None, None, 0, True, False, Pace())
     heard, shown = [], []
     solver = Stepping(descent, steps, publish=lambda W, b: shown.append(W))

@@ -24,7 +24,7 @@ NARROWING = 0.5  # the least part of a width that the next one is
 WIDENING = 16.0  # times as wide as in the sample, where that leads astray
 LEAST = 1e-7  # width below which the rows in the corner are too few to steer by
 _SHORTER = 0.5 ** np.arange(1.0, 17.0)  # parts of a step that are tried where all of it fails
-_PATIENCE = 100  # looks at one width that may fail to close the gap
+_PATIENCE = 100  # evaluations at one width that may fail to close the gap
 
 
 class Point(NamedTuple):
@@ -66,7 +66,7 @@ class Objective:
 
     def at(self, u: Floats, h: float) -> Point:
         """One pass over the rows."""
-        s, ridge = self.replay_log.look(u, h, lambda: self.rows.at(u, h)), self.ridge
+        s, ridge = self.replay_log.evaluate(u, h, lambda: self.rows.at(u, h)), self.ridge
         penalty = 0.5 * float(ridge @ (u * u))
         gradient = ridge * u + s.gradient
         if not self.free:
@@ -115,7 +115,7 @@ class KinkDescent:
     ----------
     objective : over all rows, a sample, or those near the kink
     tol : the relative gap to reach
-    max_iter : looks at the rows of the objective, at most; None where a driver decides when to end
+    max_iter : evaluations of the objective, at most; None where a driver decides when to end
     """
 
     def __init__(self, objective: Objective, tol: float, max_iter: int | None = None) -> None:
@@ -132,13 +132,13 @@ class KinkDescent:
 
     @property
     def ended(self) -> bool:
-        """Whether no more looks are wanted."""
+        """Whether no more evaluations are wanted."""
         if self.max_iter is None or self.lowest is None:
             return self.stuck
         within = self.gap <= self.tol * self.lowest.primal
         return self.stuck or within or self.passes >= self.max_iter
 
-    def look(self, u: Floats, h: float) -> Point:
+    def evaluate(self, u: Floats, h: float) -> Point:
         """One pass."""
         p = self.objective.at(u, h)
         self.passes += 1
@@ -149,9 +149,9 @@ class KinkDescent:
         return p
 
     def run(self, p: Point, most: float = math.inf) -> Generator[Point, None, Point]:
-        """From a point looked at on, `most` looks at most; returns the last one that was gone to.
+        """From an evaluated point on, `most` evaluations at most; returns the last point gone to.
 
-        Yields every point that was looked at.
+        Yields every point that was evaluated.
         """
         since, least, damping = 0, math.inf, 0.0
         last = self.passes + most
@@ -169,11 +169,11 @@ class KinkDescent:
                 if h < LEAST:
                     self.stuck = True
                     return p
-                p = self.look(p.u - step, h)
+                p = self.evaluate(p.u - step, h)
                 yield p
                 since, least = 0, math.inf
             else:
-                trial = self.look(p.u - step, p.h)
+                trial = self.evaluate(p.u - step, p.h)
                 yield trial
                 fell = p.value - trial.value + 4e-15 * abs(p.value)
                 if fell >= 1e-4 * decrement2:
@@ -186,7 +186,7 @@ class KinkDescent:
                     damping = 8.0 * damping if damping > 0.0 else 1e-2
                     if self.max_iter is None and self.passes == 2 and p.h != SQUARED:
                         # a sample came to too narrow a kink
-                        p = self.look(p.u, min(WIDTH, WIDENING * p.h))
+                        p = self.evaluate(p.u, min(WIDTH, WIDENING * p.h))
                         yield p
         return p
 
@@ -194,7 +194,7 @@ class KinkDescent:
         """The lowest of some points along a step that overshot, or p where all are higher."""
         t, value = self.objective.lowest(p, step)
         if value < p.value:
-            p = self.look(p.u - t * step, p.h)
+            p = self.evaluate(p.u - t * step, p.h)
             yield p
         return p
 

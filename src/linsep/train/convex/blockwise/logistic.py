@@ -133,7 +133,7 @@ class HessianNewton:
     ----------
     X, signs, weights, C, fit_intercept, n_jobs, start, keep
         As of `logistic_solver`.
-    rescale : whether columns are brought to moderate scale from a look at all rows
+    rescale : whether columns are brought to moderate scale from an evaluation over all rows
     """
 
     name = "newton"
@@ -229,7 +229,7 @@ class HessianNewton:
 
     def interrupted(self) -> None:
         if self.best is None:
-            self._look(self._begin())
+            self._evaluate(self._begin())
 
     def solution(self) -> Solution:
         """The best weights so far, in the units of the data."""
@@ -239,7 +239,7 @@ class HessianNewton:
         b = float(b) if problem.fit_intercept else 0.0
         return end_of_newton(w, b, p.value, self.gap, problem.unit, self.passes, self.status)
 
-    def _look(self, u: Floats, curved: bool = False) -> Point:
+    def _evaluate(self, u: Floats, curved: bool = False) -> Point:
         """One pass over all rows."""
         p = self.problem.point(u, curved)
         self.passes += 1
@@ -272,7 +272,7 @@ class HessianNewton:
             u = sample.solve(u, None, 3e-5)
         last, memory = None, Memory(8)
         while True:
-            p = self._look(u)
+            p = self._evaluate(u)
             yield p
             if not self._closer(p, sample, last):
                 return self.best.u if self.best else u
@@ -290,7 +290,7 @@ class HessianNewton:
 
     def _by_newton(self, u: Floats) -> Iterator[Point]:
         """Newton's method with the Hessian of all rows."""
-        p, before = self._look(u, curved=True), math.inf
+        p, before = self._evaluate(u, curved=True), math.inf
         while True:
             curvature = self.problem.curvature(p.sums)
             step = curvature.solve(p.gradient)
@@ -301,7 +301,7 @@ class HessianNewton:
                 return
             before, t = decrement2, 1.0
             while True:
-                trial = self._look(p.u - t * step, curved=True)
+                trial = self._evaluate(p.u - t * step, curved=True)
                 if trial.value <= p.value - 1e-4 * t * decrement2 + 4e-15 * p.value:
                     break
                 yield trial

@@ -110,7 +110,7 @@ class Problem:
         if not np.isfinite(u).all():
             raise OverflowedError(TOO_LARGE)
         how = np.float64 if curved else None
-        s = self.replay_log.look(u, float(curved), lambda: self.sums.at(u, how))
+        s = self.replay_log.evaluate(u, float(curved), lambda: self.sums.at(u, how))
         value = 0.5 * float(self.ridge @ (u * u)) + float(s.loss.sum())
         gradient = self.ridge * u + self.masked(s.gradient)
         if not (math.isfinite(value) and np.isfinite(gradient).all()):

@@ -11,9 +11,9 @@ then smooth. The multipliers α = −Uφ′ that go with the weights, the heavie
 At the minimum of the rounded problem only the rows with |1 − z| < h keep P and D apart: each by
 less than Uh/4, and they are about a part h of all, so that the gap falls with h². A gap of 1e-4
 needs h of about a twentieth. The rows of the corner are also the only ones in the Hessian, which
-makes a step cost little more than a look at all rows. Everything is a sum over blocks: no number is
-kept for a row, whatever their count (Chapelle, *Training a support vector machine in the primal*,
-2007, has the rounded corner; the bound is weak duality).
+makes a step cost little more than an evaluation. Everything is a sum over blocks: no number is kept
+for a row, whatever their count (Chapelle, *Training a support vector machine in the primal*, 2007,
+has the rounded corner; the bound is weak duality).
 """
 
 from collections.abc import Iterator
@@ -46,8 +46,8 @@ PER_FEATURE = 10  # and rows for each feature: with fewer, most lie near the kin
 _PER_FEATURE = 256  # sampled rows for each feature
 _COARSE = 1e-4  # the finest gap worth having in a sample: it errs by more
 _ERROR = 0.25  # of d/n, about which the solution of n sampled rows errs: finer is not worth having
-_FIRST = 8  # looks at all rows before the rows about the corner are taken apart
-_STEPS = 400  # most looks at those
+_FIRST = 8  # evaluations over all rows before the rows about the corner are taken apart
+_STEPS = 400  # most of those
 _FAILURES = 20  # bands in a row that may fail to halve the gap
 
 
@@ -73,7 +73,7 @@ class PrimalNewton:
     n_jobs : threads; never changes the bytes of the result
     start : weights and intercept to begin from
     keep : whether passes are kept, so that a further run can go through them again
-    rescale : whether columns are brought to moderate scale from a look at all rows
+    rescale : whether columns are brought to moderate scale from an evaluation over all rows
     """
 
     name = "newton"
@@ -99,8 +99,8 @@ class PrimalNewton:
             "keep": keep,
         }  # fmt: skip
         self._rescale, self._log = rescale, ReplayLog(keep)
-        self._tols: list[float] = []  # at first, and after each look
-        self._recalled = 0  # looks of an earlier run
+        self._tols: list[float] = []  # at first, and after each evaluation
+        self._recalled = 0  # evaluations of an earlier run
         self.pool = Pool(n_jobs)
 
     def rescaled(self) -> "PrimalNewton | None":
@@ -210,12 +210,12 @@ class _Given:
             sample = TallRows(Blocks(some, plain), signs, c, self.pool)
         blur = max(tol, _COARSE, _ERROR * d / len(chosen))
         descent = KinkDescent(Objective(sample, self.ridge, self.free), blur, 60)
-        p = finish(descent.run(descent.look(u, h)))
+        p = finish(descent.run(descent.evaluate(u, h)))
         return p.u, p.h
 
     def near_kink(self, descent: KinkDescent, u: Floats, h: float) -> Iterator[Point]:
         """Steps with all rows; then on those near the kink, looking at all where that led."""
-        p = descent.look(u, h)
+        p = descent.evaluate(u, h)
         yield p
         p, failed = (yield from descent.run(p, _FIRST)), 0
         n, d = self.X.shape
@@ -226,8 +226,8 @@ class _Given:
                 p, failed = (yield from descent.run(p, _FIRST)), failed + 1
                 continue
             inner = KinkDescent(Objective(band, self.ridge, self.free), 0.3 * descent.tol, _STEPS)
-            led = finish(inner.run(inner.look(p.u, p.h)))
-            before, q = descent.gap, descent.look(led.u, led.h)
+            led = finish(inner.run(inner.evaluate(p.u, p.h)))
+            before, q = descent.gap, descent.evaluate(led.u, led.h)
             yield q
             if q.primal > p.primal:  # rows from outside crossed the kink
                 q = yield from descent.shortened(p, p.u - q.u)
@@ -237,7 +237,7 @@ class _Given:
 
     def solution(self, descent: KinkDescent) -> Solution:
         low, high = descent.lowest, descent.highest
-        if low is None or high is None:  # interrupted before the first look
+        if low is None or high is None:  # interrupted before the first evaluation
             low = high = self.objective.at(self.start(None), SQUARED)
             descent.lowest = descent.highest = low
         w, b = self.columns.outside(low.u[:-1], float(low.u[-1]))

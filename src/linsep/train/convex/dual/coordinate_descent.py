@@ -40,7 +40,7 @@ LOSSES: dict[str, DualLoss] = {
     "squared_hinge": SquaredHinge(),
     "logistic": Logistic(),
 }
-FARTHEST = 8  # passes made without a look at all rows, at most
+FARTHEST = 8  # passes made without an evaluation over all rows, at most
 
 
 class Best(Stateful):
@@ -60,9 +60,9 @@ class Best(Stateful):
     def gap(self) -> float:
         return max(0.0, self.primal - self.dual)
 
-    def look(self, state: DualState) -> tuple[float, bool]:
-        """Look at all rows and keep what is better; returns the gap now, and whether D fell."""
-        seen = state.look()
+    def update(self, state: DualState) -> tuple[float, bool]:
+        """Evaluate and keep what is better; returns the gap now, and whether D fell."""
+        seen = state.evaluate()
         fell = seen.dual < self.dual - 1e-12 * abs(seen.primal)
         if seen.primal < self.primal:
             self.primal, self.w, self.b = seen.primal, seen.w, seen.b
@@ -72,9 +72,9 @@ class Best(Stateful):
 
 
 class GapSchedule(Stateful):
-    """When a look at all rows is worth its price.
+    """When an evaluation over all rows is worth its price.
 
-    The slack met in a pass foretells the gap after it. A look is due when that promises the gap
+    The slack met in a pass foretells the gap after it. One is due when that promises the gap
     asked for, and now and then to bring rows back into play that were left out too early.
     """
 
@@ -94,7 +94,7 @@ class GapSchedule(Stateful):
         far = self._passes >= 3 and met < 0.05 * self._seen
         return self._often or self._foretold <= self._aim or far or self._passes >= FARTHEST
 
-    def looked(self, gap: float, primal: float, tol: float) -> None:
+    def evaluated(self, gap: float, primal: float, tol: float) -> None:
         self._aim = tol * primal * min(1.0, self._foretold / gap if gap > 0.0 else 1.0)
         self._seen = self._last
         self._passes = 0
@@ -122,7 +122,7 @@ class DualDescent:
 
     name = "dual"
     tol = 1e-4
-    _looked: tuple[float, bool] | None = None  # the gap, and whether D fell, at the last look
+    _evaluated: tuple[float, bool] | None = None  # the gap at the last one, and whether D fell
     _restored = False
 
     def __init__(
@@ -165,34 +165,34 @@ class DualDescent:
         if self._start is not None:
             self.at.start_from(self._start)
         self.best = Best(self.at)
-        # The free intercept of the hinge moves from look to look, where those cost little.
+        # The free intercept of the hinge moves at evaluations, where those cost little.
         often = self._free and isinstance(self._loss, Hinge) and design.entries < SMALL
         self.schedule = GapSchedule(self.tol, self.best.primal, often)
 
     def candidates(self) -> Iterator[Candidate]:
-        """Passes over the rows in play, and a look at all rows when it is due."""
+        """Passes over the rows in play, and an evaluation over all rows when it is due."""
         if not self._restored:
             self._begin()
         state, best, schedule = self.at, self.best, self.schedule
         if self._restored:
             yield self._seen()
         elif state.points[:, ALPHA].any():  # a warm start may already be there
-            best.look(state)
+            best.update(state)
             yield self._seen()
         while True:
-            if self._looked is not None:
-                gap, fell = self._looked
+            if self._evaluated is not None:
+                gap, fell = self._evaluated
                 if fell and state.working.lanes > 1 and not state.working.cautious:
                     state.working.be_cautious()
-                schedule.looked(gap, best.primal, self.tol)
+                schedule.evaluated(gap, best.primal, self.tol)
                 state.widen()
-                self._looked = None
+                self._evaluated = None
             met = state.one_pass(max(1, self.max_iter - state.n_iter))
             over = state.n_iter >= self.max_iter or self._halt.is_set()
             if not (schedule.due(met) or over):
                 state.narrow()
                 continue
-            self._looked = best.look(state)
+            self._evaluated = best.update(state)
             yield self._seen()
 
     @property
@@ -200,10 +200,10 @@ class DualDescent:
         return {"at": self.at, "best": self.best, "schedule": self.schedule}
 
     def state(self) -> dict[str, Any]:
-        return {"looked": self._looked, **{k: one.state() for k, one in self._parts.items()}}
+        return {"evaluated": self._evaluated, **{k: one.state() for k, one in self._parts.items()}}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._start, self._looked, self._restored = None, state["looked"], True
+        self._start, self._evaluated, self._restored = None, state["evaluated"], True
         self._begin()
         for name, part in self._parts.items():
             part.restore(state[name])
@@ -218,7 +218,7 @@ class DualDescent:
         if not hasattr(self, "best"):
             self._begin()
         self.at.rebuild()
-        self.best.look(self.at)
+        self.best.update(self.at)
 
     def rescaled(self) -> None:
         """Lengths of rows overflow whatever the columns' scale: there is no other way here."""

@@ -72,7 +72,7 @@ class Hinge(NamedTuple):
     def slope(self, z, U):  # type: ignore[no-untyped-def]
         return -U if z < 1.0 else 0.0
 
-    def slack(self, a, turn, z, U):  # type: ignore[no-untyped-def]
+    def slack(self, a, logit, z, U):  # type: ignore[no-untyped-def]
         return (U - a) * (1.0 - z) if z < 1.0 else a * (z - 1.0)
 
     def slack_estimate(self, a, logit, z, U):  # type: ignore[no-untyped-def]

@@ -6,7 +6,7 @@ The rows that violate the optimality conditions most make up a working set; with
 move two at a time (one at a time without an intercept), each step chosen by what it gains to second
 order (Fan, Chen and Lin, 2005); then the scores f = Kβ of all rows follow at once (Joachims, 1998).
 Only the rows of the Gram matrix that a working set has asked for are ever computed, and they are
-kept while they fit. The scores give primal and dual value, so that each look certifies the gap.
+kept while they fit. The scores give primal and dual value: each evaluation certifies the gap.
 """
 
 from typing import Any, NamedTuple
@@ -169,7 +169,7 @@ def single(rows, y, caps, goal, alpha, K, v):  # type: ignore[no-untyped-def]
     return True
 
 
-class Look(NamedTuple):
+class Evaluation(NamedTuple):
     """Both values at the multipliers, and the intercept of the primal one."""
 
     primal: float
@@ -182,7 +182,7 @@ class Look(NamedTuple):
         return max(0.0, self.primal - self.dual)
 
 
-def look(alpha: Floats, f: Floats, y: Floats, caps: Floats, free: bool) -> Look:
+def evaluate(alpha: Floats, f: Floats, y: Floats, caps: Floats, free: bool) -> Evaluation:
     """Primal and dual value, given the scores f = Kβ without intercept.
 
     Where rounding has left Σβ ≠ 0, the dual value is charged for it.
@@ -191,7 +191,7 @@ def look(alpha: Floats, f: Floats, y: Floats, caps: Floats, free: bool) -> Look:
     b = best_bias(f, y, caps) if free else 0.0
     primal = 0.5 * square + float(caps @ np.maximum(0.0, 1.0 - y * (f + b)))
     off = abs(float(y @ alpha) * b) if free else 0.0
-    return Look(primal, float(alpha.sum()) - 0.5 * square - off, b)
+    return Evaluation(primal, float(alpha.sum()) - 0.5 * square - off, b)
 
 
 def best_bias(f: Floats, y: Floats, caps: Floats) -> float:
@@ -238,9 +238,9 @@ class GramDescent:
         self.stuck = moves == 0
         return int(moves)
 
-    def look(self) -> Look:
+    def evaluate(self) -> Evaluation:
         """Both values where it stands."""
-        return look(self.alpha, self.f, self.y, self.caps, self.free)
+        return evaluate(self.alpha, self.f, self.y, self.caps, self.free)
 
     def _worst(self) -> tuple[Array, float]:
         """The working set, half of it new, and by how much it violates optimality."""

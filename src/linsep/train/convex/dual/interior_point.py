@@ -199,7 +199,7 @@ class Best(Stateful):
     def gap(self) -> float:
         return max(0.0, self.primal - self.dual)
 
-    def look(self, p: Point, z: Array) -> float:
+    def update(self, p: Point, z: Array) -> float:
         """Keep what is better; returns the gap at this point."""
         primal, dual, alpha = self._machine.bounds(p, z)
         primal += self._shaken * float(np.linalg.norm(p.v))
@@ -294,7 +294,7 @@ class InteriorPoint(ScaledSolver):
             while stuck < PATIENCE and np.isfinite(p.v).all():
                 self._at = k, p, gap, stuck
                 z = machine.y * (machine.rows.scores(p.v) + p.b)
-                now = best.look(p, z)
+                now = best.update(p, z)
                 self.n_iter += 1
                 yield self.scaled.seen(best, self.n_iter, len(machine.y))
                 try:

@@ -24,8 +24,8 @@ CARRIED = ("w", "n_iter", "reach", "_b", "_level", "_excess", "_slow", "_copies"
 EPS = float(np.finfo(np.float64).eps)
 
 
-class Look(NamedTuple):
-    """P and D as a look at all rows shows them, and where."""
+class Evaluation(NamedTuple):
+    """P and D over all rows, and the weights and multipliers they belong to."""
 
     primal: float
     dual: float
@@ -174,8 +174,8 @@ class DualState:
         self.reach = drift / max(visits, 1.0)
         return met / laps
 
-    def look(self) -> Look:
-        """Look at all rows: P and D at the multipliers as they are, balanced if b is free."""
+    def evaluate(self) -> Evaluation:
+        """P and D over all rows, at the multipliers as they are, balanced if b is free."""
         if not self._free:
             return self._seen(0.0, self._score())
         w, level = self.w.copy(), self._level
@@ -200,7 +200,7 @@ class DualState:
             self._pool.run(compiled.score, [(*known, *span) for span in spans[k : k + 2]])
         return spans
 
-    def _seen(self, b: float, spans: list[tuple[int, int]]) -> Look:
+    def _seen(self, b: float, spans: list[tuple[int, int]]) -> Evaluation:
         """P and D with this intercept, and what rounding may have taken from them."""
         known = (self.loss, self.points, self._scores, b)
         parts = self._pool.run(compiled.weigh, [(*known, *span) for span in spans])
@@ -213,10 +213,10 @@ class DualState:
         shaken = far * self.points[:, CAP].sum() * size**0.5
         primal = 0.5 * size + total_loss
         b = float(b - self.design.shift(self.w))
-        return Look(primal + shaken, primal - gap - lost, self.w.copy(), b, alpha)
+        return Evaluation(primal + shaken, primal - gap - lost, self.w.copy(), b, alpha)
 
     def widen(self) -> None:
-        """Bring back into play the rows that, going by the last look, may move."""
+        """Bring back into play the rows that, going by the last evaluation, may move."""
         if not isinstance(self.loss, Logistic):
             self.working.widen(self.loss, self.reach)
 

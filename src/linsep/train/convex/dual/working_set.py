@@ -1,6 +1,6 @@
 """Which rows are still worth a visit, and where in memory they lie.
 
-Rows whose multiplier rests at a bound are left out until a full look at all margins brings them
+Rows whose multiplier rests at a bound are left out until an evaluation of all margins brings them
 back. Once fewer than a third are left they are copied, in random order, into memory of their own: a
 walk over scattered rows takes half as long again as one over neighbours, though they are asked for
 ahead.
@@ -251,7 +251,7 @@ class WorkingSet:
             self._pack()
 
     def widen(self, loss: DualLoss, reach: float) -> None:
-        """List anew all rows that may move, going by margins that were just looked at."""
+        """List anew all rows that may move, going by margins that were just evaluated."""
         listing = np.empty(len(self._points), np.uint32)
         places = np.empty(len(self._points), np.uint32)
         none = np.empty(0, np.uint32)

@@ -38,7 +38,7 @@ class CentralPath:
     Attributes
     ----------
     S, a, xi : scores (K, n), multipliers (K, n) and ξ (n,), all of which a step changes
-    t, d, top : slacks and a/t, (K, n), and where a/t is largest, as of the last `look`
+    t, d, top : slacks and a/t, (K, n), and where a/t is largest, as of the last `evaluate`
     """
 
     def __init__(self, codes: Array, caps: Floats, n_classes: int, pool: Pool) -> None:
@@ -70,11 +70,11 @@ class CentralPath:
         self.pool.run(kernel, calls)
         return self._out
 
-    def look(self, size: float) -> tuple[float, float, float]:
+    def evaluate(self, size: float) -> tuple[float, float, float]:
         """After a part of the last step: Σ aₖtₖ, Σ Uξ of the least ξ, Σ aₖ of other classes."""
         now = (self.S, self.a, self.xi, self._codes, self._caps)
         step = (self.ds, self.da, self.dxi, size)
-        total = self._walk(look, *now, *step, self.t, self.d, self.top).sum(axis=0)
+        total = self._walk(evaluate, *now, *step, self.t, self.d, self.top).sum(axis=0)
         return float(total[0]), float(total[1]), float(total[2])
 
     def aim(self, mu: float, bent: bool) -> None:
@@ -104,7 +104,7 @@ def _rest(values, top, first, last):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def look(S, a, xi, codes, caps, ds, da, dxi, size, t, d, top, first, last, out):  # type: ignore[no-untyped-def]
+def evaluate(S, a, xi, codes, caps, ds, da, dxi, size, t, d, top, first, last, out):  # type: ignore[no-untyped-def]
     K = S.shape[0]
     own, charge = np.empty(CHUNK), np.empty(CHUNK)
     together = charged = away = 0.0

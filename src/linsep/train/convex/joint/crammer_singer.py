@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 
 PULL = 0.1  # ρ as a part of the typical ‖x‖²
 INNER = 10  # visits to the rows that move, in one pass
-LOOKS = 5  # passes between two looks at all rows, at most
+BETWEEN = 5  # passes between two evaluations over all rows, at most
 NEGLIGIBLE = 0.1  # of its share in the gap that is asked for: what a row may lack and rest
 WRITTEN = 1 << 26  # entries up to which dense rows may be written out otherwise
 DEARER, WASTED = 1.3, 24  # an entry by itself, against one of a dense row; what such a row adds
@@ -145,7 +145,7 @@ class Joint(Stateful):
                 break
         return moved, soon
 
-    def look(self) -> tuple[float, float, Floats]:
+    def evaluate(self) -> tuple[float, float, Floats]:
         """P at (W, b), D at the multipliers that break even, and these."""
         own = np.arange(len(self.codes)), self.codes
         A = even(self.A, self.codes) if self.free else self.A
@@ -194,9 +194,9 @@ class Best(Stateful):
     def gap(self) -> float:
         return max(0.0, self.primal - self.dual)
 
-    def look(self, joint: Joint) -> None:
+    def update(self, joint: Joint) -> None:
         """Keep what is better."""
-        primal, dual, A = joint.look()
+        primal, dual, A = joint.evaluate()
         if primal <= self.primal * (1.0 + 1e-14):  # as good: later weights are nearer
             self.primal, self.W, self.b = primal, joint.W.copy(), joint.b.copy()
         if dual > self.dual:
@@ -252,7 +252,7 @@ class CrammerSinger:
         self.best = Best(self.joint)
 
     def candidates(self) -> Iterator[Candidate]:
-        """Passes; a look at all rows where the gap may be reached, and every few passes."""
+        """Passes; an evaluation where the gap may be reached, and every few passes."""
         if self._moved is None:
             self._begin()
         else:
@@ -263,11 +263,11 @@ class CrammerSinger:
             aim = self._part * self.tol * best.primal
             moved, soon = joint.go(self._seed, self.n_iter, aim)
             over = soon or not moved or self.n_iter >= self.max_iter
-            if not over and self.n_iter % LOOKS != 1:
+            if not over and self.n_iter % BETWEEN != 1:
                 continue
             if not moved:
                 joint.rest[:] = 0
-            best.look(joint)
+            best.update(joint)
             if best.gap > self.tol * best.primal:  # the estimate was too low: ask for as much less
                 self._part = min(1.0, max(0.1, joint.lacking / best.gap))
             self._moved = moved
@@ -291,7 +291,7 @@ class CrammerSinger:
     def interrupted(self) -> None:
         if not hasattr(self, "best"):
             self._begin()
-        self.best.look(self.joint)
+        self.best.update(self.joint)
 
     def rescaled(self) -> None:
         """Rows are scaled as a whole already."""

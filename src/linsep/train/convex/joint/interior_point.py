@@ -129,12 +129,12 @@ class JointInteriorPoint:
             if self._start is not None:
                 self._begin_at(*self._start)
                 yield self._candidate()
-            self._look()
+            self._evaluate()
         while True:
             yield self._candidate()
             if self._since > PATIENCE or not self._step():
                 return
-            self._look()
+            self._evaluate()
 
     def _begin_at(self, A: Array, b: Array) -> None:
         """What multipliers and intercepts in the units of the data come to."""
@@ -149,9 +149,9 @@ class JointInteriorPoint:
             max(1, self.n_iter), self._best[0], self._highest[0], len(self._codes_used)
         )
 
-    def _look(self) -> None:
+    def _evaluate(self) -> None:
         """Go the last step; P, D and what is left of the equations there."""
-        self._mu, charge, away = self._path.look(self._size)
+        self._mu, charge, away = self._path.evaluate(self._size)
         self._v = self._own - self._path.a @ self._Z
         primal = 0.5 * float(np.vdot(self.u * self._ridge, self.u)) + charge
         if primal < self._best[0]:
@@ -285,7 +285,7 @@ class JointInteriorPoint:
     def interrupted(self) -> None:
         if not hasattr(self, "_best"):
             self._begin()
-            self._look()
+            self._evaluate()
 
     def rescaled(self) -> None:
         """Columns of extreme scale are brought near one at once."""

@@ -140,10 +140,10 @@ class NewtonCG:
         self._made: Point | None = None  # where the preconditioner was made
         self._price, self._used, self._foretold = 0.0, 0, False
         smooth = SmoothedHinge(WIDTH) if isinstance(self._loss, Hinge) else self._loss
-        self._lowest = self._highest = self._look(u, smooth)
+        self._lowest = self._highest = self._evaluate(u, smooth)
 
     def candidates(self) -> Iterator[Candidate]:
-        """A step, and a look at all rows after it."""
+        """A step, and an evaluation over all rows after it."""
         if self._at is None:
             self._begin()
             self._at, self.n_iter = (self._lowest, math.inf, 0), 1
@@ -158,12 +158,12 @@ class NewtonCG:
             smooth = self._narrower(p, falls)
             if smooth is None:
                 return
-            q = self._look(p.u + step, smooth)
+            q = self._evaluate(p.u + step, smooth)
             if smooth is p.loss and not self._fell(p, q, step):
                 t = self._length(p, step)
                 if t == 0.0:
                     return
-                q = self._look(p.u + t * step, smooth)
+                q = self._evaluate(p.u + t * step, smooth)
             self._foretold = smooth is p.loss and abs(p.value - q.value - falls) < 0.1 * falls
             since = since if smooth is p.loss else 0
             p, self.n_iter = q, self.n_iter + 1
@@ -182,9 +182,9 @@ class NewtonCG:
         h = p.loss.h * min(0.7, max(NARROWING, narrow))
         return SmoothedHinge(h) if h >= LEAST else None
 
-    def _look(self, u: Floats, smooth: Any) -> Point:
+    def _evaluate(self, u: Floats, smooth: Any) -> Point:
         """P, its gradient and a bound on the optimum at u."""
-        s = self._rows.look(u, smooth, self._loss)
+        s = self._rows.evaluate(u, smooth, self._loss)
         penalty = 0.5 * float(self._ridge @ (u * u))
         gradient = self._ridge * u - s.pulled.sum(axis=0)
         if not (math.isfinite(s.smooth + penalty) and np.isfinite(gradient).all()):
@@ -312,7 +312,7 @@ class NewtonCG:
 
     def _seen(self, point: tuple[Floats, float]) -> Point:
         u, h = point
-        return self._look(u, SmoothedHinge(h) if isinstance(self._loss, Hinge) else self._loss)
+        return self._evaluate(u, SmoothedHinge(h) if isinstance(self._loss, Hinge) else self._loss)
 
     def interrupted(self) -> None:
         if not hasattr(self, "_lowest"):

@@ -1,4 +1,4 @@
-"""Two numbers of each row, margin and curvature, kept between a look at all rows and the next.
+"""Two numbers of each row, margin and curvature, kept between one evaluation and the next.
 
 In memory they lie in two arrays. On a cluster each worker keeps those of its own rows for as long
 as it has room; where they are gone, or the worker is, they are computed again, by the same code:
@@ -41,12 +41,12 @@ class RowNumbers:
 
     def __init__(self, X: Any) -> None:
         self._owner = f"{os.getpid()}-{next(_counter)}"
-        self._look = 0
+        self._evaluation = 0
         self._both = None if on_cluster(X) else np.empty((2, X.shape[0]))
 
     def begin(self) -> None:
         """All numbers are about to be made anew."""
-        self._look += 1
+        self._evaluation += 1
 
     def keep(self, span: Span, z: Floats, D: Floats) -> None:
         """Those of the rows start..stop."""
@@ -59,18 +59,18 @@ class RowNumbers:
         return self._both[0, slice(*span)], self._both[1, slice(*span)]
 
     def __reduce__(self) -> Any:
-        return _there, (self._owner, self._look)
+        return _there, (self._owner, self._evaluation)
 
 
 class _There:
     """The same on a worker."""
 
-    def __init__(self, owner: str, look: int) -> None:
-        self._owner, self._look = owner, look
+    def __init__(self, owner: str, evaluation: int) -> None:
+        self._owner, self._evaluation = owner, evaluation
 
     def keep(self, span: Span, z: Floats, D: Floats) -> None:
         with _lock:
-            _kept[self._owner, span] = self._look, z, D
+            _kept[self._owner, span] = self._evaluation, z, D
             _kept.move_to_end((self._owner, span))
             while len(_kept) > 1 and sum(one[1].nbytes * 2 for one in _kept.values()) > ROOM:
                 _kept.popitem(last=False)
@@ -78,7 +78,7 @@ class _There:
     def of(self, span: Span, make: Callable[[], Pair]) -> Pair:
         with _lock:
             known = _kept.get((self._owner, span))
-        if known is not None and known[0] == self._look:
+        if known is not None and known[0] == self._evaluation:
             return known[1], known[2]
         z, D = make()
         self.keep(span, z, D)

@@ -34,7 +34,7 @@ _REST = 8
 
 
 class LossSums(NamedTuple):
-    """What a look at all rows finds; pairs hold the rows of sign +1 and of sign −1.
+    """The sums of one evaluation over all rows; pairs hold the rows of sign +1 and of sign −1.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class RowProducts:
     >>> from linsep.train.convex.losses import SquaredHinge
     >>> X, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1], np.int8)
     >>> rows, loss = RowProducts(X, y, np.ones(1), Pool(1)), SquaredHinge()
-    >>> sums = rows.look(np.zeros(3), loss, loss)
+    >>> sums = rows.evaluate(np.zeros(3), loss, loss)
     >>> sums.loss, sums.weight, sums.pulled[0]
     (2.0, array([2., 2.]), array([2., 4., 2.]))
     >>> rows.curve(np.array([0.0, 0.0, 1.0]))
@@ -117,7 +117,7 @@ class RowProducts:
         places = indices.astype(np.int32, copy=False).view(np.uint32)
         return Sparse(data, places, indptr.astype(np.uint64))
 
-    def look(self, u: Floats, smooth: Any, loss: Any) -> LossSums:
+    def evaluate(self, u: Floats, smooth: Any, loss: Any) -> LossSums:
         """One pass at (w, b), b last in `u`: later products are with the curvatures there."""
         self._u, self._smooth, self._loss = u, smooth, loss
         self._numbers.begin()

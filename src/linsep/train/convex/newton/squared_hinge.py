@@ -168,7 +168,7 @@ class SquaredHingeNewton(ScaledSolver):
         while stuck < PATIENCE and np.isfinite(v).all():
             self._at = v, b, gap, stuck
             p, z = machine.at(v, b)
-            now = best.look(p, z)
+            now = best.update(p, z)
             self.n_iter += 1
             yield self.scaled.seen(best, self.n_iter, int((z < 1.0).sum()))
             stuck = 0 if now < 0.9 * gap else stuck + 1

@@ -160,13 +160,13 @@ class _Group:
             known = (self.points, self.home, int(f), self.alpha, self.logits, k, C)
             compiled.stretch(*known, self.W, self.lanes)
         schedule = GapSchedule(tol, self._foretold(C))
-        done = self.passes > 0 and self.quick and self._look(C, tol, schedule, found, c)
+        done = self.passes > 0 and self.quick and self._evaluate(C, tol, schedule, found, c)
         mets: list[float] = []
         while not done:
             mets.append(self._pass(C, pull))
             if self.halt.is_set():
                 return False
-            done = schedule.due(mets[-1]) and self._look(C, tol, schedule, found, c)
+            done = schedule.due(mets[-1]) and self._evaluate(C, tol, schedule, found, c)
             if not done and _slow(mets, tol * self._foretold(C)):
                 return False
         self.quick = self.passes - before <= 1
@@ -227,7 +227,7 @@ class _Group:
                 total = self.lanes[k, TOTAL]
                 compiled.recentre(self.W, k, self.design.centre, total, self.lanes)
 
-    def _look(self, C: float, tol: float, schedule: GapSchedule, found: Folded, c: int) -> bool:
+    def _evaluate(self, C: float, tol: float, schedule: GapSchedule, found: Folded, c: int) -> bool:
         """Look at all rows; whether every fold is within its gap, with what was found kept."""
         kept = self.W.copy(), self.alpha.copy(), self.logits.copy(), self.lanes.copy()
         if self.free:
@@ -245,7 +245,7 @@ class _Group:
         squares = [inner(self.W[:, k], self.W[:, k]) for k in range(len(self.folds))]
         primal = 0.5 * np.array(squares) + seen[:, 0]
         gap = seen[:, 1] / np.maximum(primal, np.finfo(float).tiny)
-        schedule.looked(float(seen[:, 1].sum()), float(primal.sum()), tol)
+        schedule.evaluated(float(seen[:, 1].sum()), float(primal.sum()), tol)
         done = bool((gap <= tol).all())
         if done:
             self.primals.append(float(primal.sum()))

@@ -121,7 +121,7 @@ class _Run:
         H = self._bends(left)
         for look in range(LOOKS):
             before = gap.copy()
-            there, held = self._move_and_look(left, H, own, tol)
+            there, held = self._move_and_evaluate(left, H, own, tol)
             if not look:  # Hessians of all rows' models may do for the proof
                 self._measure(there, self._bends(there), gap, self.at[there[:, 1]])
                 there = there[gap[*there.T] > tol]
@@ -240,7 +240,7 @@ class _Run:
         if not np.isfinite(self.U).all():
             raise OverflowedError("the weights of a fold overflow")
 
-    def _move_and_look(
+    def _move_and_evaluate(
         self, which: Array, H: Floats, own: Array, tol: float
     ) -> tuple[Array, Array]:
         """Move and look; which are where they were looked at, and which of these did not move.

@@ -46,17 +46,19 @@ class FoldSums:
     def by_home(self, U: Floats) -> Floats:
         """(homes, lanes, 2, d + 2): for each class Σ αᵢyᵢxᵢ, Σ losses and Σ αᵢ, α = σ(−z)."""
         nowhere = np.full(len(U), -1)
-        return self._look(U, nowhere, self.count, nowhere, np.empty((len(self.X), 0)))
+        return self._evaluate(U, nowhere, self.count, nowhere, np.empty((len(self.X), 0)))
 
     def kept(self, U: Floats, folds: Array, places: Array, scores: Floats) -> Floats:
         """(lanes, 2, d + 2): the same over the rows that each lane's fold keeps.
 
         What lane k says of the rows its fold leaves out goes to the column places[k] of `scores`.
         """
-        total: Floats = self._look(U, folds, 1, places, scores)[0]
+        total: Floats = self._evaluate(U, folds, 1, places, scores)[0]
         return total
 
-    def _look(self, U: Floats, folds: Array, homes: int, places: Array, scores: Floats) -> Floats:
+    def _evaluate(
+        self, U: Floats, folds: Array, homes: int, places: Array, scores: Floats
+    ) -> Floats:
         spans, d, width = self._spans(), self.X.shape[1], scores.shape[1]
         cuts = [slice(k, k + MOST) for k in range(0, len(U), MOST)]
         lanes = [(np.ascontiguousarray(U[cut, :-1].T), U[cut, -1].copy()) for cut in cuts]

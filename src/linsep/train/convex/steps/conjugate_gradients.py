@@ -150,14 +150,14 @@ class _Target(Stateful):
         self.w, self.size = np.zeros(len(rows.scale)), _norm(y)
         self.least, self.failures = math.inf, 0
         self.p, self.gamma = np.zeros(len(rows.scale)), 1.0
-        self._look()
+        self._evaluate()
 
     @property
     def failed(self) -> bool:
         """Whether looks no longer get nearer to a proof."""
         return not self.proved and self.failures >= FIRM
 
-    def _look(self) -> None:
+    def _evaluate(self) -> None:
         """Residual and slope from the data themselves, and whether they prove the minimum.
 
         Where they do not, steps go on along the directions they had: begun anew, they would have to
@@ -177,7 +177,7 @@ class _Target(Stateful):
         q = self.rows.dot(self.p)
         curve = float(q @ q)
         if not curve > 0:
-            self._look()
+            self._evaluate()
             return
         a = self.gamma / curve
         self.w = self.w + a * self.p
@@ -190,7 +190,7 @@ class _Target(Stateful):
         small = 0.5 * ROUNDING
         if math.sqrt(self.gamma) <= small * self.length * rest or rest <= small * reach:
             self.p, self.gamma = before
-            self._look()
+            self._evaluate()
 
     def _turn(self) -> None:
         """The next direction: the slope, less what earlier directions have seen to."""

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from linsep._compile import kernel
 from linsep._scipy import linalg as sl
 from linsep.rows.rows import Dense, add, as_rows, dot, square
-from linsep.train.convex.steps.score_descent import Look, ScoreDescent
+from linsep.train.convex.steps.score_descent import Evaluation, ScoreDescent
 from linsep.train.problem import Block
 from linsep.train.run.state import Stateful
 
@@ -48,7 +48,7 @@ class ProximalNewton(Stateful):
     def __init__(self, descent: ScoreDescent) -> None:
         self.descent = descent
         self._S = descent.scores(descent.a)
-        self.seen = descent.look(self._S)
+        self.seen = descent.evaluate(self._S)
         self.stalled, self._least = 0, np.inf  # steps in a row that rounding has eaten up
 
     def go(self, epoch: int) -> tuple[int, float]:
@@ -68,21 +68,21 @@ class ProximalNewton(Stateful):
         self._S = self._S + size * (along - bias)
         if epoch % 20 == 0:
             self._S = descent.scores(descent.a)
-        self.seen = descent.look(self._S)
+        self.seen = descent.evaluate(self._S)
         gap = self.seen.value - self.seen.dual
         fell = seen.value - self.seen.value > 1e-12 * seen.value
         self.stalled = 0 if fell or gap < 0.5 * self._least else self.stalled + 1
         self._least = min(gap, self._least)
         return 1, size
 
-    def _chances(self, seen: Look) -> Floats:
+    def _chances(self, seen: Evaluation) -> Floats:
         """The probability of each plane's class, (n, K)."""
         codes = self.descent.problem.codes
         R = self.descent.loss.residual(self._S + seen.b, codes)
         own = codes[:, None] == (np.arange(len(seen.b)) if len(seen.b) > 1 else 1)
         return np.clip(R + own, 1e-12, 1.0 - 1e-12)
 
-    def _chosen(self, seen: Look) -> Array:
+    def _chosen(self, seen: Evaluation) -> Array:
         """Features with a weight, and the most violated of the others."""
         descent = self.descent
         slope = seen.slope + descent.lam * descent.penalty.l2 * descent.q * seen.a
@@ -100,7 +100,7 @@ class ProximalNewton(Stateful):
         return corner, descent.lam * descent.penalty.l2 * descent.q[chosen]
 
     def _by_matrix(
-        self, seen: Look, chosen: Array, P: Floats, accuracy: float
+        self, seen: Evaluation, chosen: Array, P: Floats, accuracy: float
     ) -> tuple[Floats, Floats]:
         """The change of the chosen weights and of the intercepts, from their matrix H."""
         descent, free, K = self.descent, self.descent.free, P.shape[1]
@@ -134,7 +134,7 @@ class ProximalNewton(Stateful):
         return change[:, :-1], change[:, -1]
 
     def _by_columns(
-        self, seen: Look, chosen: Array, p: Floats, accuracy: float
+        self, seen: Evaluation, chosen: Array, p: Floats, accuracy: float
     ) -> tuple[Floats, float]:
         """The same from the columns of √curvature·Z, without their products."""
         root = np.sqrt(self.descent.c * p * (1.0 - p))
@@ -150,7 +150,7 @@ class ProximalNewton(Stateful):
         )  # fmt: skip
         return change, float(bias)
 
-    def _search(self, seen: Look, change: Floats, along: Floats) -> float:
+    def _search(self, seen: Evaluation, change: Floats, along: Floats) -> float:
         """The first of 1, ½, ¼, ... that lowers J by a part of what the model promises."""
         descent, codes = self.descent, self.descent.problem.codes
         here = descent.penalised(seen.a)

@@ -28,7 +28,7 @@ class QuasiNewton:
     def __init__(self, descent: ScoreDescent) -> None:
         self.descent = descent
         self._S = descent.scores(descent.a)
-        self.seen = descent.look(self._S)
+        self.seen = descent.evaluate(self._S)
         self._memory, self._unit = Memory(PAIRS), 1.0 / descent.loss.bend
         self.stalled = 0
 
@@ -49,7 +49,7 @@ class QuasiNewton:
             size /= 2.0
         descent.a, descent.b = seen.a + size * change, seen.b
         self._S = descent.scores(descent.a) if epoch % 50 == 0 else self._S + size * along
-        self.seen = descent.look(self._S)
+        self.seen = descent.evaluate(self._S)
         step, turn = size * change, self.seen.slope - seen.slope
         self._memory.add(step, turn)
         if float(np.vdot(step, turn)) > 0.0:

@@ -33,7 +33,7 @@ LARGEST = 1e150  # of f², so that products with it stay finite
 
 
 @record
-class Look(NamedTuple):
+class Evaluation(NamedTuple):
     """All rows seen from (a, b): objective, its parts' slopes, and the bound from below."""
 
     a: Floats
@@ -151,7 +151,7 @@ class ScoreDescent(Stateful):
         round_part = 0.5 * self.penalty.l2 * float(np.sum(self.q * a * a))
         return self.lam * (round_part + self.penalty.l1 * float(np.abs(a * self.f).sum()))
 
-    def look(self, S: Floats, b: Floats | None = None) -> Look:
+    def evaluate(self, S: Floats, b: Floats | None = None) -> Evaluation:
         """J, slopes and bound at `a`, whose scores are S; with the best intercepts if b is None.
 
         The bound is that of the best intercepts in any case: others leave multipliers unbalanced.
@@ -171,7 +171,7 @@ class ScoreDescent(Stateful):
             dual = self._bound(R_best, self.total(R_best))
         value = mean + self.penalised(self.a)
         wrong = loss.mistakes(T, codes)
-        return Look(self.a, b, value, mean, wrong, slope, self.c @ R * self.free, dual)
+        return Evaluation(self.a, b, value, mean, wrong, slope, self.c @ R * self.free, dual)
 
     def _best_bias(self, S: Floats) -> Floats:
         if not self.free:
@@ -243,7 +243,7 @@ class ScoreDescent(Stateful):
         shrink = 1.0 / (1.0 + share * self.penalty.l2 * self.q)
         return Decay(shrink, share * self.penalty.l1 * np.abs(self.f), every)
 
-    def step(self, eta: float, seen: Look) -> Floats:
+    def step(self, eta: float, seen: Evaluation) -> Floats:
         """Where a step of the whole batch from `seen` leads, the penalty taken implicitly."""
         a = seen.a - eta * seen.slope
         if not self.lam:

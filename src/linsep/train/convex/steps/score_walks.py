@@ -17,7 +17,7 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.solution import Solution
-from linsep.train.convex.steps.score_descent import Look, ScoreDescent
+from linsep.train.convex.steps.score_descent import Evaluation, ScoreDescent
 from linsep.train.run.loop import Pass
 from linsep.train.run.state import Stateful
 from linsep.train.run.trace import Trace
@@ -33,13 +33,15 @@ class Progressing(Stateful):
 
     state_names = ("best", "dual", "alpha")
 
-    def __init__(self, descent: ScoreDescent, last: bool, tell: Callable[[Look], None]) -> None:
+    def __init__(
+        self, descent: ScoreDescent, last: bool, tell: Callable[[Evaluation], None]
+    ) -> None:
         self.descent, self.last, self._tell = descent, last, tell
-        self.best: Look | None = None
+        self.best: Evaluation | None = None
         self.dual = 0.0
         self.alpha: Floats | None = None
 
-    def note(self, seen: Look) -> None:
+    def note(self, seen: Evaluation) -> None:
         """Keep what is better, and tell of it. Slopes give each point a bound of its own; where
         the loss has a corner, bounds come from the multipliers of all passes."""
         best, same = self.best, 1e-13 * seen.value  # values this close are told apart by bounds
@@ -52,7 +54,7 @@ class Progressing(Stateful):
         self._tell(best)
 
     @staticmethod
-    def _better(seen: Look, best: Look, same: float) -> bool:
+    def _better(seen: Evaluation, best: Evaluation, same: float) -> bool:
         if abs(seen.value - best.value) <= same:
             return seen.dual > best.dual
         return seen.value <= best.value
@@ -264,7 +266,7 @@ class _Walk(Stateful):
     ) -> None:
         self.descent, self.steps, self.eta, self.trace = descent, steps, eta, trace
         folds = steps.batch_size is not None
-        seen = descent.look(descent.scores(descent.a), descent.b.copy() if folds else None)
+        seen = descent.evaluate(descent.scores(descent.a), descent.b.copy() if folds else None)
         self.seen = seen._replace(a=descent.a.copy())
 
     def go(self, epoch: int) -> tuple[int, float]:
@@ -279,12 +281,12 @@ class _Walk(Stateful):
         if steps.batch_size is None:
             descent.a = descent.step(eta, self.seen)
             descent.b = self.seen.b - eta * self.seen.slope_b
-            self.seen = descent.look(descent.scores(descent.a), descent.b)
+            self.seen = descent.evaluate(descent.scores(descent.a), descent.b)
         else:
             made = descent.fold_pass(
                 eta, steps.batch_size, steps.seed, epoch, steps.shuffle, self.trace
             )
-            seen = descent.look(descent.scores(descent.a), descent.b.copy())
+            seen = descent.evaluate(descent.scores(descent.a), descent.b.copy())
             self.seen = seen._replace(a=descent.a.copy())  # folds move the weights where they lie
         pace.failures += not self.seen.value < before
         pace.passes = epoch
@@ -304,7 +306,7 @@ class _Search(Stateful):
     def __init__(self, descent: ScoreDescent, eta: float) -> None:
         self.descent, self.eta = descent, eta
         self._S = descent.scores(descent.a)
-        self.seen = descent.look(self._S)
+        self.seen = descent.evaluate(self._S)
         self._values = [self.seen.value]
 
     def go(self, epoch: int) -> tuple[int, float]:
@@ -322,7 +324,7 @@ class _Search(Stateful):
             size /= 2
         descent.a, descent.b = seen.a + size * change, seen.b
         self._S = descent.scores(descent.a) if epoch % 50 == 0 else self._S + size * along
-        self.seen = descent.look(self._S)
+        self.seen = descent.evaluate(self._S)
         self._values.append(self.seen.value)
         used = self.eta * size
         y = self.seen.slope - seen.slope
