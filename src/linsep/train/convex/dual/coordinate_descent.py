@@ -210,7 +210,7 @@ class DualDescent:
 
     def _seen(self) -> Candidate:
         best, state = self.best, self.at
-        active = len(state.working.listing)
+        active = len(state.working.active)
         return Candidate(state.n_iter, best.primal, best.dual, active, 1e-15 * best.start)
 
     def interrupted(self) -> None:

@@ -1,4 +1,4 @@
-"""What all two-class problems on the same rows share: their layout, crowd, centre and lengths."""
+"""What all two-class problems on the same rows share: their layout, moments, centre and lengths."""
 
 from functools import cached_property
 from typing import Any
@@ -15,14 +15,14 @@ from linsep.train.convex.dual.kernels import SHIFT, SQUARE, Centred, Lane
 Array = npt.NDArray[Any]
 
 SMALL = 200_000  # entries that fit near the processor: no lanes, no copies, no blocks
-SAMPLE = 1024  # rows from which the crowd of each feature and the centre are estimated
+SAMPLE = 1024  # rows from which second moments and the centre are estimated
 MEDIAN = 255  # rows of which the median is taken
 
 
 class Design:
     """Rows as the descent reads them.
 
-    Sparse rows have their features numbered anew, the most crowded first: the weights most used
+    Sparse rows have their features numbered anew, those of largest second moment first: the weights most used
     then lie together, and a lane knows the crowded ones by their number. Their values are not
     copied. Rows more than half full are written out.
 
@@ -36,7 +36,7 @@ class Design:
     ----------
     rows : the rows
     shape, entries : of X; how many numbers a pass over all rows reads
-    crowd : mean x² of each feature, falling; empty for dense rows
+    second_moments : mean x² of each feature, falling; empty for dense rows
     square : mean ‖x‖²
     centre : μ where it has to be taken off by whoever uses the rows; empty otherwise
     """
@@ -47,21 +47,21 @@ class Design:
         n, d = self.shape = X.shape
         self._numbers: Array | None = None
         self._sample = np.arange(0, n, max(1, n // SAMPLE), dtype=np.uint32)
-        self.crowd = self.centre = np.empty(0)
+        self.second_moments = self.centre = np.empty(0)
         self.rows: CSR | Centred
         if sp.issparse(X):
             self.entries = int(X.nnz)
             self.rows = _csr(X)
-            self.crowd, mean = np.zeros(d), np.zeros(d)
-            compiled.crowds(self.rows, self._sample, self.crowd, mean)
-            self.crowd /= len(self._sample)
+            self.second_moments, mean = np.zeros(d), np.zeros(d)
+            compiled.feature_moments(self.rows, self._sample, self.second_moments, mean)
+            self.second_moments /= len(self._sample)
             self.centre = mean / len(self._sample) if centred else self.centre
             if self.entries >= SMALL:
                 self._renumber(pool)
         else:
             self.entries = X.size
             self.rows = Centred(X, middle(X) if centred else np.zeros(d))
-        self.square = float(self.crowd.sum())
+        self.square = float(self.second_moments.sum())
 
     def features(self, w: Array) -> Array:
         """Weights in the order of the features of X."""
@@ -90,17 +90,17 @@ class Design:
         middle = (len(known) - 1) // 2
         return float(np.partition(known[:, 0], middle)[middle])
 
-    def _measured(self, listing: Array) -> Array:
+    def _measured(self, chosen: Array) -> Array:
         points = np.zeros((self.shape[0], 8))
         lane = Lane(0.0, 0.0, compiled.inner(self.centre, self.centre), 0.0, 0.0, 1)
-        rows = (self.rows, points, listing, listing, self.centre, lane)
-        compiled.measure(*rows, 0, len(listing))
+        rows = (self.rows, points, chosen, chosen, self.centre, lane)
+        compiled.measure(*rows, 0, len(chosen))
         known = points[:, [SQUARE, SHIFT]]
-        return known if len(listing) == len(known) else known[listing]
+        return known if len(chosen) == len(known) else known[chosen]
 
     def _renumber(self, pool: Pool) -> None:
         # Sixteen leading bits order well enough, and are sorted in no time.
-        leading = (self.crowd.view(np.uint64) >> 48).astype(np.uint16)
+        leading = (self.second_moments.view(np.uint64) >> 48).astype(np.uint16)
         order = np.argsort(0xFFFF - leading, kind="stable")
         self._numbers = np.empty(len(order), np.uint32)
         self._numbers[order] = np.arange(len(order), dtype=np.uint32)
@@ -111,7 +111,7 @@ class Design:
         half = len(old) // 2
         pool.run(compiled.renumber, [(*known, 0, half), (*known, half, len(old))])
         self.rows = rows._replace(indices=new)
-        self.crowd = self.crowd[order]
+        self.second_moments = self.second_moments[order]
         self.centre = self.centre[order] if len(self.centre) else self.centre
 
 

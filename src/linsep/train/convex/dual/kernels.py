@@ -110,7 +110,7 @@ class Lane(NamedTuple):
 
 
 @kernel
-def sweep(loss, rows, points, listing, places, blocks, w, lane):  # type: ignore[no-untyped-def]
+def sweep(loss, rows, points, active, places, blocks, w, lane):  # type: ignore[no-untyped-def]
     """Visit the listed rows block by block and move each multiplier to its best place given w.
 
     Returns Σ yδ, the slack met, the change of margins since the last visits, the visits.
@@ -125,12 +125,12 @@ def sweep(loss, rows, points, listing, places, blocks, w, lane):  # type: ignore
     for q in range(blocks.shape[0]):
         start = lane.block * np.int64(blocks[q])
         later = lane.block * np.int64(blocks[min(q + ahead, last)]) - start
-        for k in range(start, min(start + lane.block, listing.shape[0])):
+        for k in range(start, min(start + lane.block, active.shape[0])):
             if lane.block > 1:  # few rows, visited one by one, are near anyway
-                soon = min(k + later, listing.shape[0] - 1)
+                soon = min(k + later, active.shape[0] - 1)
                 bring(rows, places[soon])
-                fetch(points, 8 * np.int64(listing[soon]))
-            i = listing[k]
+                fetch(points, 8 * np.int64(active[soon]))
+            i = active[k]
             y, U, a, logit = points[i, SIGN], points[i, CAP], points[i, ALPHA], points[i, LOGIT]
             shift = points[i, SHIFT]
             s = dot(rows, places[k], w) - level + total * (lane.spread - shift)
@@ -162,10 +162,10 @@ def merge(w, first, second, crowded):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def measure(rows, points, listing, places, centre, lane, start, stop):  # type: ignore[no-untyped-def]
+def measure(rows, points, active, places, centre, lane, start, stop):  # type: ignore[no-untyped-def]
     """Set ‖x − μ‖² and ⟨x, μ⟩ of listed rows; the pull of the intercept adds to the curvature."""
     for k in range(start, stop):
-        i = listing[k]
+        i = active[k]
         if centre.shape[0]:
             points[i, SHIFT] = dot(rows, places[k], centre)
         q = square(rows, places[k])
@@ -247,22 +247,22 @@ def best_intercept(loss, points, scores, b, enough):  # type: ignore[no-untyped-
 
 
 @kernel
-def heavier(points, excess, inside, listing):  # type: ignore[no-untyped-def]
+def heavier(points, excess, inside, chosen):  # type: ignore[no-untyped-def]
     """List the rows with α > 0 on the side that `excess` has the sign of, with `inside` those
     alone whose α is below its cap; returns how many there are."""
     count = 0
     for i in range(points.shape[0]):
         a = points[i, ALPHA]
-        listing[count] = i
+        chosen[count] = i
         count += points[i, SIGN] * excess > 0.0 and a > 0.0 and (not inside or a < points[i, CAP])
     return count
 
 
 @kernel
-def add_rows(rows, listing, deltas, w):  # type: ignore[no-untyped-def]
+def add_rows(rows, chosen, deltas, w):  # type: ignore[no-untyped-def]
     """w ← w + Σ δx over the listed rows."""
-    for k in range(listing.shape[0]):
-        add(rows, listing[k], deltas[k], w)
+    for k in range(chosen.shape[0]):
+        add(rows, chosen[k], deltas[k], w)
 
 
 @kernel
@@ -273,9 +273,9 @@ def renumber(indices, numbers, renumbered, start, stop):  # type: ignore[no-unty
 
 
 @kernel
-def crowds(rows, listing, squares, sums):  # type: ignore[no-untyped-def]
+def feature_moments(rows, chosen, squares, sums):  # type: ignore[no-untyped-def]
     """Σ x² and Σ x of each feature over the listed sparse rows."""
-    for i in listing:
+    for i in chosen:
         for e in range(rows.indptr[i], rows.indptr[i + 1]):
             squares[rows.indices[e]] += rows.data[e] * rows.data[e]
             sums[rows.indices[e]] += rows.data[e]

@@ -79,7 +79,7 @@ class DualState:
         self._slow = 0
         self._scores = np.empty(n)
         wide = d >= n and design.entries >= SMALL  # else lanes meet in most features
-        lanes = lanes if len(design.crowd) and wide else 1
+        lanes = lanes if len(design.second_moments) and wide else 1
         self._copies = np.zeros((2, d if lanes > 1 else 0))
         self._stale = False
         self._pull = 0.0
@@ -150,8 +150,8 @@ class DualState:
     def rebuild(self) -> None:
         """Compute the weights from the multipliers, as after an interrupt amid a pass."""
         self.w[:] = 0.0
-        listing = np.flatnonzero(self.points[:, ALPHA])
-        self._add(listing, self.points[listing, SIGN] * self.points[listing, ALPHA])
+        chosen = np.flatnonzero(self.points[:, ALPHA])
+        self._add(chosen, self.points[chosen, SIGN] * self.points[chosen, ALPHA])
 
     def one_pass(self, most: int = LAPS) -> float:
         """Visit every row in play; returns the sum of the slacks as they were met.
@@ -233,7 +233,7 @@ class DualState:
         if at.lanes > 1 and self._stale:
             self._copies[:] = self.w
         copies = self._copies if at.lanes > 1 else self.w[None]
-        rows = (self.loss, at.rows, self.points, at.listing, at.places)
+        rows = (self.loss, at.rows, self.points, at.active, at.places)
         calls = [(*rows, part, w, lane) for part, w in zip(blocks, copies, strict=True)]
         done = self._pool.run(compiled.sweep, calls)
         total, *tally = (sum(column) for column in zip(*done, strict=True))
@@ -259,9 +259,9 @@ class DualState:
             self.w -= total * centre
             self._level = compiled.inner(self.w, centre)
 
-    def _add(self, listing: Array, deltas: Array) -> None:
+    def _add(self, chosen: Array, deltas: Array) -> None:
         """w ← w + Σ δ(x − μ)"""
-        compiled.add_rows(self.design.rows, listing.astype(np.uint32), deltas, self.w)
+        compiled.add_rows(self.design.rows, chosen.astype(np.uint32), deltas, self.w)
         self._recentre(float(deltas.sum()))
         self._stale = True
 
@@ -345,7 +345,7 @@ def _aligned(n: int) -> Array:
     return memory[start : start + 8 * n].reshape(n, 8)
 
 
-def _set_logits(points: Array, listing: Array) -> None:
+def _set_logits(points: Array, chosen: Array) -> None:
     """Set the logit of α/U."""
-    share = np.clip(points[listing, ALPHA] / points[listing, CAP], 1e-300, 1.0 - 1e-16)
-    points[listing, LOGIT] = np.log(share) - np.log1p(-share)
+    share = np.clip(points[chosen, ALPHA] / points[chosen, CAP], 1e-300, 1.0 - 1e-16)
+    points[chosen, LOGIT] = np.log(share) - np.log1p(-share)

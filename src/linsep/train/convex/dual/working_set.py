@@ -40,7 +40,7 @@ BLOCK = 4  # neighbouring rows visited in one go
 ROUNDS = 2  # times the lanes are merged in a pass
 NOWHERE = 0xFFFFFFFF
 WHOLE = 0xFFFFFFFFFFFFFFFF
-CARRIED = ("listing", "places", "cautious", "lanes", "crowded", "_measured")
+CARRIED = ("active", "places", "cautious", "lanes", "crowded", "_measured")
 
 
 @kernel
@@ -52,19 +52,19 @@ def block_orders(order, n_blocks, seed, epoch):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def drop_idle(points, listing, places):  # type: ignore[no-untyped-def]
+def drop_idle(points, active, places):  # type: ignore[no-untyped-def]
     """Take the rows marked idle off the list; returns how many stay."""
     count = 0
-    for k in range(listing.shape[0]):
-        if points[listing[k], IDLE] == 0.0:
-            listing[count] = listing[k]
+    for k in range(active.shape[0]):
+        if points[active[k], IDLE] == 0.0:
+            active[count] = active[k]
             places[count] = places[k]
             count += 1
     return count
 
 
 @kernel
-def list_busy(loss, points, reach, owners, homes, listing, places):  # type: ignore[no-untyped-def]
+def list_active(loss, points, reach, owners, homes, active, places):  # type: ignore[no-untyped-def]
     """List the rows whose multiplier may move: those with a home in its order, then the others.
 
     Returns how many there are, and how many of them have a home.
@@ -73,7 +73,7 @@ def list_busy(loss, points, reach, owners, homes, listing, places):  # type: ign
     for place in range(owners.shape[0]):
         i = owners[place]
         if shrinking_margin(loss, points[i, ALPHA], points[i, MARGIN], points[i, CAP]) <= reach:
-            listing[count] = i
+            active[count] = i
             places[count] = place
             count += 1
     housed = count
@@ -81,18 +81,18 @@ def list_busy(loss, points, reach, owners, homes, listing, places):  # type: ign
         U = points[i, CAP]
         homeless = U > 0.0 and (homes.shape[0] == 0 or homes[i] == NOWHERE)
         if homeless and shrinking_margin(loss, points[i, ALPHA], points[i, MARGIN], U) <= reach:
-            listing[count] = i
+            active[count] = i
             places[count] = i
             count += 1
     return count, housed
 
 
 @kernel
-def copy_rows(rows, listing, indptr, data, indices, start, stop):  # type: ignore[no-untyped-def]
+def copy_rows(rows, active, indptr, data, indices, start, stop):  # type: ignore[no-untyped-def]
     """Copy listed rows to where `indptr` says."""
     for k in range(start, stop):
         to = indptr[k]
-        for e in range(rows.indptr[listing[k]], rows.indptr[listing[k] + 1]):
+        for e in range(rows.indptr[active[k]], rows.indptr[active[k] + 1]):
             data[to] = rows.data[e]
             indices[to] = rows.indices[e]
             to += 1
@@ -104,7 +104,7 @@ class Packed:
     def __init__(
         self,
         rows: CSR,
-        listing: Array,
+        active: Array,
         n_rows: int,
         pool: Pool,
         room: tuple[int, int] | None = None,
@@ -113,8 +113,8 @@ class Packed:
         self._pool = pool
         if room is None:
             room = (
-                int(1.25 * self._lengths(listing).sum()) + 1024,
-                int(1.25 * len(listing)) + 1024,
+                int(1.25 * self._lengths(active).sum()) + 1024,
+                int(1.25 * len(active)) + 1024,
             )
         self.room = room  # for entries, and for rows and one more
         self._data = np.empty(room[0], rows.data.dtype)
@@ -123,7 +123,7 @@ class Packed:
         self._owners = np.empty(len(self._indptr) - 1, np.uint32)
         self._used = 0
         self.homes = np.full(n_rows, NOWHERE, np.uint32)
-        self.append(listing)
+        self.append(active)
 
     @property
     def rows(self) -> CSR:
@@ -134,28 +134,28 @@ class Packed:
         """The number each copied row has among all rows."""
         return self._owners[: self._used]
 
-    def append(self, listing: Array) -> bool:
+    def append(self, active: Array) -> bool:
         """Copy more rows; False when there is no room for them."""
-        stop = self._used + len(listing)
-        ends = self._indptr[self._used] + np.cumsum(self._lengths(listing))
+        stop = self._used + len(active)
+        ends = self._indptr[self._used] + np.cumsum(self._lengths(active))
         if stop > len(self._owners) or ends[-1] > len(self._data):
             return False
         self._indptr[self._used + 1 : stop + 1] = ends
-        self._owners[self._used : stop] = listing
-        self.homes[listing] = np.arange(self._used, stop, dtype=np.uint32)
+        self._owners[self._used : stop] = active
+        self.homes[active] = np.arange(self._used, stop, dtype=np.uint32)
         to = self._indptr[self._used : stop + 1]
         share(
             self._pool,
-            len(listing),
+            len(active),
             copy_rows,
-            lambda a, e: (self._source, listing, to, self._data, self._indices, a, e),
+            lambda a, e: (self._source, active, to, self._data, self._indices, a, e),
         )
         self._used = stop
         return True
 
-    def _lengths(self, listing: Array) -> Array:
+    def _lengths(self, active: Array) -> Array:
         starts = self._source.indptr.view(np.int64)
-        at = listing.astype(np.int64)
+        at = active.astype(np.int64)
         return starts[at + 1] - starts[at]
 
 
@@ -187,7 +187,7 @@ class WorkingSet:
 
     Attributes
     ----------
-    listing, places : number of each row among all rows, and in `rows`
+    active, places : number of each row among all rows, and in `rows`
     rows : where they lie: all rows, or copies of the listed ones
     lanes : how many lanes walk them
     crowded : how many features, the first ones, a lane counts twice
@@ -200,13 +200,15 @@ class WorkingSet:
         self._plan = plan
         self._pool = pool
         self._packed: Packed | None = None
-        self._measured: tuple[int, int] | None = None  # lanes and crowd all rows are measured for
+        self._measured: tuple[int, int] | None = (
+            None  # lanes, and features crowded, of the measures
+        )
         self._copies = isinstance(design.rows, CSR) and design.entries >= SMALL
         self.block = BLOCK if design.entries >= SMALL else 1
         self.cautious = False
         self.rows: CSR | Centred | Stretched = design.rows
-        self.listing: Array = np.flatnonzero(points[:, CAP] > 0.0).astype(np.uint32)
-        self.places: Array = self.listing
+        self.active: Array = np.flatnonzero(points[:, CAP] > 0.0).astype(np.uint32)
+        self.places: Array = self.active
         self._spread_out()
 
     def state(self) -> dict[str, Any]:
@@ -229,7 +231,7 @@ class WorkingSet:
     @property
     def entries(self) -> int:
         """How many numbers a pass over the list reads, about."""
-        return self._design.entries * len(self.listing) // max(1, len(self._points))
+        return self._design.entries * len(self.active) // max(1, len(self._points))
 
     @property
     def rounds(self) -> int:
@@ -238,31 +240,31 @@ class WorkingSet:
 
     def order(self, epoch: int, passes: int = 1) -> Array:
         """The blocks of the list in the order of this pass, and of those after it."""
-        n_blocks = -(-len(self.listing) // self.block)
+        n_blocks = -(-len(self.active) // self.block)
         order = np.empty(n_blocks * passes, np.uint32)
         block_orders(order, n_blocks, np.uint64(self._plan.seed & WHOLE), np.uint64(epoch))
         return order
 
     def narrow(self) -> None:
         """Leave out the rows that the last sweep marked idle."""
-        left = drop_idle(self._points, self.listing, self.places)
-        self.listing, self.places = self.listing[:left], self.places[:left]
+        left = drop_idle(self._points, self.active, self.places)
+        self.active, self.places = self.active[:left], self.places[:left]
         if self._copies and self._packed is None and 0 < left <= len(self._points) // 3:
             self._pack()
 
     def widen(self, loss: DualLoss, reach: float) -> None:
         """List anew all rows that may move, going by margins that were just evaluated."""
-        listing = np.empty(len(self._points), np.uint32)
+        active = np.empty(len(self._points), np.uint32)
         places = np.empty(len(self._points), np.uint32)
         none = np.empty(0, np.uint32)
         packed = self._packed
         owners, homes = (packed.owners, packed.homes) if packed else (none, none)
-        count, housed = list_busy(loss, self._points, reach, owners, homes, listing, places)
-        self.listing, self.places = listing[:count], places[:count]
+        count, housed = list_active(loss, self._points, reach, owners, homes, active, places)
+        self.active, self.places = active[:count], places[:count]
         if packed is None or count == housed:
             return
-        if packed.append(self.listing[housed:]):
-            self.places[housed:] = packed.homes[self.listing[housed:]]
+        if packed.append(self.active[housed:]):
+            self.places[housed:] = packed.homes[self.active[housed:]]
             if self._measured != (self.lanes, self.crowded):
                 self._measure(housed)
         elif count <= len(self._points) // 2:
@@ -278,29 +280,29 @@ class WorkingSet:
     def _spread_out(self) -> None:
         """Visit the rows where they are, all of them measured."""
         self._packed = None
-        listed = self.listing
-        self.listing = self.places = np.flatnonzero(self._points[:, CAP] > 0.0).astype(np.uint32)
+        listed = self.active
+        self.active = self.places = np.flatnonzero(self._points[:, CAP] > 0.0).astype(np.uint32)
         self._lay_out()
         self._measured = (self.lanes, self.crowded)
-        self.listing, self.places = listed, listed.copy()
+        self.active, self.places = listed, listed.copy()
 
     def _pack(self) -> None:
         """Copy the listed rows into memory of their own."""
-        order = block_order(len(self.listing), self._plan.seed, -1, True)
-        self.listing = self.listing[order]
+        order = block_order(len(self.active), self._plan.seed, -1, True)
+        self.active = self.active[order]
         rows: Any = self._design.rows
-        self._packed = Packed(rows, self.listing, len(self._points), self._pool)
-        self.places = np.arange(len(self.listing), dtype=np.uint32)
+        self._packed = Packed(rows, self.active, len(self._points), self._pool)
+        self.places = np.arange(len(self.active), dtype=np.uint32)
         self._lay_out()
 
     def _lay_out(self) -> None:
         """Decide on lanes for the list as it is, and measure its rows."""
-        design, listed = self._design, len(self.listing)
+        design, listed = self._design, len(self.active)
         wide = listed > self._plan.share * len(self._points) and self.entries >= SMALL
         self.lanes = self._plan.lanes if wide else 1
         self.crowded = 0
         if self.lanes > 1:
-            met = design.crowd * (listed / (2 * ROUNDS))
+            met = design.second_moments * (listed / (2 * ROUNDS))
             self.crowded = len(met) if self.cautious else int((met > design.square).sum())
         self._arrange()
         if self._measured != (self.lanes, self.crowded):
@@ -322,9 +324,9 @@ class WorkingSet:
 
     def _measure(self, first: int) -> None:
         """Set the curvature of the listed rows from `first` on."""
-        points, listing, places, centre = self._points, self.listing, self.places, self._centre
+        points, active, places, centre = self._points, self.active, self.places, self._centre
         if self.lanes == self._plan.lanes == 1:
-            known, at = self._design.lengths, listing[first:]
+            known, at = self._design.lengths, active[first:]
             if len(at) == len(points):
                 points[:, SQUARE], points[:, SHIFT] = known[:, 0] + self._plan.pull, known[:, 1]
                 return
@@ -333,7 +335,7 @@ class WorkingSet:
         lane = Lane(0.0, 0.0, self.spread, self._plan.pull * self.lanes, 0.0, 1)
         share(
             self._pool,
-            len(listing) - first,
+            len(active) - first,
             measure,
-            lambda a, e: (self.rows, points, listing, places, centre, lane, first + a, first + e),
+            lambda a, e: (self.rows, points, active, places, centre, lane, first + a, first + e),
         )
