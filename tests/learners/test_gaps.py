@@ -12,7 +12,7 @@ from linsep import LinearSVC, LogisticRegression, Status, gap, read
 from linsep.errors import NotConverged
 from linsep.learners import logistic_solvers
 from linsep.learners.fitting import at_once
-from linsep.proofs.gap.certificate import FittedProblem, planes
+from linsep.proofs.gap.certificate import FittedProblem, certify_planes
 from linsep.train.convex.dual.active_set import Polished
 from linsep.train.convex.newton.newton_run import NewtonRun
 
@@ -142,7 +142,7 @@ def test_the_gap_of_a_fit_follows_from_what_the_model_holds(real):
     alpha = np.zeros((1, len(Y)))
     alpha[0, learner.support_] = np.abs(learner.dual_coef_[0])
     asked = FittedProblem(rows, Y, learner.C, learner.coef_, learner.intercept_, True)
-    found = planes("hinge", asked, alpha)
+    found = certify_planes("hinge", asked, alpha)
     assert (found.primal, found.gap) == (learner.objective_, learner.gap_)
 
 

@@ -10,7 +10,12 @@ from linsep.data.sources.learner_rows import by_block
 from linsep.learners.absent_classes import train_present
 from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.at_once import plane_at_once
-from linsep.learners.fitting.certificates import believed, counted, question, refined
+from linsep.learners.fitting.certificates import (
+    accept,
+    counted,
+    fit_until_certified,
+    fitted_problem,
+)
 from linsep.learners.fitting.diagnosis import explain, separation
 from linsep.learners.fitting.first_order import check_steps, random_start, take_in
 from linsep.learners.fitting.parameters import one_of, positive
@@ -27,8 +32,8 @@ from linsep.learners.inference.summary import Inference
 from linsep.learners.logistic_solvers import STEPPING, choose, loss_of, solve
 from linsep.model.chances import chances, log_chances
 from linsep.parallel import Pool
-from linsep.proofs.gap.certificate import planes
-from linsep.proofs.gap.joint_certificate import softmax
+from linsep.proofs.gap.certificate import certify_planes
+from linsep.proofs.gap.joint_certificate import certify_softmax
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.status import Status
 from linsep.train.convex.drive import Savepoint, begin
@@ -238,7 +243,7 @@ class LogisticRegression(Inference, LinearClassifier):
             solution = solve(self, problem, listeners, tol, max_iter, start)
             return self._finish(problem, solution)
 
-        status = refined(self, fit)
+        status = fit_until_certified(self, fit)
         del self._savepoints
         self.diagnosis_ = explain(self, problem, status)
         return status
@@ -323,21 +328,21 @@ class LogisticRegression(Inference, LinearClassifier):
         """Bounds computed anew from data, stored weights and the solver's dual point."""
         claimed = self.gap_
         if solution.certificate is not None:
-            return believed(self, solution.certificate, status, claimed)
-        fitted = question(self, problem, Penalty(*self._penalty))
+            return accept(self, solution.certificate, status, claimed)
+        fitted = fitted_problem(self, problem, Penalty(*self._penalty))
         try:
             with Pool(1):
                 if problem.binary:
                     alpha = solution.alpha
                     given = None if alpha is None else alpha.reshape(1, -1)
-                    again = planes("logistic", fitted, given, _pair(solution))
+                    again = certify_planes("logistic", fitted, given, _pair(solution))
                 else:
-                    again = softmax(fitted, solution.alpha)
+                    again = certify_softmax(fitted, solution.alpha)
         except KeyboardInterrupt:
             return Status.interrupted
         if np.isposinf(self.C):
             return counted(self, again, status)
-        return believed(self, again, status, claimed)
+        return accept(self, again, status, claimed)
 
     def _publish(self, problem: Problem, solution: Solution) -> None:
         W, b = _pair(solution)

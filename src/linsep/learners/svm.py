@@ -11,7 +11,7 @@ from linsep.data.sources.learner_rows import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.learners.calibration import cross_fitted
-from linsep.learners.fitting.certificates import believed, question, worst
+from linsep.learners.fitting.certificates import accept, fitted_problem, worst
 from linsep.learners.fitting.diagnosis import explain
 from linsep.learners.fitting.first_order import check_steps, descend_scores, take_in
 from linsep.learners.fitting.parameters import one_of, positive
@@ -21,7 +21,7 @@ from linsep.learners.svm_solvers import fit_jointly, fit_planes
 from linsep.model.chances import calibrated_chances
 from linsep.model.forms import Calibrated
 from linsep.parallel import Pool
-from linsep.proofs.gap.certificate import planes, plus
+from linsep.proofs.gap.certificate import certify_planes, plus
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
 from linsep.train.convex.drive import Savepoint, begin
@@ -255,7 +255,7 @@ class LinearSVC(LinearClassifier):
         self._n_rows = problem.n_rows
         self.solver_ = "+".join(sorted({one.solver for one in solutions}))
         certificate = reduce(plus, [one.certificate for one in solutions])
-        return believed(self, certificate, worst([one.status for one in solutions]), self.gap_)
+        return accept(self, certificate, worst([one.status for one in solutions]), self.gap_)
 
     def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
         """Weights, intercepts and multipliers of the fit before, where they fit this problem."""
@@ -282,12 +282,12 @@ class LinearSVC(LinearClassifier):
         alpha = None if solution.alpha is None else solution.alpha.T
         try:
             with Pool(1):
-                certificate = planes(
-                    self.loss, question(self, problem, Penalty(*self._penalty)), alpha
+                certificate = certify_planes(
+                    self.loss, fitted_problem(self, problem, Penalty(*self._penalty)), alpha
                 )
         except KeyboardInterrupt:
             return Status.interrupted
-        return believed(self, certificate, worst([solution.status]), self.gap_)
+        return accept(self, certificate, worst([solution.status]), self.gap_)
 
     @property
     def _score_loss(self) -> Planes:

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.learners.fitting.at_once import plane_at_once
-from linsep.learners.fitting.certificates import noise, plane_certificate, question
+from linsep.learners.fitting.certificates import fitted_problem, noise, plane_certificate
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import Certificate
-from linsep.proofs.gap.joint_certificate import crammer_singer
+from linsep.proofs.gap.joint_certificate import certify_crammer_singer
 from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex.basis import few_rows
 from linsep.train.convex.choose import Machine
@@ -102,8 +102,8 @@ def fit_jointly(
 
     def certify(solution: Solution) -> Certificate:
         with Pool(1):
-            return crammer_singer(
-                question(learner, problem, Penalty(*learner._penalty), solution=solution),
+            return certify_crammer_singer(
+                fitted_problem(learner, problem, Penalty(*learner._penalty), solution=solution),
                 solution.alpha,
             )
 

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from linsep.data import toys
-from linsep.proofs.gap.certificate import FittedProblem, planes
-from linsep.proofs.gap.joint_certificate import crammer_singer, softmax
+from linsep.proofs.gap.certificate import FittedProblem, certify_planes
+from linsep.proofs.gap.joint_certificate import certify_crammer_singer, certify_softmax
 from linsep.proofs.gap.penalty import Penalty
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
@@ -78,7 +78,9 @@ def test_the_gap_is_never_below_the_truth_in_fifty_digits(seed, layout):
     ).x
     for size in (0.0, 1e-8, 1e-4, 0.1, 10.0):
         v = near + size * rng.standard_normal(4)
-        found = planes("logistic", FittedProblem(layout(X), codes, C, v[None, :3], v[3:], True))
+        found = certify_planes(
+            "logistic", FittedProblem(layout(X), codes, C, v[None, :3], v[3:], True)
+        )
         true = exact_objective("logistic", X, codes, v[:3], v[3], C)
         assert abs(found.primal - true) <= found.rounding
         assert found.gap >= float((true - least) / true)
@@ -102,7 +104,7 @@ def test_no_multipliers_lift_the_dual_above_an_objective(loss, seed, free):
         lowest = min(lowest, float(exact_objective(loss, X, codes, w, b, C)))
     for false in (np.full(40, 1e9), -np.ones(40), 1.0 * codes, C, rng.random(40) * C):
         asked = FittedProblem(X, codes, C, w[None], np.array([b]), free)
-        assert _below(planes(loss, asked, false[None])) <= lowest
+        assert _below(certify_planes(loss, asked, false[None])) <= lowest
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -113,14 +115,14 @@ def test_softmax_and_joint_bounds_stay_below_every_objective(seed):
     proposals = [(rng.standard_normal((3, 2)), rng.standard_normal(3)) for _ in range(20)]
     for penalty in (Penalty(), Penalty(0.5, 0.5), Penalty(1.0, 0.0)):
         counts = [
-            softmax(FittedProblem(X, codes, C, W, b, free, penalty))
+            certify_softmax(FittedProblem(X, codes, C, W, b, free, penalty))
             for W, b in proposals
             for free in (True, False)
         ]
         assert max(map(_below, counts)) <= min(one.primal for one in counts)
     for A in (-rng.random((60, 3)) * 3, rng.standard_normal((60, 3)), np.full((60, 3), -1e9)):
         counts = [
-            softmax(FittedProblem(X, codes, C, W, 0 * b, free), A)
+            certify_softmax(FittedProblem(X, codes, C, W, 0 * b, free), A)
             for W, b in proposals
             for free in (True, False)
         ]
@@ -131,7 +133,9 @@ def test_softmax_and_joint_bounds_stay_below_every_objective(seed):
         S[own] -= 1
         values.append(0.5 * (W**2).sum() + C @ (S.max(axis=1) - S[own]))
     A = -rng.random((60, 3)) * 3
-    found = [crammer_singer(FittedProblem(X, codes, C, W, b, True), A) for W, b in proposals]
+    found = [
+        certify_crammer_singer(FittedProblem(X, codes, C, W, b, True), A) for W, b in proposals
+    ]
     assert np.allclose([one.primal for one in found], values)
     assert max(map(_below, found)) <= min(values)
 
@@ -141,9 +145,9 @@ def test_threads_change_no_byte_and_sparse_rows_count_alike():
     X = rng.standard_normal((9000, 40)) * (rng.random((9000, 40)) < 0.2)
     codes = (X @ rng.standard_normal(40) + rng.standard_normal(9000) > 0).astype(int)
     asked = FittedProblem(X, codes, 0.1, rng.standard_normal((1, 40)), np.zeros(1), True)
-    one, two = (planes("logistic", asked._replace(n_jobs=jobs)) for jobs in (1, 2))
+    one, two = (certify_planes("logistic", asked._replace(n_jobs=jobs)) for jobs in (1, 2))
     assert one == two
-    sparse = planes("logistic", asked._replace(X=sp.csr_matrix(X)))
+    sparse = certify_planes("logistic", asked._replace(X=sp.csr_matrix(X)))
     assert sparse[:2] == pytest.approx(one[:2], rel=1e-9)
 
 
@@ -151,5 +155,5 @@ def test_rows_of_any_length_are_counted_without_a_warning():
     X, codes, C, _ = problem(0)
     for scale in (1e-300, 1e-150, 1e150, 1e300):
         asked = FittedProblem(X * scale, codes, C, np.full((1, 3), 1 / scale), np.zeros(1), True)
-        found = planes("logistic", asked)
+        found = certify_planes("logistic", asked)
         assert 0 <= found.gap <= 1

@@ -6,7 +6,7 @@ import pytest
 from linsep import LogisticRegression
 from linsep.proofs.gap import streamed_softmax as streamed
 from linsep.proofs.gap.certificate import FittedProblem
-from linsep.proofs.gap.joint_certificate import softmax
+from linsep.proofs.gap.joint_certificate import certify_softmax
 
 
 def fitted(free, moved, seed=0):
@@ -22,8 +22,8 @@ def fitted(free, moved, seed=0):
 @pytest.mark.parametrize("moved", [0.0, 1e-3, 0.1])
 def test_the_objective_is_the_same_and_the_bound_is_a_bound(free, moved):
     problem = fitted(free, moved)
-    kept, gone = softmax(problem), streamed.streamed_softmax(problem)
-    best = softmax(fitted(free, 0.0)).primal
+    kept, gone = certify_softmax(problem), streamed.streamed_softmax(problem)
+    best = certify_softmax(fitted(free, 0.0)).primal
     assert gone.primal == pytest.approx(kept.primal, rel=1e-13)
     assert gone.low <= best * (1 + 1e-12)
     assert gone.gap >= (gone.primal - best) / gone.primal - 1e-12
@@ -43,4 +43,4 @@ def test_large_problems_come_here(monkeypatch):
     assert not streamed.too_many(problem)
     monkeypatch.setattr(streamed, "KEPT", 100)
     assert streamed.too_many(problem)
-    assert softmax(problem).gap <= 5e-6
+    assert certify_softmax(problem).gap <= 5e-6

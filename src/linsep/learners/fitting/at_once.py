@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.learners.fitting.certificates import question
-from linsep.proofs.gap.certificate import planes
+from linsep.learners.fitting.certificates import fitted_problem
+from linsep.proofs.gap.certificate import certify_planes
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.status import Status
 from linsep.train.convex.basis import few_rows
@@ -36,13 +36,13 @@ def plane_at_once(
     free, most = bool(learner.fit_intercept), learner.max_iter
     with np.errstate(all="ignore"):
         if penalty is RIDGE:
-            found = solve_at_once(X, y, caps, loss, free, tol, most)
+            solution = solve_at_once(X, y, caps, loss, free, tol, most)
         else:
-            found = small.solve_at_once(X, y, caps, free, penalty.l1, tol, most)
-        if found is None:
+            solution = small.solve_at_once(X, y, caps, free, penalty.l1, tol, most)
+        if solution is None:
             return None
-        fitted = question(learner, problem, penalty, solution=found)
-        certificate = planes(loss, fitted, found.alpha[None])
+        fitted = fitted_problem(learner, problem, penalty, solution=solution)
+        certificate = certify_planes(loss, fitted, solution.alpha[None])
     if not certificate.gap <= tol:
         return None
-    return Solution(*found, Status.converged, solver="newton", certificate=certificate)
+    return Solution(*solution, Status.converged, solver="newton", certificate=certificate)

@@ -1,4 +1,4 @@
-"""What a convex fit says of itself, counted a second time before it is believed."""
+"""What a convex fit says of itself, certified anew from the data before it is accepted."""
 
 import math
 from collections.abc import Callable
@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.parallel import Pool
-from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes
-from linsep.proofs.gap.joint_certificate import softmax
+from linsep.proofs.gap.certificate import Certificate, FittedProblem, certify_planes
+from linsep.proofs.gap.joint_certificate import certify_softmax
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.status import Status
 from linsep.train.convex.solution import Solution
@@ -23,7 +23,7 @@ FINER = 1e-3  # of tol: down to there a solver is asked again though it came no 
 ROUNDED = 8  # units in the last place of the stored weights that their rounding may cost
 
 
-def question(
+def fitted_problem(
     learner: Any,
     problem: Problem,
     penalty: Penalty,
@@ -57,10 +57,10 @@ def plane_certificate(
     codes = problem.codes if problem.binary else (problem.codes == k).astype(np.int8)
 
     def certify(solution: Solution) -> Certificate:
-        fitted = question(learner, problem, penalty, factor, solution)
+        fitted = fitted_problem(learner, problem, penalty, factor, solution)
         fitted = fitted if problem.binary else fitted._replace(codes=codes)
         alpha = None if solution.alpha is None else solution.alpha[None]
-        return planes(loss, fitted, alpha)
+        return certify_planes(loss, fitted, alpha)
 
     return certify
 
@@ -70,12 +70,13 @@ def joint_certificate(learner: Any, problem: Problem) -> Callable[[Solution], Ce
 
     def certify(solution: Solution) -> Certificate:
         with Pool(1):
-            return softmax(question(learner, problem, RIDGE, solution=solution), solution.alpha)
+            fitted = fitted_problem(learner, problem, RIDGE, solution=solution)
+            return certify_softmax(fitted, solution.alpha)
 
     return certify
 
 
-def believed(learner: Any, certificate: Certificate, status: Status, claimed: float) -> Status:
+def accept(learner: Any, certificate: Certificate, status: Status, claimed: float) -> Status:
     """Set `objective_` and `gap_` as counted again; the status that this count bears out.
 
     `claimed` is the relative gap that the solver came to. `learner._short` says whether the count
@@ -97,7 +98,7 @@ def believed(learner: Any, certificate: Certificate, status: Status, claimed: fl
     return Status.converged if within else Status.unproved
 
 
-def refined(learner: Any, fit: Callable[[float, int, bool], Status]) -> Status:
+def fit_until_certified(learner: Any, fit: Callable[[float, int, bool], Status]) -> Status:
     """Fit; and go on to finer and finer tolerances while the second count falls short of `tol`.
 
     `fit` is given the tolerance to ask of the solver, the passes left, and whether to go on from

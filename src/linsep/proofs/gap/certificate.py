@@ -219,7 +219,9 @@ def plus(a: Any, b: Any) -> Any:
     return type(a)(*(one + other for one, other in zip(a, b, strict=True)))
 
 
-def planes(loss: str, problem: FittedProblem, alpha: Any = None, dual: Any = None) -> Certificate:
+def certify_planes(
+    loss: str, problem: FittedProblem, alpha: Any = None, dual: Any = None
+) -> Certificate:
     """Count again for hyperplanes of two classes each: the second class, or each, against the rest.
 
     Parameters
@@ -233,7 +235,7 @@ def planes(loss: str, problem: FittedProblem, alpha: Any = None, dual: Any = Non
     --------
     >>> X, codes = np.array([[1.0], [-1.0]]), np.array([1, 0])
     >>> problem = FittedProblem(X, codes, 1.0, np.ones((1, 1)), np.zeros(1), True)
-    >>> bounds = planes("hinge", problem, np.array([[0.5, 0.5]]))
+    >>> bounds = certify_planes("hinge", problem, np.array([[0.5, 0.5]]))
     >>> bounds.primal, bounds.dual, bounds.gap < 1e-11
     (0.5, 0.5, True)
     """

@@ -17,8 +17,8 @@ from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.check.labels import encode
 from linsep.data.cluster.recognise import from_dask
 from linsep.errors import DataError, ParameterError
-from linsep.proofs.gap.certificate import Certificate, FittedProblem, planes
-from linsep.proofs.gap.joint_certificate import crammer_singer, softmax
+from linsep.proofs.gap.certificate import Certificate, FittedProblem, certify_planes
+from linsep.proofs.gap.joint_certificate import certify_crammer_singer, certify_softmax
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.proofs.gap.proposals import hinge_multipliers, joint_multipliers
 
@@ -170,14 +170,14 @@ def _logistic(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certific
         ratio = 1.0
     problem = _problem(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
     if len(problem.W) == 1:
-        return planes("logistic", problem)
-    bounds, present = softmax(problem), np.unique(codes)
+        return certify_planes("logistic", problem)
+    bounds, present = certify_softmax(problem), np.unique(codes)
     if len(present) == len(problem.W):
         return bounds
     # A class without rows only adds to losses and penalty: what bounds the rest from below will do.
     W, b = problem.W[present], problem.b[present]
     rest = problem._replace(W=W, b=b, codes=np.searchsorted(present, codes).astype(codes.dtype))
-    below = softmax(rest)
+    below = certify_softmax(rest)
     rounding = bounds.high - bounds.primal + below.dual - below.low
     return bounds._replace(dual=below.dual, low=below.low, rounding=rounding)
 
@@ -195,7 +195,7 @@ def _svm(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
     words = getattr(model, "multiclass", "ovr"), getattr(model, "multi_class", "ovr")
     joint = "crammer-singer" in words or "crammer_singer" in words
     if joint and len(problem.W) > 1:
-        return crammer_singer(problem, joint_multipliers(problem) if hint is None else hint)
+        return certify_crammer_singer(problem, joint_multipliers(problem) if hint is None else hint)
     if joint:  # ¼‖w‖² + Σ Cᵢ φ is half of ½‖w‖² + Σ 2Cᵢ φ
         problem = problem._replace(C=2 * C)
     K = len(problem.W)
@@ -205,7 +205,7 @@ def _svm(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
         alpha = [hint[:, k] * signs[k] for k in range(K)]
     elif (joint or model.loss == "hinge") and not on_cluster(X):
         alpha = [hinge_multipliers(problem, k, signs[k]) for k in range(K)]
-    bounds = planes("hinge" if joint else model.loss, problem, alpha)
+    bounds = certify_planes("hinge" if joint else model.loss, problem, alpha)
     return bounds.times(0.5) if joint else bounds
 
 

@@ -41,7 +41,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
-def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
+def certify_softmax(problem: FittedProblem, A: Any = None) -> Certificate:
     """Count again for multinomial logistic regression.
 
     Multipliers A, (n, K), are C(e_y − p) of probabilities to be proposed; those of the weights are
@@ -50,7 +50,7 @@ def softmax(problem: FittedProblem, A: Any = None) -> Certificate:
     Examples
     --------
     >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])
-    >>> values = softmax(FittedProblem(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True))
+    >>> values = certify_softmax(FittedProblem(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True))
     >>> round(values.primal, 6), values.dual < values.primal  # 3 log 3
     (3.295837, True)
     """
@@ -206,7 +206,7 @@ def _rebalanced(
     return best
 
 
-def crammer_singer(problem: FittedProblem, A: Floats) -> Certificate:
+def certify_crammer_singer(problem: FittedProblem, A: Floats) -> Certificate:
     """Count again for Crammer and Singer's machine, from multipliers A, (n, K).
 
     An entry is negative where its row leaves for that class.
@@ -215,7 +215,7 @@ def crammer_singer(problem: FittedProblem, A: Floats) -> Certificate:
     --------
     >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 2])
     >>> problem = FittedProblem(X, codes, 1.0, np.zeros((3, 1)), np.zeros(3), True)
-    >>> crammer_singer(problem, np.zeros((3, 3))).gap
+    >>> certify_crammer_singer(problem, np.zeros((3, 3))).gap
     1.0
     """
     K = len(problem.W)

@@ -22,9 +22,9 @@ MEDIAN = 255  # rows of which the median is taken
 class Design:
     """Rows as the descent reads them.
 
-    Sparse rows have their features numbered anew, those of largest second moment first: the weights most used
-    then lie together, and a lane knows the crowded ones by their number. Their values are not
-    copied. Rows more than half full are written out.
+    Sparse rows have their features numbered anew, those of largest second moment first: the weights
+    most used then lie together, and a lane knows the crowded ones by their number. Their values are
+    not copied. Rows more than half full are written out.
 
     Parameters
     ----------

@@ -200,9 +200,7 @@ class WorkingSet:
         self._plan = plan
         self._pool = pool
         self._packed: Packed | None = None
-        self._measured: tuple[int, int] | None = (
-            None  # lanes, and features crowded, of the measures
-        )
+        self._measured: tuple[int, int] | None = None  # lanes and crowded, as all rows were
         self._copies = isinstance(design.rows, CSR) and design.entries >= SMALL
         self.block = BLOCK if design.entries >= SMALL else 1
         self.cautious = False
