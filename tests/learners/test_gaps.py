@@ -13,7 +13,7 @@ from linsep.errors import NotConverged
 from linsep.learners import logistic_solvers
 from linsep.learners.fitting import at_once
 from linsep.proofs.gap.certificate import FittedProblem, certify_planes
-from linsep.train.convex.dual.active_set import Polished
+from linsep.train.convex.dual.active_set import PolishedSolver
 from linsep.train.convex.newton.newton_run import NewtonRun
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -115,7 +115,7 @@ def test_a_compiled_run_that_claims_too_much_is_not_believed(monkeypatch, learne
 
 @pytest.mark.parametrize("damage", [lambda a: 0.9 * a, lambda a: 1.1 * a, lambda a: 1 - a])
 def test_multipliers_that_prove_nothing_are_found_out(monkeypatch, damage):
-    honest = Polished.solution
+    honest = PolishedSolver.solution
 
     def boastful(self):
         solution = honest(self)
@@ -128,7 +128,7 @@ def test_multipliers_that_prove_nothing_are_found_out(monkeypatch, damage):
         return answer._replace(alpha=damage(answer.alpha))
 
     monkeypatch.setattr(at_once, "solve_at_once", boastful_at_once)
-    monkeypatch.setattr(Polished, "solution", boastful)
+    monkeypatch.setattr(PolishedSolver, "solution", boastful)
     with pytest.warns(NotConverged, match="counted again"):
         learner = LinearSVC().fit(X, Y)
     assert learner.status_ is Status.unproved

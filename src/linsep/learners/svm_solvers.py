@@ -13,7 +13,7 @@ from linsep.proofs.gap.certificate import Certificate
 from linsep.proofs.gap.joint_certificate import certify_crammer_singer
 from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex.basis import few_rows
-from linsep.train.convex.choose import Machine
+from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.dual.active_set import FINE, TINY
 from linsep.train.convex.joint.choose import joint_solver
@@ -62,7 +62,7 @@ def fit_planes(
         space = RowSpace.of(X, learner.fit_intercept, learner.n_jobs)
         X = X if space is None else space.Z
 
-    def fit(machine: Machine, k: int, goal: Goal) -> Solution:
+    def fit(machine: BinarySVM, k: int, goal: Goal) -> Solution:
         alpha = None if before is None or before[2] is None else before[2][k]
         start = None if before is None else (before[0][k], float(before[1][k]))
         plane = 1 if problem.binary else k
@@ -77,7 +77,7 @@ def fit_planes(
         codes, K = problem.codes, problem.n_classes
         return one_vs_rest(X, codes, K, fit, goal, learner._savepoints, **settings)
     goal = goal._replace(savepoint=next(iter(learner._savepoints), None))
-    one = fit(Machine(X, problem.signs, **settings), 0, goal)
+    one = fit(BinarySVM(X, problem.signs, **settings), 0, goal)
     if learner._joint:
         P, D, gap = 0.5 * one.primal, 0.5 * one.dual, 0.5 * one.gap
         one = replace(one, primal=P, dual=D, gap=gap, certificate=one.certificate.times(0.5))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from linsep import LinearSVC, LogisticRegression
 from linsep.status import Status
-from linsep.train.convex.choose import TABLE, Machine, as_markdown, line_for, shape_of
+from linsep.train.convex.choose import TABLE, BinarySVM, as_markdown, line_for, shape_of
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.newton.newton_cg import NewtonCG
 
@@ -113,7 +113,7 @@ def test_where_newton_cg_gets_stuck_another_solver_goes_on(rows, monkeypatch):
         yield next(whole(self))
 
     monkeypatch.setattr(NewtonCG, "candidates", stuck)
-    machine = Machine(X, y, None, 1.0, "hinge", True, 1000)
+    machine = BinarySVM(X, y, None, 1.0, "hinge", True, 1000)
     solver = machine.solver("auto")
     if sp.issparse(X):  # descent, then Newton-CG, then descent from where it was
         begun = drive(machine.dual(), Goal(max_iter=1))

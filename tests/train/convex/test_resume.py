@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from linsep.train.convex import handover
 from linsep.train.convex.blockwise.logistic import HessianNewton, logistic_solver
 from linsep.train.convex.blockwise.primal_newton import PrimalNewton
-from linsep.train.convex.choose import Machine
+from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
@@ -67,7 +67,7 @@ def stepping(loss, batch=None, walk=None, C=1.0, l1=0.0):
 def handed_over():
     """Descent that is left for steps after a few passes."""
     X, y = rows(60, 200)
-    machine = Machine(X, y, None, 1e4, "hinge", True, 2000, keep=True)
+    machine = BinarySVM(X, y, None, 1e4, "hinge", True, 2000, keep=True)
     return Handover(machine.dual(), lambda at: machine.steps((at.w, at.b)), 50.0)
 
 
@@ -99,7 +99,7 @@ SOLVERS = {
     "Crammer and Singer, inside": lambda: JointInteriorPoint(X, CODES, n_classes=3),
     "softmax": lambda: FullSoftmaxNewton(X, CODES, None, 1.0, n_classes=3),
     "softmax, descent": lambda: SoftmaxDescent(X, CODES, None, 1.0, n_classes=3, tol=1e-6),
-    "active set": lambda: Machine(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),
+    "active set": lambda: BinarySVM(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),
     "handover": handed_over,
     "search along the gradient": lambda: stepping(Logistic()),
     "folds of rows": lambda: stepping(Logistic(), 8),

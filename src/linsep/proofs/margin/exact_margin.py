@@ -28,7 +28,7 @@ _MOST = 80  # rows
 _PAIRS = 3000  # differences of rows
 
 
-class Polished(NamedTuple):
+class PolishedSeparator(NamedTuple):
     """A separator, and whole multipliers of the constraints that determine it."""
 
     v: Floats
@@ -36,7 +36,7 @@ class Polished(NamedTuple):
     multipliers: list[int]
 
 
-def polish(problem: Halfspaces, ids: Array) -> Polished | None:
+def polish(problem: Halfspaces, ids: Array) -> PolishedSeparator | None:
     """The point nearest to the origin on the plane through the constraints `ids`.
 
     Constraints whose multiplier comes out negative are dropped, the worst first.
@@ -78,7 +78,9 @@ def polish(problem: Halfspaces, ids: Array) -> Polished | None:
         return None
     v = np.array([(a >> (top - 64) if top > 64 else a << (64 - top)) / 2.0**64 for a in w])
     keep = [i for i, a in enumerate(alpha) if a]
-    return Polished(problem.spread(v, columns), ids[keep], fewest([alpha[i] for i in keep]))
+    return PolishedSeparator(
+        problem.spread(v, columns), ids[keep], fewest([alpha[i] for i in keep])
+    )
 
 
 class Closest(NamedTuple):

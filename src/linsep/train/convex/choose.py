@@ -17,7 +17,7 @@ from linsep.train.convex.blockwise import primal_newton, sparse_problem, sparse_
 from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.dual import interior_point
-from linsep.train.convex.dual.active_set import Polished
+from linsep.train.convex.dual.active_set import PolishedSolver
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.handover import Handover
@@ -252,7 +252,7 @@ def as_markdown() -> str:
     )
 
 
-class Machine(NamedTuple):
+class BinarySVM(NamedTuple):
     """One two-class support vector machine to be fitted.
 
     Attributes
@@ -307,7 +307,7 @@ class Machine(NamedTuple):
         if self.weights is not None:
             caps *= self.weights
         squared = self.loss == "squared_hinge"
-        return Polished(chosen, self.X, self.signs, caps, squared, self.fit_intercept, alpha)
+        return PolishedSolver(chosen, self.X, self.signs, caps, squared, self.fit_intercept, alpha)
 
     def _chosen(self, which: str, start: tuple[Array, float] | None, alpha: Array | None) -> Solver:
         shape = shape_of(self.X, self.loss)

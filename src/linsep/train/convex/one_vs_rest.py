@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from linsep.parallel import Pool, threads
 from linsep.status import Status
-from linsep.train.convex.choose import Machine
+from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Candidate, Goal, Savepoint
 from linsep.train.convex.dual.design import Design
 from linsep.train.convex.solution import Solution
@@ -24,7 +24,7 @@ def one_vs_rest(
     X: Any,
     codes: Array,
     n_classes: int,
-    fit: Callable[[Machine, int, Goal], Solution],
+    fit: Callable[[BinarySVM, int, Goal], Solution],
     goal: Goal,
     saved: Sequence[Savepoint] = (),
     **settings: Any,
@@ -37,7 +37,7 @@ def one_vs_rest(
         so far together, from one thread at a time
     goal : of all classes together
     saved : a savepoint for each class, or none
-    settings : those of `Machine`, from `weights` on
+    settings : those of `BinarySVM`, from `weights` on
 
     Returns
     -------
@@ -73,7 +73,7 @@ def one_vs_rest(
 
     def one(k: int) -> Solution:
         signs = np.where(codes == k, np.int8(1), np.int8(-1))
-        machine = Machine(X, signs, n_jobs=1, shared=shared, **settings)
+        machine = BinarySVM(X, signs, n_jobs=1, shared=shared, **settings)
         at = saved[k] if saved else None
         own = goal._replace(listener=partial(tell, k), halt=halt, savepoint=at)
         solution = fit(machine, k, own)

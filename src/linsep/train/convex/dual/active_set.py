@@ -26,7 +26,7 @@ TINY = 100  # rows up to which they cost next to nothing
 FREE = 300  # most rows on the margin: beyond, the equations cost more than they give
 
 
-class Refined(NamedTuple):
+class PolishedPoint(NamedTuple):
     """Weights, intercept and multipliers, with the bounds they prove."""
 
     w: Floats
@@ -38,7 +38,7 @@ class Refined(NamedTuple):
 
 def polish(
     X: Any, signs: Floats, caps: Floats, alpha: Floats, *, squared: bool, fit_intercept: bool
-) -> Refined | None:
+) -> PolishedPoint | None:
     """Solve for the multipliers exactly, starting from nearly optimal ones.
 
     Parameters
@@ -52,7 +52,7 @@ def polish(
 
     Returns
     -------
-    Refined, or None where the equations do not settle.
+    PolishedPoint, or None where the equations do not settle.
     """
     counts = caps > 0
     softness = np.zeros(len(caps))
@@ -173,16 +173,16 @@ def _bounds(
     b: float,
     squared: bool,
     softness: Floats,
-) -> Refined:
+) -> PolishedPoint:
     """P(w, b) and D(α), each computed from the data."""
     lack = np.maximum(0.0, 1.0 - signs * (X @ w + b))
     primal = 0.5 * float(w @ w) + float(caps @ (lack**2 if squared else lack))
     v = (signs * alpha) @ X
     dual = float(alpha.sum()) - 0.5 * float(v @ v) - 0.5 * float(softness @ alpha**2)
-    return Refined(w, b, alpha, primal, dual)
+    return PolishedPoint(w, b, alpha, primal, dual)
 
 
-class Polished:
+class PolishedSolver:
     """A solver of a small problem whose solution is brought to its last digits by `polish`.
 
     Parameters
@@ -260,7 +260,7 @@ class Polished:
         """Whether last digits are asked for, or cost next to nothing."""
         return self.tol <= FINE or self._given[0].shape[0] <= TINY
 
-    def _polished(self, alpha: Floats, most: float) -> Refined | None:
+    def _polished(self, alpha: Floats, most: float) -> PolishedPoint | None:
         """The optimum near these multipliers, if its objective is no higher than `most`."""
         caps = self._given[2]
         if not self._how["squared"]:  # a point inside all bounds has no multiplier at one

@@ -56,7 +56,7 @@ class Point(NamedTuple):
         return Point(*(value + size * change for value, change in pairs))
 
 
-class Machine:
+class InteriorProblem:
     """The problem in the scaled rows, and one step of the method."""
 
     def __init__(self, rows: Rows, signs: Array, caps: Array, squared: bool, free: bool) -> None:
@@ -185,12 +185,12 @@ class Best(Stateful):
 
     state_names = ("point", "alpha", "primal", "dual")
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        rows = machine.rows
-        self.point = Point(np.zeros(rows.width), 0.0, *(np.zeros(len(machine.y)),) * 3)
-        self.alpha = np.zeros(len(machine.y))
-        self.primal = float(machine.U.sum())
+    def __init__(self, problem: InteriorProblem) -> None:
+        self._problem = problem
+        rows = problem.rows
+        self.point = Point(np.zeros(rows.width), 0.0, *(np.zeros(len(problem.y)),) * 3)
+        self.alpha = np.zeros(len(problem.y))
+        self.primal = float(problem.U.sum())
         self.dual = 0.0
         # The intercept is given back for rows with their mean, and loses digits to it.
         self._shaken = EPS * self.primal * float(np.linalg.norm(rows.centre)) / rows.scale
@@ -201,7 +201,7 @@ class Best(Stateful):
 
     def update(self, p: Point, z: Array) -> float:
         """Keep what is better; returns the gap at this point."""
-        primal, dual, alpha = self._machine.bounds(p, z)
+        primal, dual, alpha = self._problem.bounds(p, z)
         primal += self._shaken * float(np.linalg.norm(p.v))
         if primal < self.primal:
             self.primal, self.point = primal, p
@@ -277,15 +277,17 @@ class InteriorPoint(ScaledSolver):
     def _begin(self) -> None:
         X, signs, weights, C, squared, free = self._given
         self.scaled = ScaledProblem(X, signs, weights, C, free, Rows)
-        self.machine = Machine(self.scaled.rows, self.scaled.signs, self.scaled.caps, squared, free)
-        self.best = Best(self.machine)
+        self.problem = InteriorProblem(
+            self.scaled.rows, self.scaled.signs, self.scaled.caps, squared, free
+        )
+        self.best = Best(self.problem)
 
     def candidates(self) -> Iterator[Candidate]:
         """Steps along the central path, until rounding lets none succeed."""
         if self._at is None:
             self._begin()
-        machine, best, restored = self.machine, self.best, self._at
-        for k, p in enumerate(machine.starts()):
+        problem, best, restored = self.problem, self.best, self._at
+        for k, p in enumerate(problem.starts()):
             gap, stuck = np.inf, 0
             if restored is not None:
                 if k < restored[0]:
@@ -293,12 +295,12 @@ class InteriorPoint(ScaledSolver):
                 (_, p, gap, stuck), restored = restored, None
             while stuck < PATIENCE and np.isfinite(p.v).all():
                 self._at = k, p, gap, stuck
-                z = machine.y * (machine.rows.scores(p.v) + p.b)
+                z = problem.y * (problem.rows.scores(p.v) + p.b)
                 now = best.update(p, z)
                 self.n_iter += 1
-                yield self.scaled.seen(best, self.n_iter, len(machine.y))
+                yield self.scaled.seen(best, self.n_iter, len(problem.y))
                 try:
-                    p = machine.step(p, z)
+                    p = problem.step(p, z)
                 except np.linalg.LinAlgError:
                     break
                 stuck = 0 if now < 0.9 * gap else stuck + 1

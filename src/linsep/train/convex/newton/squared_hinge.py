@@ -20,7 +20,7 @@ from linsep.errors import OverflowedError
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.dual.interior_point import (
     Best,
-    Machine,
+    InteriorProblem,
     Point,
     ScaledProblem,
     ScaledSolver,
@@ -60,7 +60,7 @@ class WideRows:
         return v / self.scale, b
 
 
-class Newton(Machine):
+class Newton(InteriorProblem):
     """The problem in scaled rows, and one step of Newton's method."""
 
     def at(self, v: Array, b: float) -> tuple[Point, Array]:
@@ -152,8 +152,8 @@ class SquaredHingeNewton(ScaledSolver):
         kind = Rows if suits(X) else WideRows
         self.scaled = ScaledProblem(X, signs, weights, C, free, kind)
         rows, scaled = self.scaled.rows, self.scaled
-        self.machine = Newton(rows, scaled.signs, scaled.caps, True, free)
-        self.best = Best(self.machine)
+        self.problem = Newton(rows, scaled.signs, scaled.caps, True, free)
+        self.best = Best(self.problem)
         self.v, self.b = np.zeros(rows.width), 0.0
         if self._start is not None:
             self.v, self.b = rows.inside(*self._start)
@@ -163,11 +163,11 @@ class SquaredHingeNewton(ScaledSolver):
         if self._at is None:
             self._begin()
             self._at = self.v, self.b, np.inf, 0
-        machine, best = self.machine, self.best
+        problem, best = self.problem, self.best
         v, b, gap, stuck = self._at
         while stuck < PATIENCE and np.isfinite(v).all():
             self._at = v, b, gap, stuck
-            p, z = machine.at(v, b)
+            p, z = problem.at(v, b)
             now = best.update(p, z)
             self.n_iter += 1
             yield self.scaled.seen(best, self.n_iter, int((z < 1.0).sum()))
@@ -175,8 +175,8 @@ class SquaredHingeNewton(ScaledSolver):
             gap = min(gap, now)
             close = min(0.1, np.sqrt(max(now, 0.0) / best.primal)) if best.primal else 0.1
             try:
-                dv, db = machine.direction(p, z, max(1e-12, 0.1 * float(close)))
-                t = machine.best_step(p, z, dv, db)
+                dv, db = problem.direction(p, z, max(1e-12, 0.1 * float(close)))
+                t = problem.best_step(p, z, dv, db)
                 v, b = p.v + t * dv, p.b + t * db
             except np.linalg.LinAlgError:
                 v = np.full_like(v, np.nan)
