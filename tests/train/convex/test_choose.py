@@ -70,9 +70,9 @@ def test_what_is_said_is_what_ran(make, loss):
     learner = LinearSVC(loss=loss).fit(X, y)
     allowed = {
         "newton": {"newton"},
-        "steps": {"newton", "interior"},
+        "second-order": {"newton", "interior"},
         "newton-cg": {"newton-cg"},
-        "dual, then steps": {"dual", "newton", "interior", "newton-cg"},
+        "dual, then second-order": {"dual", "newton", "interior", "newton-cg"},
     }[line]
     assert learner.solver_ in allowed
     assert learner.status_.good and learner.gap_ <= learner.tol

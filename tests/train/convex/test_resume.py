@@ -68,7 +68,7 @@ def handed_over():
     """Descent that is left for steps after a few passes."""
     X, y = rows(60, 200)
     machine = BinarySVM(X, y, None, 1e4, "hinge", True, 2000, keep=True)
-    return Handover(machine.dual(), lambda at: machine.steps((at.w, at.b)), 50.0)
+    return Handover(machine.dual(), lambda at: machine.second_order((at.w, at.b)), 50.0)
 
 
 X, Y = rows()

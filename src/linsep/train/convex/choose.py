@@ -66,7 +66,7 @@ class Shape(NamedTuple):
     classes: int = 2
     unpenalised: bool = False
     suits_primal: bool = False
-    suits_steps: bool = False
+    suits_second_order: bool = False
     short_rows: bool = False
     full: bool = False
     l1: bool = False
@@ -101,21 +101,21 @@ class Shape(NamedTuple):
         return self.sparse and self.two and not (self.hinges or self.unpenalised or written)
 
     @property
-    def one_pass(self) -> float:
+    def pass_cost(self) -> float:
         """What a pass of dual descent costs."""
         return ENTRY * self.nnz + ROW * self.n + CALL
 
     @property
-    def steps(self) -> float:
+    def second_order_cost(self) -> float:
         """What second-order steps to the end would cost; they write sparse rows out."""
         n, k = float(max(self.n, self.d)), float(min(self.n, self.d))
-        if not self.suits_steps or n * k * k > AT_ALL:
+        if not self.suits_second_order or n * k * k > AT_ALL:
             return np.inf
         one = PRODUCT * n * k * k + WIDE * k**3 + PER_ROW * self.n + STEP
         return STEPS[self.loss] * one
 
     @property
-    def products(self) -> float:
+    def newton_cg_cost(self) -> float:
         """What Newton-CG to the end would cost."""
         return PRODUCTS[self.loss] * (0.5 * self.nnz + 5.0 * self.n + 5e4)
 
@@ -138,7 +138,7 @@ def shape_of(
     shape = Shape(loss, n, d, entries, sparse, classes, unpenalised, full=full, far=on_cluster(X))
     if shape.hinges:
         return shape._replace(
-            suits_primal=primal_newton.suits(X), suits_steps=interior_point.suits(X)
+            suits_primal=primal_newton.suits(X), suits_second_order=interior_point.suits(X)
         )
     free = unpenalised and d <= sparse_sums.WIDEST
     return shape._replace(short_rows=sparse and shape.two and (free or sparse_problem.suits(X)))
@@ -177,8 +177,8 @@ TABLE = (
         "hinge 0.22 -> 0.17 s, squared hinge 0.27 -> 0.04 s; ijcnn1 0.06 -> 0.05 and 0.02 s",
     ),
     Line(
-        "steps",
-        lambda s: s.hinges and s.steps <= AT_ONCE * s.one_pass,
+        "second-order",
+        lambda s: s.hinges and s.second_order_cost <= AT_ONCE * s.pass_cost,
         "hinge, squared hinge: second-order steps to the end cost no more than twelve passes",
         "small dense tables: 500 x 8 with the hinge 10 steps, descent 172 passes",
     ),
@@ -198,7 +198,7 @@ TABLE = (
         "over blocks",
     ),
     Line(
-        "dual, then steps",
+        "dual, then second-order",
         lambda s: s.hinges,
         "hinge, squared hinge: everything else, such as text and one-hot tables",
         "descent while its gap falls faster than second-order steps would close it: the hinge on "
@@ -318,32 +318,33 @@ class BinarySVM(NamedTuple):
                 n_jobs=self.n_jobs, start=start, alpha=alpha, max_iter=self.max_iter,
                 watched=self.watched,
             )  # fmt: skip
-            return Handover(full, self._steps_from)
+            return Handover(full, self._second_order_from)
         if line == "newton" and shape.suits_primal:
             primal = PrimalNewton(
                 *self._given, loss=self.loss, fit_intercept=self.fit_intercept,
                 n_jobs=self.n_jobs, start=start, keep=self.keep,
             )  # fmt: skip
-            if shape.steps == np.inf or shape.n * shape.d > IN_MEMORY:
+            if shape.second_order_cost == np.inf or shape.n * shape.d > IN_MEMORY:
                 return primal
-            return Handover(primal, self._steps_from)
-        small = shape.steps <= max(shape.products, ANYWAY)
+            return Handover(primal, self._second_order_from)
+        small = shape.second_order_cost <= max(shape.newton_cg_cost, ANYWAY)
         if line == "newton-cg":
             by_products = self.newton_cg(start)
-            if shape.steps == np.inf:
+            if shape.second_order_cost == np.inf:
                 return by_products
-            return Handover(by_products, lambda at: self.steps())  # dear, but they mind no scale
-        if line in ("newton", "steps"):
-            return self.steps(start)
+            # dear, but they mind no scale
+            return Handover(by_products, lambda at: self.second_order())
+        if line in ("newton", "second-order"):
+            return self.second_order(start)
         first = self.dual(alpha)
         if line == "dual":
             return first
-        then = self._steps_from if small else self._products_then_dual
-        price = min(shape.steps, shape.products) / shape.one_pass
+        then = self._second_order_from if small else self._products_then_dual
+        price = min(shape.second_order_cost, shape.newton_cg_cost) / shape.pass_cost
         return Handover(first, then, price)
 
-    def _steps_from(self, at: Solution) -> Solver:
-        return self.steps((at.w, at.b))
+    def _second_order_from(self, at: Solution) -> Solver:
+        return self.second_order((at.w, at.b))
 
     def _products_then_dual(self, at: Solution) -> Solver:
         """Newton-CG, and descent again from its own multipliers where Newton-CG gets stuck."""
@@ -361,7 +362,7 @@ class BinarySVM(NamedTuple):
             start=start,
         )  # fmt: skip
 
-    def steps(self, start: tuple[Array, float] | None = None) -> Solver:
+    def second_order(self, start: tuple[Array, float] | None = None) -> Solver:
         """Newton's method for the squared hinge, an interior point method for the hinge."""
         free = self.fit_intercept
         inside = InteriorPoint(*self._given, loss=self.loss, fit_intercept=free)
