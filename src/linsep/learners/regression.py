@@ -292,11 +292,11 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         self, solver: Solver, max_iter: int, listeners: list[Listener], publish: Callable[[], None]
     ) -> Status:
         """The ending of an iterative solver; weights are published before listeners hear."""
-        told = telling(listeners)
+        listener = telling(listeners)
 
         def heard(seen: Candidate) -> Any:
             publish()
-            return told is not None and told(seen)
+            return listener is not None and listener(seen)
 
         point = next(iter(self._savepoints), None)
         goal = Goal(0.0, max_iter, heard if listeners else None, savepoint=point)

@@ -116,10 +116,10 @@ class Keeper:
 
     def check(self) -> None:
         """Refuse a checkpoint of another fit, before any work is done."""
-        self._found = self.checkpoint.load()
-        if self._found is None:
+        self._earlier = self.checkpoint.load()
+        if self._earlier is None:
             return
-        kept = self._found[0]["key"]
+        kept = self._earlier[0]["key"]
         for field in sorted(set(kept) | set(self.key)):
             if kept.get(field) != self.key.get(field):
                 raise ParameterError(
@@ -130,9 +130,9 @@ class Keeper:
 
     def resume(self) -> Pass | None:
         """Restore the state, if there is one; the last pass it includes."""
-        if self._found is None or not self.names:
+        if self._earlier is None or not self.names:
             return None
-        header, arrays = self._found
+        header, arrays = self._earlier
         if set(header["state"]) != set(self.names):  # of an older version
             return None
         for name in self.names:

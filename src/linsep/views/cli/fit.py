@@ -312,9 +312,9 @@ def _next_steps(learner: Any, data: str, out: str | None, options: dict[str, Any
         how |= {"column": options["columns"], "read": options["reading"]}
         wanted = {name: given for name, given in how.items() if given != "fail"}
         others = () if options["learner"] == "LinearRegression" else ("compare", "certify")
-        told = " · ".join(arguments.spelled(one, data, **wanted) for one in others)
-        told = f" Next: {told}" if told and data != "-" else ""
-        click.echo(f"\nKeep it with --out MODEL.{told}", err=True)
+        commands = " · ".join(arguments.spelled(one, data, **wanted) for one in others)
+        commands = f" Next: {commands}" if commands and data != "-" else ""
+        click.echo(f"\nKeep it with --out MODEL.{commands}", err=True)
         return
     name, kept = shlex.quote(out), _exported(learner)
     more = "" if kept is None else f" · linsep export {name} {kept}"

@@ -65,14 +65,14 @@ def plane_of(X: Any, y: Any) -> Plane:
 def numbers(name: str, value: Any, shape: tuple[int, ...] | None = None) -> Array:
     """A parameter as an array of finite numbers, of the shape asked for."""
     try:
-        found = np.asarray(value, float)
+        array = np.asarray(value, float)
     except (TypeError, ValueError):
         raise DataError(f"{name} is {value!r:.60}; give numbers.") from None
-    if shape is not None and found.shape != shape:
-        raise DataError(f"{name} has shape {found.shape}; give numbers of shape {shape}.")
-    if not np.isfinite(found).all():
+    if shape is not None and array.shape != shape:
+        raise DataError(f"{name} has shape {array.shape}; give numbers of shape {shape}.")
+    if not np.isfinite(array).all():
         raise DataError(f"{name} holds NaN or infinity; give finite numbers.")
-    return found
+    return array
 
 
 def two_classes(X: Any, y: Any) -> tuple[Array, Array, list[Any]]:

@@ -191,31 +191,31 @@ class HessianNewton:
         """One for each pass over all rows; those that an earlier run made are not told of again."""
         u = self._begin()
         self._tols = self._tols or [self.tol]
-        self._asked = self._tols[0]
+        self._pass_tol = self._tols[0]
         for p in self._all(u):
             if self.passes < self._recalled:
-                self._asked = self._tols[self.passes]
+                self._pass_tol = self._tols[self.passes]
                 continue
             yield self._candidate(p)
-            self._asked = self.tol
+            self._pass_tol = self.tol
             self._tols.append(self.tol)
 
     @property
-    def _asked_for(self) -> float:
-        return asked_for(self._asked, self._given[3])
+    def _wanted_gap(self) -> float:
+        return asked_for(self._pass_tol, self._given[3])
 
-    def _enough(self, asked: float) -> bool:
+    def _enough(self, tol: float) -> bool:
         """Whether the bound, and where digits of the weights were asked for ‖step‖² by the Hessian,
         are as small as that."""
         assert self.best is not None
         first, value = asked_for(self._tols[0], self._given[3]), self.best.value
         digits = first >= _DIGITS or self.decrement2 <= first**2 * value
-        return digits and self.gap <= asked * value
+        return digits and self.gap <= tol * value
 
     def _candidate(self, p: Point) -> Candidate:
         assert self.best is not None
         unit, value, loss = self.problem.unit, self.best.value, float(p.sums.loss.sum())
-        gap = self.gap if self._enough(self._asked_for) else max(self.gap, 2.0 * self.tol * value)
+        gap = self.gap if self._enough(self._wanted_gap) else max(self.gap, 2.0 * self.tol * value)
         done = Pass(self.passes, p.sums.mistakes, 1, loss)
         return Candidate(self.passes, unit * value, unit * (value - gap), 1, done=done)
 
@@ -286,7 +286,7 @@ class HessianNewton:
             return True
         # Without a penalty only the full Hessian proves anything: go to it when near.
         decrement2 = float(p.gradient @ sample.curvature.solve(p.gradient))
-        return decrement2 > 0.1 * self._asked_for * p.value
+        return decrement2 > 0.1 * self._wanted_gap * p.value
 
     def _by_newton(self, u: Floats) -> Iterator[Point]:
         """Newton's method with the Hessian of all rows."""
@@ -316,15 +316,15 @@ class HessianNewton:
         self, p: Point, curvature: Curvature, step: Floats, decrement2: float, before: float
     ) -> bool:
         """Whether the run ends at p by itself; the bound on what is left is kept on the way."""
-        asked = self._asked_for * p.value
+        goal = self._wanted_gap * p.value
         if p is self.best:
             self.decrement2 = decrement2
         stuck = at_rounding(decrement2, before, p.value, self.fell)
-        near = decrement2 <= 2 * max(asked, 1e-6 * p.value)
+        near = decrement2 <= 2 * max(goal, 1e-6 * p.value)
         radius2 = math.inf
-        if self.gap > asked and near and (stuck or p.gap == math.inf):
+        if self.gap > goal and near and (stuck or p.gap == math.inf):
             radius2 = self._prove(p, curvature, decrement2)
-        if self._enough(self._asked_for):
+        if self._enough(self._wanted_gap):
             return False  # as the driver will see
         if stuck:
             self._at_rounding(p)
@@ -335,7 +335,7 @@ class HessianNewton:
 
     def _at_rounding(self, p: Point) -> None:
         """No step lowers F by more than rounding raises it: the ending, whatever was asked."""
-        if self.gap <= max(self._asked_for, _ROUNDED) * p.value:
+        if self.gap <= max(self._wanted_gap, _ROUNDED) * p.value:
             self.status = Status.converged
 
     def _prove(self, p: Point, curvature: Curvature, decrement2: float) -> float:

@@ -55,10 +55,10 @@ def last_digits(
     H[: K * D, : K * D] = np.diag(np.tile(ridge, K))
     H[: K * D, K * D :] = E.reshape(len(k), K * D).T
     H[K * D :, : K * D] = E.reshape(len(k), K * D)
-    found = np.linalg.lstsq(H, np.concatenate([(give @ Z).ravel(), right]), rcond=1e-13)[0]
+    solved = np.linalg.lstsq(H, np.concatenate([(give @ Z).ravel(), right]), rcond=1e-13)[0]
     exact = np.zeros((K, n))
-    exact[k, i] = found[K * D :]
+    exact[k, i] = solved[K * D :]
     exact[first, rows] = caps - exact.sum(axis=0)
     if not (exact >= -1e-9 * caps).all():
         return None
-    return found[: K * D].reshape(K, D), np.maximum(exact, 0.0)
+    return solved[: K * D].reshape(K, D), np.maximum(exact, 0.0)

@@ -202,15 +202,15 @@ class FullNewton:
             step, decrement2 = self._step(self._gradient(p, v), H)
             if not math.isfinite(decrement2):
                 return
-            dz, asked = sums.margins(step), self.tol * self._primal(p)
-            q = self._go(sums, p, step, dz, decrement2, asked)
+            dz, goal = sums.margins(step), self.tol * self._primal(p)
+            q = self._go(sums, p, step, dz, decrement2, goal)
             if q is None:
                 return
             self.n_iter += 1
             if self._primal(q) < self._primal(self._lowest):
                 self._lowest = q
             erred = self._value(q) - self._value(p) + 0.5 * decrement2
-            if q.smooth is p.smooth and abs(erred) <= NEAR * asked:
+            if q.smooth is p.smooth and abs(erred) <= NEAR * goal:
                 self._foretell(p, p.u + step, dz)
             seen = self._candidate
             halved, since = (seen.gap, 0) if seen.gap <= 0.5 * halved else (halved, since + 1)
@@ -248,10 +248,10 @@ class FullNewton:
         return gradient
 
     def _go(
-        self, sums: FullSums, p: Point, step: Floats, dz: Floats, decrement2: float, asked: float
+        self, sums: FullSums, p: Point, step: Floats, dz: Floats, decrement2: float, goal: float
     ) -> Point | None:
         """Along a step: all of it, or as far as the objective falls; None where it does not."""
-        smooth = self._narrower(p, decrement2, asked)
+        smooth = self._narrower(p, decrement2, goal)
         if smooth is None:
             return None
         q, value = sums.at(p.u + step, p.z, dz, 1.0, smooth), self._value(p)
@@ -261,14 +261,14 @@ class FullNewton:
         q = sums.at(p.u + t * step, p.z, dz, t, smooth)
         return q if self._value(q) < value else None
 
-    def _narrower(self, p: Point, decrement2: float, asked: float) -> Any:
+    def _narrower(self, p: Point, decrement2: float, goal: float) -> Any:
         """The loss to go on with: a narrower kink where it is the kink that holds the gap up."""
         if not isinstance(p.smooth, SmoothedHinge):
             return p.smooth
         kink = self._kink(p)
-        if kink <= max(asked, 10.0 * decrement2):
+        if kink <= max(goal, 10.0 * decrement2):
             return p.smooth
-        h = p.smooth.h * min(0.7, max(NARROWING, math.sqrt(0.5 * asked / kink)))
+        h = p.smooth.h * min(0.7, max(NARROWING, math.sqrt(0.5 * goal / kink)))
         return SmoothedHinge(h) if h >= LEAST else None
 
     def _bound(self, p: Point, v: Floats) -> None:

@@ -205,10 +205,10 @@ def _bound(y, free, ridge, alpha, sums, v, least, out):  # type: ignore[no-untyp
 
 
 @inline
-def _narrower(kind, h, kink, asked, decrement2):  # type: ignore[no-untyped-def]
+def _narrower(kind, h, kink, goal, decrement2):  # type: ignore[no-untyped-def]
     """The width to go on with: a narrower one where it is the kink that holds the gap up"""
-    if kind == HINGE and kink > max(asked, 10.0 * decrement2):
-        return h * min(0.7, max(NARROWING, np.sqrt(np.divide(0.5 * asked, kink))))
+    if kind == HINGE and kink > max(goal, 10.0 * decrement2):
+        return h * min(0.7, max(NARROWING, np.sqrt(np.divide(0.5 * goal, kink))))
     return h
 
 
@@ -262,8 +262,8 @@ def _run(  # type: ignore[no-untyped-def]
         kink = sums[1] + sums[6] - sums[4] - sums[5]
         if coarse > 0.0 and max(kink, 0.5 * decrement2) <= coarse * primal:
             return CLOSED
-        asked = max(tol, coarse) * primal
-        narrow = _narrower(kind, h, kink, asked, decrement2)
+        goal = max(tol, coarse) * primal
+        narrow = _narrower(kind, h, kink, goal, decrement2)
         if kind == HINGE and narrow < LEAST:
             return STUCK
         add_margins(rows, y, step, 0, n, dz)
@@ -294,7 +294,7 @@ def _run(  # type: ignore[no-untyped-def]
         if penalty + other[1] < state[0]:
             state[0] = penalty + other[1]
             _copy(u, features[BEST])
-        if t == 1.0 and narrow == h and abs(after - value + 0.5 * decrement2) <= NEAR * asked:
+        if t == 1.0 and narrow == h and abs(after - value + 0.5 * decrement2) <= NEAR * goal:
             terms = _foretell(kind, alpha, D, dz, caps, y, free, per_row[FORETOLD])
             if terms >= 0.0 and terms - penalty > state[1]:
                 state[1] = terms - penalty

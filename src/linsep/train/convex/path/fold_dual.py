@@ -85,7 +85,7 @@ def fit_folds(
         points = np.column_stack([signs, design.lengths])
         _ = design.typical
     d = X.shape[1] if keep else 0
-    found = Folded(
+    results = Folded(
         np.empty((F, m, d)), np.empty((F, m)), np.empty((F, m)), np.empty((len(home), m)),
         np.zeros((len(home), m)), np.empty((0, d + 1)),
     )  # fmt: skip
@@ -94,8 +94,8 @@ def fit_folds(
 
     def along(group: _Group) -> bool:
         for c, C in enumerate(Cs):
-            if not group.settle(float(C), tol, found, c):
-                return not halt.is_set() and group.by_products(X, signs, Cs, c, tol, found)
+            if not group.settle(float(C), tol, results, c):
+                return not halt.is_set() and group.by_products(X, signs, Cs, c, tol, results)
         return True
 
     with ThreadPoolExecutor(min(threads(n_jobs), len(groups))) as executor:
@@ -106,8 +106,8 @@ def fit_folds(
             halt.set()
             raise
     for group in groups:
-        group.share(found)
-    return found if all(done) else None
+        group.share(results)
+    return results if all(done) else None
 
 
 def _slow(mets: list[float], aim: float) -> bool:
@@ -149,8 +149,8 @@ class _Group:
         self.primals: list[float] = []
         self.reached: list[Any] = [None] * count  # weights and intercept at the last C
 
-    def settle(self, C: float, tol: float, found: Folded, c: int) -> bool:
-        """Bring every fold to its gap at this C, and write down what was found."""
+    def settle(self, C: float, tol: float, results: Folded, c: int) -> bool:
+        """Bring every fold to its gap at this C, and write down the results."""
         n = len(self.points)
         pull = 0.0
         if self.free:
@@ -160,20 +160,20 @@ class _Group:
             known = (self.points, self.home, int(f), self.alpha, self.logits, k, C)
             compiled.stretch(*known, self.W, self.lanes)
         schedule = GapSchedule(tol, self._foretold(C))
-        done = self.passes > 0 and self.quick and self._evaluate(C, tol, schedule, found, c)
+        done = self.passes > 0 and self.quick and self._evaluate(C, tol, schedule, results, c)
         mets: list[float] = []
         while not done:
             mets.append(self._pass(C, pull))
             if self.halt.is_set():
                 return False
-            done = schedule.due(mets[-1]) and self._evaluate(C, tol, schedule, found, c)
+            done = schedule.due(mets[-1]) and self._evaluate(C, tol, schedule, results, c)
             if not done and _slow(mets, tol * self._foretold(C)):
                 return False
         self.quick = self.passes - before <= 1
         return bool(done)
 
     def by_products(
-        self, X: Any, signs: Array, Cs: Floats, first: int, tol: float, found: Folded
+        self, X: Any, signs: Array, Cs: Floats, first: int, tol: float, results: Folded
     ) -> bool:
         """The folds one after the other by Newton-CG, from the C with number `first` on."""
         n = len(signs)
@@ -188,10 +188,10 @@ class _Group:
                 if done.status is not Status.converged:
                     return False
                 start = done.w, done.b
-                found.gap[f, c], found.b[f, c] = done.gap / done.primal, done.b
-                found.scores[~kept, c] = np.asarray(held @ done.w) + done.b
-                if found.W.shape[2]:
-                    found.W[f, c] = done.w
+                results.gap[f, c], results.b[f, c] = done.gap / done.primal, done.b
+                results.scores[~kept, c] = np.asarray(held @ done.w) + done.b
+                if results.W.shape[2]:
+                    results.W[f, c] = done.w
                 alpha = np.zeros(n)
                 alpha[kept] = done.alpha
                 self.kept.append((c, alpha))
@@ -227,8 +227,10 @@ class _Group:
                 total = self.lanes[k, TOTAL]
                 compiled.recentre(self.W, k, self.design.centre, total, self.lanes)
 
-    def _evaluate(self, C: float, tol: float, schedule: GapSchedule, found: Folded, c: int) -> bool:
-        """Look at all rows; whether every fold is within its gap, with what was found kept."""
+    def _evaluate(
+        self, C: float, tol: float, schedule: GapSchedule, results: Folded, c: int
+    ) -> bool:
+        """Evaluate all rows; whether every fold is within its gap, its results kept."""
         kept = self.W.copy(), self.alpha.copy(), self.logits.copy(), self.lanes.copy()
         if self.free:
             for k in range(len(self.folds)):
@@ -249,24 +251,24 @@ class _Group:
         done = bool((gap <= tol).all())
         if done:
             self.primals.append(float(primal.sum()))
-            found.gap[self.folds, c] = np.maximum(gap, 0.0)
-            self._keep(found, c)
+            results.gap[self.folds, c] = np.maximum(gap, 0.0)
+            self._keep(results, c)
         else:
             self.W, self.alpha, self.logits, self.lanes = kept
         return done
 
-    def _keep(self, found: Folded, c: int) -> None:
+    def _keep(self, results: Folded, c: int) -> None:
         for k, f in enumerate(self.folds):
             w = np.ascontiguousarray(self.W[:, k])
             left = self.home == f
-            found.scores[left, c] = self.scores[left, k] + self.lanes[k, BIAS]
-            found.b[f, c] = self.lanes[k, BIAS] - self.design.shift(w)
-            self.reached[k] = self.design.features(w), float(found.b[f, c])
-            if found.W.shape[2]:
-                found.W[f, c] = self.reached[k][0]
+            results.scores[left, c] = self.scores[left, k] + self.lanes[k, BIAS]
+            results.b[f, c] = self.lanes[k, BIAS] - self.design.shift(w)
+            self.reached[k] = self.design.features(w), float(results.b[f, c])
+            if results.W.shape[2]:
+                results.W[f, c] = self.reached[k][0]
         self.kept.append((c, self.alpha.sum(axis=1)))
 
-    def share(self, found: Folded) -> None:
+    def share(self, results: Folded) -> None:
         """Add the multipliers of these folds to the mean over the folds that keep a row."""
         for c, alpha in self.kept:
-            found.alpha[:, c] += alpha / max(1, found.gap.shape[0] - 1)
+            results.alpha[:, c] += alpha / max(1, results.gap.shape[0] - 1)

@@ -151,8 +151,8 @@ class _Run:
         H = np.array([one for met in self.pool.run(along, [(h,) for h in halves]) for one in met])
         self._finite()
         by_home = self._step_of_all(H)
-        found = self.pool.run(self._hessians_by_home, [(u,) for u in self.U[-1]])
-        self.far, self.others = map(_without_each, np.array(found).transpose(1, 2, 0, 3, 4))
+        hessians = self.pool.run(self._hessians_by_home, [(u,) for u in self.U[-1]])
+        self.far, self.others = map(_without_each, np.array(hessians).transpose(1, 2, 0, 3, 4))
         self.seen[:-1] = self.seen[-1] - by_home
         self.at = self.U[-1].copy()
         self.U[:-1] = self.at

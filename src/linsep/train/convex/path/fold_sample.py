@@ -199,14 +199,14 @@ def _thin_directions(white: Floats, home: Array, count: int) -> list[tuple[int, 
     `white` are rows whose products sum to one; a direction is as long as makes those of the rows
     kept do so.
     """
-    found = []
+    directions = []
     for f in range(count):
         kept = white[home != f]
         values, V = np.linalg.eigh(np.dot(kept.T, kept))
         few = values < 0.5 * (1 - 1 / count)
         if few.any():
-            found.append((f, V[:, few] / np.sqrt(np.maximum(values[few], 1e-12))))
-    return found
+            directions.append((f, V[:, few] / np.sqrt(np.maximum(values[few], 1e-12))))
+    return directions
 
 
 def _lengths(X: Array, Q: Floats) -> Floats:
