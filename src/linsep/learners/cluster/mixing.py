@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
 from linsep.errors import ParameterError
+from linsep.learners.perceptrons.initial import initial_weights
 from linsep.parallel import tree_sum
 from linsep.status import Status
 from linsep.train.online.solver import OnlineSolver
@@ -85,7 +86,7 @@ def train(learner: Any, problem: Problem, listeners: list[Listener]) -> Status:
     shard.W = np.zeros((planes, problem.n_features), problem.X.dtype)
     shard.b = np.zeros(planes)
     if getattr(learner, "init", None) is not None:
-        shard.W, shard.b = learner._initial(planes, problem.n_features)
+        shard.W, shard.b = initial_weights(learner.init, planes, problem.n_features)
     starts = range(0, problem.n_rows, SHARD)
     learner.mixed_, learner.mistakes_, learner.mistakes_per_epoch_ = 0.0, 0, []
 

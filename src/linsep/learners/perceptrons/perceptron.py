@@ -16,6 +16,7 @@ from linsep.learners.fitting.diagnosis import out_of_passes
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_perceptron
 from linsep.learners.perceptrons.held_out import divided, right
+from linsep.learners.perceptrons.initial import initial_weights
 from linsep.learners.perceptrons.one_pass import fit_stream
 from linsep.rows.radius import largest_square
 from linsep.status import Status
@@ -255,7 +256,7 @@ class Perceptron(LinearClassifier):
         if earlier is not None and earlier[0].shape == (self._solver.n_planes, d):
             self._solver.start_at(*earlier)
         elif self.init is not None:
-            self._solver.start_at(*self._initial(self._solver.n_planes, d))
+            self._solver.start_at(*initial_weights(self.init, self._solver.n_planes, d))
         self.mistakes_ = 0
         self.mistakes_per_epoch_ = []
 
@@ -269,25 +270,6 @@ class Perceptron(LinearClassifier):
         if self.bias_step == "radius":
             return largest_square(problem)
         return 1.0 if self.bias_step == "unit" else float(self.bias_step) ** 2
-
-    def _initial(self, planes: int, d: int) -> tuple[Array, Array]:
-        """`init` as (K, d) weights and (K,) intercepts."""
-        pair = isinstance(self.init, tuple) and len(self.init) == 2
-        try:
-            w = np.atleast_2d(np.asarray(self.init[0] if pair else self.init, dtype=float))
-            b = np.atleast_1d(np.asarray(self.init[1], dtype=float)) if pair else np.zeros(len(w))
-        except (TypeError, ValueError):
-            raise ParameterError(f"init is {self.init!r}; give weights as numbers.") from None
-        if not pair and w.shape[1] == d + 1:
-            w, b = w[:, :-1], w[:, -1]
-        if not (np.isfinite(w).all() and np.isfinite(b).all()):
-            raise ParameterError(f"init is {self.init!r}; weights must be finite.")
-        if w.shape != (planes, d) or b.shape != (planes,):
-            raise ParameterError(
-                f"init has {w.shape[0]} rows of {w.shape[1]} weights and {b.size} intercepts; "
-                f"X asks for {planes} of {d}, each with one intercept or none."
-            )
-        return w, b
 
     def _method(self, seed: int = 0, shuffle: bool = False, in_parts: bool = False) -> Method:
         """The parameters as what a pass does."""

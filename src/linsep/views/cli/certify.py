@@ -83,14 +83,7 @@ def command(
         click.echo(json.dumps(report))
         return
     click.echo(report["verdict"])
-    if report["bound"] is not None:
-        which = (
-            "without an intercept" if no_intercept else "with the constant feature of the intercept"
-        )
-        click.echo(
-            f"An online perceptron makes at most {report['bound']} mistakes: R = "
-            f"{report['radius']:.6g}, margin {report['augmented_margin']:.6g}, both {which}."
-        )
+    _tell_bound(report, no_intercept)
     if out is None:
         click.echo("Keep the certificate with --out FILE.", err=True)
     else:
@@ -99,6 +92,17 @@ def command(
             read=reading, bad_rows=None if bad_rows == "fail" else bad_rows, verify=out,
         )  # fmt: skip
         click.echo(f"Certificate in {out}; check it with: {again}", err=True)
+
+
+def _tell_bound(report: dict[str, Any], no_intercept: bool) -> None:
+    """Novikoff's bound, where the classes are separable."""
+    if report["bound"] is None:
+        return
+    which = "without an intercept" if no_intercept else "with the constant feature of the intercept"
+    click.echo(
+        f"An online perceptron makes at most {report['bound']} mistakes: R = "
+        f"{report['radius']:.6g}, margin {report['augmented_margin']:.6g}, both {which}."
+    )
 
 
 def _prove(

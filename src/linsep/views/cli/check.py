@@ -66,11 +66,7 @@ def command(
         source = open_source(data, target, wanted, bad_rows or "skip", **how)
         counts = None
     encoding = source.encoding
-    if counts is None:
-        counts = {}
-        for X, y in source:
-            _count(counts, y)
-            rate.add(X.shape[0])
+    counts = _counted(source, rate) if counts is None else counts
     rate.end()
     noted += _wide(source)
     record = _record(data, source, encoding, counts) | {
@@ -97,6 +93,15 @@ def command(
 
 SETTLED = ("id", "constant", "empty", "leak", "duplicate", "near-duplicate", "case", "many texts",
            "words", "imbalance", "wide")  # fmt: skip
+
+
+def _counted(source: Any, rate: Any) -> Any:
+    """How often each label is met."""
+    counts: Any = {}
+    for X, y in source:
+        _count(counts, y)
+        rate.add(X.shape[0])
+    return counts
 
 
 def _findings(source: Any, rate: Any) -> tuple[list[Any], set[str], Any]:

@@ -81,19 +81,12 @@ def command(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     from linsep.views.output_paths import require_other, require_place
-    from linsep.views.scoring import AtThreshold, require_no_drift, tell_drift
+    from linsep.views.scoring import require_no_drift, tell_drift
     from linsep.views.sources import NoRows, Rate, is_empty, left_out, open_source
-    from linsep.views.stored import open_model
 
     require_place("--out", out)
     require_other(data, {"--out": out, "--bad-rows": bad_rows})
-    known = open_model(model)
-    if proba or reject is not None or threshold is not None:
-        known._want_chances()
-    if threshold is not None:
-        if len(known.classes_) != 2 or reject is not None:
-            raise click.UsageError("--threshold is for two classes, and without --reject.")
-        known = AtThreshold(known, threshold)
+    known = _opened(model, proba, reject, threshold)
     how = arguments.how_to_read((), base, reading)
     source: Any = NoRows()
     if is_empty(data):
@@ -111,18 +104,38 @@ def command(
         write(known, source, scores, proba, reject, rate),
         (lambda: require_no_drift(source)) if strict else (lambda: None),
     )
-    if out == "-":
-        for text in pieces:
-            click.echo(text, nl=False)
-    else:
-        from linsep.data.files.atomic import replace
-
-        replace(out, (text.encode("utf-8", "surrogatepass") for text in pieces))
+    _write(pieces, out)
     rate.end()
     tell_drift(source, strict)
     if source.skipped:
         where = "" if bad_rows in ("fail", "skip") else f", and listed in {bad_rows}"
         click.echo(f"{left_out(source.skipped)}{where}.", err=True)
+
+
+def _opened(path: str, proba: bool, reject: float | None, threshold: float | None) -> Any:
+    """The model, with probabilities where they are needed, and its own threshold or another."""
+    from linsep.views.scoring import AtThreshold
+    from linsep.views.stored import open_model
+
+    model = open_model(path)
+    if proba or reject is not None or threshold is not None:
+        model._want_chances()
+    if threshold is None:
+        return model
+    if len(model.classes_) != 2 or reject is not None:
+        raise click.UsageError("--threshold is for two classes, and without --reject.")
+    return AtThreshold(model, threshold)
+
+
+def _write(pieces: Iterator[str], out: str) -> None:
+    """To standard output as they come, or into a file that is there only once it is whole."""
+    if out == "-":
+        for text in pieces:
+            click.echo(text, nl=False)
+        return
+    from linsep.data.files.atomic import replace
+
+    replace(out, (text.encode("utf-8", "surrogatepass") for text in pieces))
 
 
 def _one_behind(texts: Iterator[str], check: Any) -> Iterator[str]:
