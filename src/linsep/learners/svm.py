@@ -68,7 +68,7 @@ class LinearSVC(LinearClassifier):
     tol : float
         The relative duality gap asked for.
     max_iter : int
-        The most passes over the rows in play, or steps.
+        The most passes over the rows, or steps. A pass over some rows counts as part of one.
     eta0, schedule, scale, shuffle, trace
         Of solver='sgd', as in `LogisticRegression`.
     warm_start : bool

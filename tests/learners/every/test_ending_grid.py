@@ -121,6 +121,29 @@ def test_a_sparse_table_ends_as_its_dense_copy_does(kind):
     assert sparse.objective_ == pytest.approx(dense.objective_, rel=2.1e-4)
 
 
+def word_counts(n=4000, d=20_000, topics=8):
+    """Words of texts as they are counted: few are common, rows differ in length a thousandfold."""
+    rng = np.random.default_rng(0)
+    shares = rng.lognormal(0, 1.5, (topics, d)) / np.arange(1, d + 1)
+    shares = 0.7 * shares + 0.3 * shares.mean(axis=0)
+    lengths = rng.lognormal(4.8, 0.9, n).astype(int) + 10
+    topic = rng.integers(0, topics, n)
+    rows = np.repeat(np.arange(n), lengths)
+    words = np.empty(len(rows), int)
+    for k in range(topics):
+        own = topic[rows] == k
+        words[own] = rng.choice(d, own.sum(), p=shares[k] / shares[k].sum())
+    X = sp.coo_array((rng.geometric(0.6, len(rows)) * 1.0, (rows, words)), (n, d)).tocsr()
+    return X, (topic < topics // 2) ^ (rng.random(n) < 0.03)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+@pytest.mark.parametrize("kind", ["logistic", "hinge", "hinge, no intercept", "squared hinge"])
+def test_counts_of_words_end_as_asked(kind, tol):
+    learner = check(LEARNERS[kind](tol=tol), *word_counts())
+    assert learner.gap_ <= tol
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_descent_leaves_passes_for_the_steps_that_take_over(loss):
     """As many passes as features were allowed to descent before, and all there were at most."""

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep.train.convex import handover
 from linsep.train.convex.blockwise.logistic import HessianNewton, logistic_solver
 from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
+from linsep.train.convex.gap_trend import GapTrend
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint.crammer_singer import CrammerSinger
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
@@ -51,6 +51,14 @@ def texts(n=4000, d=3000, seed=0):
     return X, np.where(X @ w + 0.3 * rng.standard_normal(n) > 0, 1, -1)
 
 
+def counts(n=400, d=900, seed=0):
+    """Rows of very unlike lengths, for which steps on faces are due."""
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, 0.03, "csr", np.float64, rng, rng.random).tocsr()
+    X = sp.csr_matrix(sp.diags(rng.lognormal(0, 2.0, n)) @ X @ sp.diags(1 / np.arange(1, d + 1)))
+    return 50.0 * X, np.where(rng.random(n) < 0.5, 1, -1)
+
+
 def wide():
     """More features than Hessians are made of at first."""
     return rows(900, 300)
@@ -82,6 +90,7 @@ SOLVERS = {
     "dual hinge": lambda: DualDescent(X, Y, C=10.0, max_iter=3000),
     "dual squared hinge, text": lambda: DualDescent(SPARSE, SIGNS, loss="squared_hinge"),
     "dual hinge, text": lambda: DualDescent(SPARSE, SIGNS, C=3.0),
+    "dual hinge, raw counts": lambda: DualDescent(*counts()),
     "dual logistic, text": lambda: DualDescent(SPARSE, SIGNS, loss="logistic", C=5.0),
     "interior point": lambda: InteriorPoint(X, Y, C=100.0),
     "interior point, squared": lambda: InteriorPoint(X, Y, C=100.0, loss="squared_hinge"),
@@ -222,10 +231,21 @@ def test_copies_stay_as_they_were_while_the_run_goes_on():
     assert copied([Candidate(1, 2.0, 1.0)]) == [Candidate(1, 2.0, 1.0)]
 
 
-def test_pace_is_part_of_a_handover():
-    pace, other = handover.Pace(10.0, 1e-4), handover.Pace(0.0, 0.0)
+def test_the_trend_of_a_gap_goes_on():
+    trend, other = GapTrend(), GapTrend()
     for n, gap in ((20, 0.5), (40, 0.4)):
-        pace(Candidate(n, 1.0, 1.0 - gap))
-    other.restore(written_down(pace.state()))
-    later = Candidate(80, 1.0, 0.7)
-    assert pace(later) == other(later) and pace.state() == other.state()
+        trend.passes_left(Candidate(n, 1.0, 1.0 - gap), 1e-4)
+    other.restore(written_down(trend.state()))
+    later = Candidate(80, 1.0, 0.7), 1e-4
+    assert trend.passes_left(*later) == other.passes_left(*later) < np.inf
+
+
+def test_descent_is_gone_on_from_before_and_after_its_steps_on_faces():
+    _, heard = run("dual hinge, raw counts")
+    spent = set()
+    for last in (1, len(heard)):
+        savepoint = Savepoint()
+        with pytest.raises(Death):
+            run("dual hinge, raw counts", savepoint, last)
+        spent.add(savepoint.state()["run"]["solver"]["faces"]["spent"] > 0)
+    assert spent == {False, True}

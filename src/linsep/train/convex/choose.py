@@ -337,8 +337,8 @@ class BinarySVM(NamedTuple):
         if line in ("newton", "second-order"):
             return self.second_order(start)
         first = self.dual(alpha)
-        if line == "dual":
-            return first
+        if line == "dual" or (shape.d >= shape.n and not small):
+            return first  # its steps on faces serve where rows are few beside features
         then = self._second_order_from if small else self._products_then_dual
         price = min(shape.second_order_cost, shape.newton_cg_cost) / shape.pass_cost
         return Handover(first, then, price)
@@ -347,8 +347,13 @@ class BinarySVM(NamedTuple):
         return self.second_order((at.w, at.b))
 
     def _products_then_dual(self, at: Solution) -> Solver:
-        """Newton-CG, and descent again from its own multipliers where Newton-CG gets stuck."""
-        return Handover(self.newton_cg((at.w, at.b)), lambda _: self.dual(at.alpha))
+        """Newton-CG, and descent again from the better multipliers where that gets stuck."""
+        products = self.newton_cg((at.w, at.b), PRODUCTS[self.loss])
+
+        def again(led: Solution) -> Solver:
+            return self.dual(led.alpha if led.dual > at.dual else at.alpha)
+
+        return Handover(products, again)
 
     def dual(self, alpha: Array | None = None) -> DualDescent:
         return DualDescent(
@@ -356,10 +361,12 @@ class BinarySVM(NamedTuple):
             max_iter=self.max_iter, n_jobs=self.n_jobs, start=alpha, **self.shared,
         )  # fmt: skip
 
-    def newton_cg(self, start: tuple[Array, float] | None = None) -> NewtonCG:
+    def newton_cg(
+        self, start: tuple[Array, float] | None = None, patience: float = np.inf
+    ) -> NewtonCG:
         return NewtonCG(
             *self._given, loss=self.loss, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs,
-            start=start,
+            start=start, patience=patience,
         )  # fmt: skip
 
     def second_order(self, start: tuple[Array, float] | None = None) -> Solver:

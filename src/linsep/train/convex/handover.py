@@ -1,6 +1,5 @@
 """One solver while its gap falls fast enough, then another from where it got."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,48 +9,10 @@ import numpy as np
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.drive import Candidate
+from linsep.train.convex.gap_trend import GapTrend
 from linsep.train.convex.solution import Solution
-from linsep.train.run.state import Stateful
 
 PATIENCE = 30  # passes of the first, at least, before the second takes over
-
-
-class Pace(Stateful):
-    """How fast descent closes its gap, and whether others would close it sooner.
-
-    A pass over some of the rows counts as that part of a pass.
-
-    Parameters
-    ----------
-    price : what the others cost, in passes over all rows
-    tol : the relative gap asked for
-
-    Examples
-    --------
-    >>> pace = Pace(100.0, 1e-4)
-    >>> [pace(Candidate(n, 1.0, 1.0 - gap)) for n, gap in ((20, 0.5), (40, 0.05), (80, 0.04))]
-    [False, False, True]
-    """
-
-    state_names = ("_price", "_tol", "_seen", "_rows")
-
-    def __init__(self, price: float, tol: float) -> None:
-        self._price, self._tol = price, tol
-        self._seen = [(0, 0.0, 0.0)]
-        self._rows = 1
-        self.slow = False
-
-    def __call__(self, seen: Candidate) -> bool:
-        left = math.log(max(seen.gap / seen.primal, 1e-300)) if seen.primal > 0.0 else -np.inf
-        self._rows = max(self._rows, seen.active)
-        passes, spent, _ = self._seen[-1]
-        spent += (seen.n_iter - passes) * (seen.active or self._rows) / self._rows
-        _, before, then = next(one for one in reversed(self._seen) if 2 * one[1] <= spent)
-        self._seen.append((seen.n_iter, spent, left))
-        if seen.n_iter >= PATIENCE:
-            fell = (then - left) / (spent - before)  # of log gap, for the cost of a pass
-            self.slow = left - math.log(self._tol) > self._price * max(fell, 0.0)
-        return self.slow
 
 
 class Handover:
@@ -77,7 +38,7 @@ class Handover:
         self._second: Any = None
         self._one: Solution | None = None  # where the first ended
         self._seen: Candidate | None = None  # its last candidate
-        self._pace: Pace | None = None
+        self._trend: GapTrend | None = None
         self._tol = 1e-4
 
     @property
@@ -118,15 +79,19 @@ class Handover:
 
     def _begin(self) -> Iterator[Candidate]:
         """The candidates of the first, until it ends or is too slow."""
-        most = np.inf
+        price = most = np.inf
+        slow = False
         if self._price is not None:
             limit = self._first.max_iter * 4 // 5  # the rest is left for the second
-            self._pace = self._pace or Pace(min(self._price, limit), self._tol)
+            self._trend = self._trend or GapTrend()
+            price = min(self._price, limit)
             most = limit if limit >= PATIENCE else np.inf
         for seen in self._first.candidates():
             self._seen = seen
             yield seen
-            slow = self._pace is not None and (self._pace(seen) or seen.n_iter >= most)
+            if self._trend is not None:
+                left = self._trend.passes_left(seen, self._tol)
+                slow = (seen.n_iter >= PATIENCE and left > price) or seen.n_iter >= most
             if (slow or seen.within(self._until)) and not seen.within(self._tol):
                 break
 
@@ -135,9 +100,9 @@ class Handover:
         self._second.pool, self._second.tol = self.pool, self._tol
 
     def state(self) -> dict[str, Any]:
-        pace = None if self._pace is None else self._pace.state()
+        trend = None if self._trend is None else self._trend.state()
         if self._one is None:
-            return {"first": self._first.state(), "pace": pace, "one": None}
+            return {"first": self._first.state(), "trend": trend, "one": None}
         one = self._one
         return {
             "second": self._second.state(), "seen": tuple(self._seen or ())[:-1],
@@ -151,9 +116,9 @@ class Handover:
             self._second.restore(state["second"])
             return
         self._first.restore(state["first"])
-        if state["pace"] is not None:
-            self._pace = Pace(0.0, 0.0)
-            self._pace.restore(state["pace"])
+        if state["trend"] is not None:
+            self._trend = GapTrend()
+            self._trend.restore(state["trend"])
 
     def interrupted(self) -> None:
         (self._second or self._first).interrupted()

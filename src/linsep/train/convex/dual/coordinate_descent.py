@@ -7,8 +7,8 @@ One row is looked at at a time and its multiplier moved to its best place: Hsieh
 the hinge losses, Yu, Huang and Lin (2011) for the logistic one, here in the logit of α. A pass
 costs about as much as computing all scores twice, and P − D is known exactly whenever all scores
 are: a fit ends on the relative gap it was asked for. What makes passes few and cheap is in
-`linsep.train.convex.dual.kernels` (two threads) and `linsep.train.convex.dual.working_set` (rows
-that can be left out).
+`linsep.train.convex.dual.kernels` (two threads), `linsep.train.convex.dual.working_set` (rows that
+can be left out) and `linsep.train.convex.dual.face` (rows that are moved together).
 
 A free intercept is not penalised. It is found by the method of multipliers: in a pass every change
 of α pulls at b, and the next pass starts from where b was pulled to,
@@ -30,6 +30,7 @@ from linsep.train.convex.dual.design import SMALL, Design
 from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
 from linsep.train.convex.dual.kernels import ALPHA, CAP
 from linsep.train.convex.dual.state import DualState
+from linsep.train.convex.gap_trend import GapTrend
 from linsep.train.convex.solution import Solution
 from linsep.train.run.state import Stateful
 
@@ -40,6 +41,9 @@ LOSSES: dict[str, DualLoss] = {
     "squared_hinge": SquaredHinge(),
     "logistic": Logistic(),
 }
+SOON = 30  # passes that are made before the first step on a face
+SHARE = 8  # visits that steps on faces may take, for each of descent
+AIM = 0.1  # part of the gap that the rows of a face may be left with
 FARTHEST = 8  # passes made without an evaluation over all rows, at most
 
 
@@ -98,6 +102,22 @@ class GapSchedule(Stateful):
         self._aim = tol * primal * min(1.0, self._foretold / gap if gap > 0.0 else 1.0)
         self._seen = self._last
         self._passes = 0
+
+
+class FaceSchedule(Stateful):
+    """When steps on faces are due, and how many visits they may take.
+
+    They are due once descent would take longer than it has taken so far.
+    """
+
+    state_names = ("due", "spent")
+
+    def __init__(self) -> None:
+        self.due, self.spent = False, 0
+
+    def visits(self, made: int) -> int:
+        """Visits allowed, of `made` in all so far."""
+        return SHARE * (made - self.spent) - self.spent
 
 
 class DualDescent:
@@ -168,6 +188,7 @@ class DualDescent:
         # The free intercept of the hinge moves at evaluations, where those cost little.
         often = self._free and isinstance(self._loss, Hinge) and design.entries < SMALL
         self.schedule = GapSchedule(self.tol, self.best.primal, often)
+        self.faces, self.trend = FaceSchedule(), GapTrend()
 
     def candidates(self) -> Iterator[Candidate]:
         """Passes over the rows in play, and an evaluation over all rows when it is due."""
@@ -186,6 +207,7 @@ class DualDescent:
                     state.working.be_cautious()
                 schedule.evaluated(gap, best.primal, self.tol)
                 state.widen()
+                self._step_on_faces()
                 self._evaluated = None
             met = state.one_pass(max(1, self.max_iter - state.n_iter))
             over = state.n_iter >= self.max_iter or self._halt.is_set()
@@ -195,9 +217,23 @@ class DualDescent:
             self._evaluated = best.update(state)
             yield self._seen()
 
+    def _step_on_faces(self) -> None:
+        """Steps of all multipliers at no bound, where descent has become slow."""
+        state, faces, seen = self.at, self.faces, self._seen()
+        slow = self.trend.passes_left(seen, self.tol) > seen.n_iter
+        faces.due = faces.due or (slow and state.passes >= SOON)
+        if isinstance(self._loss, Logistic) or not faces.due:
+            return
+        before = state.visits
+        left = max(0, self.max_iter - state.n_iter) * len(state.points)
+        goal = AIM * max(self.tol * self.best.primal, self.best.gap)
+        state.step_on_faces(min(left, faces.visits(before)), left, goal, self._halt)
+        faces.spent += state.visits - before
+
     @property
     def _parts(self) -> dict[str, Any]:
-        return {"at": self.at, "best": self.best, "schedule": self.schedule}
+        schedules = {"schedule": self.schedule, "faces": self.faces, "trend": self.trend}
+        return {"at": self.at, "best": self.best, **schedules}
 
     def state(self) -> dict[str, Any]:
         return {"evaluated": self._evaluated, **{k: one.state() for k, one in self._parts.items()}}
@@ -211,7 +247,8 @@ class DualDescent:
     def _seen(self) -> Candidate:
         best, state = self.best, self.at
         active = len(state.working.active)
-        return Candidate(state.n_iter, best.primal, best.dual, active, 1e-15 * best.start)
+        made = min(state.n_iter, self.max_iter)
+        return Candidate(made, best.primal, best.dual, active, 1e-15 * best.start)
 
     def interrupted(self) -> None:
         """Weights that a pass left between two multipliers, computed anew."""
@@ -228,4 +265,5 @@ class DualDescent:
         w = state.design.features(best.w)
         bounds = (best.primal, best.dual, best.gap)
         now = state.points[:, ALPHA].copy()
-        return Solution(w, best.b, best.alpha, *bounds, state.n_iter, start=now)
+        made = min(state.n_iter, self.max_iter)
+        return Solution(w, best.b, best.alpha, *bounds, made, start=now)

@@ -181,6 +181,13 @@ def score(rows, w, level, scores, start, stop):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def score_chosen(rows, chosen, w, level, scores, start, stop):  # type: ignore[no-untyped-def]
+    """⟨w, x − μ⟩ for a run of chosen rows."""
+    for k in range(start, stop):
+        scores[k] = dot(rows, chosen[k], w) - level
+
+
+@kernel
 def weigh(loss, points, scores, b, start, stop):  # type: ignore[no-untyped-def]
     """Set the margins of a run of rows; returns its Σ Uℓ(z) and its part of the gap, Σ slack."""
     total_loss = 0.0

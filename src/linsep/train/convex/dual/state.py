@@ -1,6 +1,7 @@
 """The state of dual coordinate descent: weights, intercept, and what is known of each row."""
 
 from itertools import pairwise
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from linsep.parallel import Pool
 from linsep.train.convex.dual import kernels as compiled
 from linsep.train.convex.dual.design import SMALL, Design
 from linsep.train.convex.dual.dual_losses import DualLoss, Hinge, Logistic, SquaredHinge
+from linsep.train.convex.dual.face import Face
+from linsep.train.convex.dual.intercept import best_intercept
 from linsep.train.convex.dual.kernels import ALPHA, CAP, LOGIT, SIGN, SQUARE, Lane
 from linsep.train.convex.dual.working_set import Plan, WorkingSet
 
@@ -18,10 +21,24 @@ Array = npt.NDArray[Any]
 
 CALL = 20_000_000  # entries read before an interrupt is looked for
 LAPS = 20  # passes made in one call when there are few entries
-QUADRATIC = 3e-4  # a step of Newton's that leaves less than 1e-7
 STRETCHED = 4096  # rows by which a start is stretched
-CARRIED = ("w", "n_iter", "reach", "_b", "_level", "_excess", "_slow", "_copies", "_stale")
+CARRIED = (
+    "w",
+    "passes",
+    "visits",
+    "reach",
+    "_b",
+    "_level",
+    "_excess",
+    "_slow",
+    "_copies",
+    "_stale",
+    "_on_face",
+)
 EPS = float(np.finfo(np.float64).eps)
+FEWEST = 8  # products that are worth a step on a face
+SETTLED = 0.01  # part of the rows of a face that may change where it counts as the same
+PROGRESS = 0.1  # part of what the best product gained below which others wait for another face
 
 
 class Evaluation(NamedTuple):
@@ -69,7 +86,9 @@ class DualState:
         self.points[:, CAP] = caps
         self.points[:, LOGIT] = -np.inf
         self.w = np.zeros(d)
-        self.n_iter = 0
+        self.passes = self.visits = 0
+        self._on_face = np.zeros(0, np.uint32)  # rows of the last face
+        self._rows = max(1, int((caps > 0.0).sum()))
         self.reach = np.inf
         self._pool = pool
         self._free = free
@@ -91,6 +110,11 @@ class DualState:
         plan = Plan(lanes, share, self._pull, seed)
         self.working = WorkingSet(design, self.points, plan, pool)
         self._refuse_overflow()
+
+    @property
+    def n_iter(self) -> int:
+        """How often all rows would have been visited by as many visits, rounded up."""
+        return -(-self.visits // self._rows)
 
     def state(self) -> dict[str, Any]:
         """What the next pass depends on."""
@@ -124,7 +148,7 @@ class DualState:
             _set_logits(p, np.flatnonzero(p[:, CAP] > 0.0))
         if self._free:
             self._score()
-            self._b = self._best_intercept()
+            self._b = best_intercept(self.loss, self.points, self._scores, self._b)
 
     def _stretch(self) -> float:
         """The t that makes D(tα) largest, judged by some of the rows where D is not quadratic."""
@@ -160,8 +184,9 @@ class DualState:
         """
         at = self.working
         laps = max(1, min(LAPS, most, SMALL // (4 * max(1, at.entries)))) if at.block == 1 else 1
-        blocks = at.order(self.n_iter + 1, laps)
-        self.n_iter += laps
+        blocks = at.order(self.passes + 1, laps)
+        self.passes += laps
+        self.visits += laps * len(at.active)
         if self._free:
             self._pull_intercept()
         rounds = max(at.rounds, -(-at.entries // CALL))
@@ -181,7 +206,7 @@ class DualState:
         w, level = self.w.copy(), self._level
         changed, before = self._balance()
         spans = self._score()
-        seen = self._seen(self._best_intercept(), spans)
+        seen = self._seen(best_intercept(self.loss, self.points, self._scores, self._b), spans)
         # The next pass goes on from the unbalanced ones: how far Σ αy is from zero moves b.
         self.w, self._level, self._stale = w, level, True
         self.points[changed, ALPHA], self.points[changed, LOGIT] = (
@@ -189,6 +214,62 @@ class DualState:
             before[:, LOGIT],
         )
         return seen
+
+    def face(self) -> Face | None:
+        """The rows on the margin; None where they are more than the features can have there."""
+        p, squared = self.points, isinstance(self.loss, SquaredHinge)
+        inside = (p[:, ALPHA] > 0.0) & (squared | (p[:, ALPHA] < p[:, CAP]))
+        rows = np.flatnonzero(inside).astype(np.uint32)
+        if len(rows) < 2 or not (squared or len(rows) <= self.design.shape[1]):
+            return None
+        caps = p[rows, CAP]
+        h = 0.5 / caps if squared else np.zeros(len(rows))
+        most = np.full(len(rows), np.inf) if squared else caps
+        signs, alpha = p[rows, SIGN], p[rows, ALPHA]
+        return Face(self.design, rows, signs, alpha, most, h, self._free, self._pool)
+
+    def step_on_faces(self, visits: int, left: int, goal: float, halt: Event | None = None) -> None:
+        """Steps from face to face, until one meets no bound, or all visits are made.
+
+        They may take `visits`, but all that are `left` once the face has settled: where hardly a
+        row has joined or gone since the last of these steps, the equations are solved until its
+        rows add no more than `goal` to the gap.
+        """
+        first = self.face()
+        if first is None:
+            return
+        changed = len(np.setxor1d(first.rows, self._on_face, assume_unique=True))
+        settled = changed <= SETTLED * len(first.rows)
+        visits = left if settled else visits
+        if visits < FEWEST * len(first.rows):
+            return
+        if self._free:
+            self._balance()
+        last, met, shift = self.visits + visits, None, 0.0
+        while met is not False and (face := self.face()) is not None:
+            most = (last - self.visits) // len(face.rows)
+            if most < FEWEST:
+                break
+            progress = 0.0 if settled else PROGRESS
+            limits = goal, progress, most, halt
+            delta, shift, products = face.direction(self.w, self._b, *limits)
+            step = face.search(self.w, delta)
+            self.visits += (products + step.products) * len(face.rows)
+            if step.gain == 0.0:
+                break
+            met = step.met
+            self.points[face.rows, ALPHA] = step.alpha
+            self.w += step.moved
+            self._recentre(0.0)
+        self._stale = True
+        if self._free and met:
+            self._score()
+            self.visits += self._rows
+            self._b = best_intercept(self.loss, self.points, self._scores, self._b)
+        elif self._free and met is False:
+            self._b += shift
+        if met is not None and (face := self.face()) is not None:
+            self._on_face = face.rows
 
     def _score(self) -> list[tuple[int, int]]:
         """Set the scores ⟨w, x − μ⟩ of all rows; returns the runs of rows they were cut into."""
@@ -228,7 +309,7 @@ class DualState:
     def _round(self, blocks: list[Array]) -> tuple[float, ...]:
         """Each lane visits its blocks; then they are merged."""
         at = self.working
-        least = np.inf if self.n_iter == 1 else 0.0  # margins are not known before the first visit
+        least = np.inf if self.passes == 1 else 0.0  # margins are not known before the first visit
         lane = Lane(self._level, self._b, at.spread, self._pull * at.lanes, least, at.block)
         if at.lanes > 1 and self._stale:
             self._copies[:] = self.w
@@ -293,41 +374,6 @@ class DualState:
             _set_logits(p, chosen)
         self._add(chosen, before[:, SIGN] * deltas)
         return chosen, before
-
-    def _best_intercept(self) -> float:
-        """The b that makes P smallest for these weights: where its slope changes sign."""
-        known = (self.loss, self.points, self._scores)
-        if not isinstance(self.loss, Hinge):
-            # |ℓ‴| ≤ ℓ″ of the logistic loss: after a step of Newton's its square is left
-            enough = QUADRATIC if isinstance(self.loss, Logistic) else 0.0
-            return float(compiled.best_intercept(*known, self._b, enough))
-        b = self._b
-        start = compiled.tilt(*known, b)
-        if start == 0.0:
-            return b
-        step = float(-np.copysign(1e-3 * (1.0 + abs(b)), start))
-        far = b + step
-        while compiled.tilt(*known, far) * start > 0.0:
-            step *= 4.0
-            b, far = far, far + step
-            if abs(far) > 1e100:  # one class only: P falls for ever, or is flat
-                return self._b
-        return self._best_corner(min(b, far), max(b, far))
-
-    def _best_corner(self, low: float, high: float) -> float:
-        """The same for the hinge, whose slope rises by U where b = y − ⟨w, x − μ⟩ of a row.
-
-        It changes sign between `low` and `high`.
-        """
-        p = self.points
-        corners = p[:, SIGN] - self._scores
-        between = np.flatnonzero((corners > low) & (corners <= high) & (p[:, CAP] > 0.0))
-        if not len(between):
-            return 0.5 * (low + high)
-        between = between[np.argsort(corners[between], kind="stable")]
-        slope = compiled.tilt(self.loss, p, self._scores, low)
-        after = slope + np.cumsum(p[between, CAP])
-        return float(corners[between[min(int(np.searchsorted(after, 0.0)), len(after) - 1)]])
 
     def _refuse_overflow(self) -> None:
         finite = np.isfinite(self.points[:, SQUARE])

@@ -100,6 +100,7 @@ class NewtonCG:
     n_jobs : threads; never changes the bytes of the result
     start : weights and intercept to begin from
     multipliers : whether the solution brings those of all rows
+    patience : products that may fail to halve the gap
     """
 
     name = "newton-cg"
@@ -118,10 +119,11 @@ class NewtonCG:
         n_jobs: int | None = None,
         start: tuple[Array, float] | None = None,
         multipliers: bool = True,
+        patience: float = math.inf,
     ) -> None:
         self._X, self._signs = X, signs.astype(np.int8, copy=False)
         self._caps = np.array([float(C)]) if weights is None else C * np.asarray(weights, float)
-        self._multipliers = multipliers
+        self._multipliers, self._patience, self._products = multipliers, patience, 0
         self._loss, self._free, self._start = LOSSES[loss], fit_intercept, start
         self.pool = Pool(n_jobs)
         self.n_iter = 0
@@ -148,10 +150,13 @@ class NewtonCG:
             self._begin()
             self._at, self.n_iter = (self._lowest, math.inf, 0), 1
         p, halved, since = self._at
-        while since <= PATIENCE:
+        while since <= PATIENCE and self._products <= self._patience:
             self._at = p, halved, since
             gap = self._lowest.primal - self._highest.dual
-            halved, since = (gap, 0) if gap <= 0.5 * halved else (halved, since + 1)
+            if gap <= 0.5 * halved:
+                halved, since, self._products = gap, 0, 0
+            else:
+                since += 1
             yield Candidate(self.n_iter, self._lowest.primal, self._highest.dual, p.curved)
             step = self._step(p)
             falls = -0.5 * float(p.gradient @ step)
@@ -234,6 +239,7 @@ class NewtonCG:
             y = self._solve(r)
             rho, before = float(r @ y), rho
             q = y + rho / before * q
+        self._products += self._used
         return s
 
     def _precondition(self, p: Point) -> None:
@@ -297,7 +303,7 @@ class NewtonCG:
         p, halved, since = self._at
         seen = (self._lowest, self._highest, self._made, p)
         points = [q and (q.u, getattr(q.loss, "h", 0.0)) for q in seen]
-        step = (self._used, self._foretold)
+        step = (self._used, self._foretold, self._products)
         return {"points": points, "since": (halved, since), "n_iter": self.n_iter, "step": step}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -308,7 +314,7 @@ class NewtonCG:
             self._precondition(self._seen(made))
         p = self._seen(now)  # the last: products are with the curvatures of what was looked at last
         self._at, self.n_iter = (p, *state["since"]), state["n_iter"]
-        self._used, self._foretold = state["step"]
+        self._used, self._foretold, self._products = state["step"]
 
     def _seen(self, point: tuple[Floats, float]) -> Point:
         u, h = point
