@@ -11,7 +11,9 @@ from problems import ROWS, three_classes, two_classes
 
 import linsep
 import reference
+from linsep.errors import ParameterError
 from linsep.train.online.batch import batch_pass
+from linsep.train.online.hyperplanes import initial_weights
 from linsep.train.online.line_search import exact_step
 from linsep.train.online.method import Method
 from linsep.train.online.rules import rosenblatt
@@ -119,3 +121,13 @@ def test_a_row_passes_few_files_and_never_goes_back_to_the_learner():
         assert not [file for file in after if file.startswith("learners/")], way
     files = {file for way in ways for file in way if not file.startswith("_compile/")}
     assert len(files) <= 15, sorted(files)
+
+
+def test_weights_to_begin_from_are_taken_with_and_without_an_intercept():
+    w, b = initial_weights([[1.0, 2.0, 0.5]], 1, 2)
+    assert w.tolist() == [[1.0, 2.0]] and b.tolist() == [0.5]
+    w, b = initial_weights(([[1.0, 2.0]], [3.0]), 1, 2)
+    assert w.tolist() == [[1.0, 2.0]] and b.tolist() == [3.0]
+    for init in ([1.0], [np.nan, 1.0], "ones", ([[1.0, 2.0]], [1.0, 2.0])):
+        with pytest.raises(ParameterError, match="init"):
+            initial_weights(init, 1, 2)

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
 from linsep.errors import ParameterError
-from linsep.learners.perceptrons.initial import initial_weights
 from linsep.parallel import tree_sum
 from linsep.status import Status
+from linsep.train.online.hyperplanes import initial_weights
 from linsep.train.online.solver import OnlineSolver
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem

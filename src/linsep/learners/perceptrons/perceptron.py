@@ -16,10 +16,10 @@ from linsep.learners.fitting.diagnosis import out_of_passes
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_perceptron
 from linsep.learners.perceptrons.held_out import divided, right
-from linsep.learners.perceptrons.initial import initial_weights
 from linsep.learners.perceptrons.one_pass import fit_stream
 from linsep.rows.radius import largest_square
 from linsep.status import Status
+from linsep.train.online.hyperplanes import initial_weights
 from linsep.train.online.method import SCHEDULES, Method
 from linsep.train.online.penalised import PenalisedSolver, Shrink
 from linsep.train.online.rules import BOUNDARIES, rosenblatt
