@@ -111,6 +111,25 @@ def test_a_fit_whose_scheduler_died_goes_on_from_its_checkpoint(table, tmp_path,
     assert content(again) == expected
 
 
+def test_whatever_asks_a_scheduler_that_is_gone_ends_in_the_same_sentence(doomed):
+    address, scheduler = doomed
+    fast = {"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}
+    with (
+        dask.config.set(fast),
+        pytest.raises(ClusterError, match=r"the scheduler at .* is gone"),
+        client_of(address) as client,
+    ):
+        scheduler.kill()
+        while client.status == "running":
+            time.sleep(0.1)
+        client.nthreads()
+
+
+def test_an_error_of_a_file_is_not_taken_for_a_lost_scheduler(client):
+    with pytest.raises(OSError, match="disk full"), client_of(client):
+        raise OSError("disk full")
+
+
 def test_a_cluster_with_tls_gives_the_same_bytes(table):
     pytest.importorskip("cryptography")
     from distributed import Client, LocalCluster

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.data.cluster.waiting import lost
 from linsep.errors import ClusterError
 from linsep.parallel import threads
 
@@ -43,8 +44,13 @@ def client_of(cluster: Any = None, security: Any = None) -> Iterator[Any]:
             client = cluster
         else:
             client = stack.enter_context(_at(distributed, cluster, security))
-        _require_workers(client)
-        yield client
+        try:
+            _require_workers(client)
+            yield client
+        except OSError as problem:
+            if client.status == "running":
+                raise
+            raise lost(client) from problem
 
 
 def _distributed() -> Any:
