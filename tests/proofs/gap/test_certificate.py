@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
+import linsep
 from linsep.data import toys
 from linsep.proofs.gap.certificate import FittedProblem, certify_planes
 from linsep.proofs.gap.joint_certificate import certify_crammer_singer, certify_softmax
@@ -157,3 +158,14 @@ def test_rows_of_any_length_are_counted_without_a_warning():
         asked = FittedProblem(X * scale, codes, C, np.full((1, 3), 1 / scale), np.zeros(1), True)
         found = certify_planes("logistic", asked)
         assert 0 <= found.gap <= 1
+
+
+def test_a_poor_proposal_does_not_hide_what_the_weights_show():
+    X, codes = toys.three_classes(n=60, spread=1.5, seed=3)
+    model = linsep.LogisticRegression(tol=1e-8).fit(X, codes)
+    asked = FittedProblem(X, codes, 1.0, model.coef_, model.intercept_, True, wanted=1e-6)
+    unbalanced = np.zeros((60, 3))
+    unbalanced[:, 0] = -1.0  # every row leaves for the first class
+    own = certify_softmax(asked)
+    assert own.gap < 1e-6
+    assert certify_softmax(asked, unbalanced) == own

@@ -63,6 +63,22 @@ def test_a_step_foretells_a_bound_of_third_order():
     assert errors[3][0] < 1e-2 * errors[3][1]  # the gap falls faster than what is left to gain
 
 
+@pytest.mark.parametrize("off", [1e-6, 1e-3, 0.1, 1.0])
+def test_shares_out_of_balance_claim_no_bound_above_the_optimum(off):
+    X, y = classes()
+    y[3:] = np.where(np.arange(297) % 10 == 0, y[3:], 0)  # one class has nearly all rows
+    n, C = len(y), 1e-6
+    Z, ridge = np.c_[X, np.ones(n)], np.array([1 / (C * n)] * 4 + [0.0])
+    best = fit(X, y, C, tol=1e-9).primal / (C * n)
+    u = np.zeros((3, 5))
+    u[:, -1] = (1 - off) * np.log(np.bincount(y) / n)  # shares lie towards equal ones
+    with Pool(1) as pool:
+        problem = Problem(Z, y, np.full(n, 1 / n), ridge, 3, True, pool)
+        S = u @ Z.T
+        bound = problem.foretold(problem.at(u, S, S, 0.0)[1], 0 * S)[0]
+    assert bound <= best
+
+
 @pytest.mark.parametrize("kind", ["units", "offset", "separable", "rare class", "constant"])
 @pytest.mark.parametrize("order", range(3))
 def test_ordinary_tables_converge_whatever_the_order_of_rows(kind, order):

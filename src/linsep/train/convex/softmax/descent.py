@@ -26,6 +26,7 @@ from linsep.train.convex.coordinates import TOO_LARGE, Blocks, prepare, spread
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.softmax.curvature import Curvature, rebuilding_cost
+from linsep.train.convex.softmax.full_problem import MIXED
 from linsep.train.convex.softmax.passes import SoftmaxPasses
 from linsep.train.convex.solution import Solution, end_of_newton
 from linsep.train.run.state import record
@@ -33,7 +34,6 @@ from linsep.train.run.state import record
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-MIXED = 4.0  # of the objective, what a share of probabilities that is mixed costs, about
 BALANCING = 12  # steps of the biases alone, at most, where all but their balance is reached
 PAIRS = 1 << 22  # weights that L-BFGS may remember, in steps of which it needs some
 

@@ -33,6 +33,8 @@ Floats = npt.NDArray[np.float64]
 
 CHUNK = 256
 PARTS, MANY = 4, 1 << 16  # rows are cut in so many parts where rows times classes are many
+MIXED = 4.0  # of the objective, what a share of probabilities that is mixed costs, about
+ROUNDED = 1e-12  # share that rounding may move
 OF_CLASS = 16  # rows of each class that a sample has at least
 WEAK = 1e-7  # of the curvature in a column: a ridge below this does not keep it from singular
 
@@ -112,8 +114,14 @@ class Problem:
         return self._dual(self._own - p @ self.Z, entropy), p
 
     def _dual(self, v: Floats, entropy: float) -> float:
-        v = v[:, : len(self.ridge) - self.free]
-        return -entropy - 0.5 * float(np.vdot(v / self.ridge[: v.shape[1]], v))
+        """D of probabilities with Σ c p log p and Σ c(e_y − p)x̃ᵀ, less what it costs to mix them
+        until no class has more than its share."""
+        w = v[:, : len(self.ridge) - self.free]
+        penalty, over = 0.5 * float(np.vdot(w / self.ridge[: w.shape[1]], w)), 0.0
+        if self.free:
+            taken = np.maximum(self.share - v[:, -1], 1e-300)
+            over = max(0.0, float((-v[:, -1] / taken).max()))
+        return -entropy - penalty - (MIXED * over * (penalty - entropy) if over > ROUNDED else 0.0)
 
     def radius2(self) -> float:
         """A bound on the square of the largest change of a difference of scores per unit length,
