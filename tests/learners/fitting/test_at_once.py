@@ -28,13 +28,13 @@ LEARNERS = {
 def count(monkeypatch):
     """The answers of the short way."""
     answers = []
-    honest = at_once.planes
+    honest = at_once.certify_planes
 
     def noted(*given):
         answers.append(honest(*given))
         return answers[-1]
 
-    monkeypatch.setattr(at_once, "planes", noted)
+    monkeypatch.setattr(at_once, "certify_planes", noted)
     return answers
 
 
