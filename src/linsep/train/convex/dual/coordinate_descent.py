@@ -105,15 +105,12 @@ class GapSchedule(Stateful):
 
 
 class FaceSchedule(Stateful):
-    """When steps on faces are due, and how many visits they may take.
+    """How many visits steps on faces may take: some for each that descent has made."""
 
-    They are due once descent would take longer than it has taken so far.
-    """
-
-    state_names = ("due", "spent")
+    state_names = ("spent",)
 
     def __init__(self) -> None:
-        self.due, self.spent = False, 0
+        self.spent = 0
 
     def visits(self, made: int) -> int:
         """Visits allowed, of `made` in all so far."""
@@ -218,11 +215,11 @@ class DualDescent:
             yield self._seen()
 
     def _step_on_faces(self) -> None:
-        """Steps of all multipliers at no bound, where descent has become slow."""
+        """Steps of all multipliers at no bound, once descent would take longer than so far."""
         state, faces, seen = self.at, self.faces, self._seen()
         slow = self.trend.passes_left(seen, self.tol) > seen.n_iter
-        faces.due = faces.due or (slow and state.passes >= SOON)
-        if isinstance(self._loss, Logistic) or not faces.due:
+        due = faces.spent > 0 or (slow and state.passes >= SOON)
+        if isinstance(self._loss, Logistic) or not due:
             return
         before = state.visits
         left = max(0, self.max_iter - state.n_iter) * len(state.points)

@@ -218,8 +218,8 @@ class DualState:
     def face(self) -> Face | None:
         """The rows on the margin; None where they are more than the features can have there."""
         p, squared = self.points, isinstance(self.loss, SquaredHinge)
-        inside = (p[:, ALPHA] > 0.0) & (squared | (p[:, ALPHA] < p[:, CAP]))
-        rows = np.flatnonzero(inside).astype(np.uint32)
+        room = np.empty(len(p) + 1, np.uint32)
+        rows = room[: compiled.inside(p, squared, room)].copy()
         if len(rows) < 2 or not (squared or len(rows) <= self.design.shape[1]):
             return None
         caps = p[rows, CAP]
