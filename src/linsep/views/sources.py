@@ -112,6 +112,11 @@ def open_source(
         if not labelled:
             chunks.source.without_labels()
         return chunks
+    if reading.get("cluster") is not None:
+        raise ParameterError(
+            f"{name} is a built-in set, and the workers of a cluster read files; leave out "
+            "--cluster, or give files."
+        )
     if target is not None or reading:
         option = "--target" if target is not None else f"{next(iter(reading))} of how to read it"
         raise ParameterError(

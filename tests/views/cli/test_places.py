@@ -77,6 +77,11 @@ def test_a_way_of_reading_that_is_none_is_a_usage_error(tmp_path, asked, message
     assert code == 2 and "built-in set, whose columns are fixed" in error
 
 
+def test_a_built_in_set_is_not_sent_to_a_cluster():
+    code, _, error = process("fit", "iris", "--cluster", "local")
+    assert code == 2 and "iris is a built-in set" in error and "leave out --cluster" in error
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

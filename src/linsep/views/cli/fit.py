@@ -173,8 +173,6 @@ def _fit(data: str, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], 
     if options["cluster"] is not None:
         how["cluster"] = options["cluster"]
     source = open_source(data, options["target"], classes, options["bad_rows"], **how)
-    if options["cluster"] is not None and isinstance(source, Rows):
-        raise click.UsageError(f"--cluster reads files; {data} is a built-in set.")
     settings: dict[str, Any] = {"verbose": not options["quiet"]}
     if options["log"] is not None:
         _log_to(options["log"])
