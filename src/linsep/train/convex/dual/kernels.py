@@ -266,11 +266,11 @@ def heavier(points, excess, inside, chosen):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def inside(points, unbounded, chosen):  # type: ignore[no-untyped-def]
-    """List the rows whose α is at no bound, of which `unbounded` leaves out the upper one; returns
-    how many there are."""
+def inside(points, active, unbounded, chosen):  # type: ignore[no-untyped-def]
+    """List the active rows whose α is at no bound, of which `unbounded` leaves out the upper one;
+    returns how many there are."""
     count = 0
-    for i in range(points.shape[0]):
+    for i in active:
         a = points[i, ALPHA]
         chosen[count] = i
         count += a > 0.0 and (unbounded or a < points[i, CAP])

@@ -218,8 +218,9 @@ class DualState:
     def face(self) -> Face | None:
         """The rows on the margin; None where they are more than the features can have there."""
         p, squared = self.points, isinstance(self.loss, SquaredHinge)
-        room = np.empty(len(p) + 1, np.uint32)
-        rows = room[: compiled.inside(p, squared, room)].copy()
+        active = self.working.active  # rows that are not are at a bound
+        room = np.empty(len(active) + 1, np.uint32)
+        rows = np.sort(room[: compiled.inside(p, active, squared, room)])
         if len(rows) < 2 or not (squared or len(rows) <= self.design.shape[1]):
             return None
         caps = p[rows, CAP]
