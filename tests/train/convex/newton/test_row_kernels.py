@@ -3,7 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.train.convex.newton.row_kernels import Dense, Sparse
+from linsep.train.convex.newton.row_kernels import curve, squares
+from linsep.train.convex.newton.row_layouts import Dense, Sparse
 
 
 def test_dense_and_sparse_rows_have_the_same_products():
@@ -20,3 +21,13 @@ def test_dense_and_sparse_rows_have_the_same_products():
     for product, added, squared in sums:
         assert np.isclose(product, X[i] @ u, rtol=1e-14)
         assert np.allclose(added, 1.0 + 2.0 * X[i]) and np.allclose(squared, 3.0 * X[i] ** 2)
+
+
+def test_products_with_the_hessian_are_those_of_the_matrix():
+    rng = np.random.default_rng(1)
+    X, D, p = rng.standard_normal((20, 5)), rng.random(20) * (rng.random(20) < 0.7), np.arange(6.0)
+    Z, product, diagonal = np.column_stack([X, np.ones(20)]), np.zeros(6), np.zeros(6)
+    curve(Dense(X), D, p, product)
+    squares(Dense(X), D, diagonal)
+    H = Z.T @ (D[:, None] * Z)
+    assert np.allclose(product, H @ p) and np.allclose(diagonal, H.diagonal())

@@ -10,7 +10,6 @@ from linsep.parallel import Pool
 from linsep.train.convex.coordinates import moderate
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.l1.small_run import CLOSED, MORE, STUCK, SmallRun
-from linsep.train.convex.newton.full_sums import as_rows
 from linsep.train.convex.newton.newton_start import (
     ERROR,
     FEWEST,
@@ -20,6 +19,7 @@ from linsep.train.convex.newton.newton_start import (
     odds,
 )
 from linsep.train.convex.newton.one_call import Answer
+from linsep.train.convex.newton.row_layouts import as_rows
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution

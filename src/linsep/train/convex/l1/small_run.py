@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from linsep._compile import inline, kernel
 from linsep.train.convex.losses import Logistic, dual
-from linsep.train.convex.newton.full_sums import GROUP, VECTOR, add_margins, gather
+from linsep.train.convex.newton.full_sums import add_margins
 from linsep.train.convex.newton.newton_run import CompiledRun
+from linsep.train.convex.newton.row_layouts import GROUP, VECTOR, gather
 from linsep.train.convex.newton.row_terms import SUMS, add_logistic, chunk
 
 Floats = npt.NDArray[np.float64]

@@ -28,7 +28,7 @@ from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
 from linsep.train.convex.newton import full_sums
-from linsep.train.convex.newton.full_sums import FullSums, Point, as_rows, shared
+from linsep.train.convex.newton.full_sums import FullSums, Point, shared
 from linsep.train.convex.newton.newton_run import (
     BALANCED,
     CLOSED,
@@ -44,6 +44,7 @@ from linsep.train.convex.newton.newton_run import (
 )
 from linsep.train.convex.newton.newton_start import WIDTH, begin
 from linsep.train.convex.newton.one_call import ALONE, FINEST
+from linsep.train.convex.newton.row_layouts import as_rows
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]

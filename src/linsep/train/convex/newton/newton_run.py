@@ -12,12 +12,10 @@ import numpy.typing as npt
 from linsep._compile import inline, kernel
 from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
 from linsep.train.convex.newton.full_sums import (
-    GROUP,
-    VECTOR,
     add_margins,
-    gather,
     solve_newton,
 )
+from linsep.train.convex.newton.row_layouts import GROUP, VECTOR, gather
 from linsep.train.convex.newton.row_terms import (
     SUMS,
     add_along,

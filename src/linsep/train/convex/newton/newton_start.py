@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.train.convex.coordinates import Columns, moderate
-from linsep.train.convex.newton.full_sums import as_rows
 from linsep.train.convex.newton.newton_run import LOGISTIC, NewtonRun
+from linsep.train.convex.newton.row_layouts import as_rows
 from linsep.train.convex.sampling import scattered
 
 Array = npt.NDArray[Any]

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.convex.newton.full_sums import as_rows, shared
+from linsep.train.convex.newton.full_sums import shared
 from linsep.train.convex.newton.newton_run import CLOSED, COMPILED, KINDS, NewtonRun
 from linsep.train.convex.newton.newton_start import begin
+from linsep.train.convex.newton.row_layouts import as_rows
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -1,77 +1,16 @@
 """Products with dense or sparse rows, and with their losses, row by row in compiled code."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import by_type, kernel
+from linsep._compile import kernel
 from linsep.train.convex.losses import curvature, dual, slope, value
+from linsep.train.convex.newton.row_layouts import add, add_squares, dot
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-
-
-class Dense(NamedTuple):
-    """Rows of an array, as kernels see them."""
-
-    X: Any
-
-    def dot(self, i, u):  # type: ignore[no-untyped-def]
-        s = 0.0
-        for j in range(self.X.shape[1]):
-            s += self.X[i, j] * u[j]
-        return s
-
-    def add(self, i, a, out):  # type: ignore[no-untyped-def]
-        for j in range(self.X.shape[1]):
-            out[j] += a * self.X[i, j]
-
-    def add_squares(self, i, a, out):  # type: ignore[no-untyped-def]
-        for j in range(self.X.shape[1]):
-            x = np.float64(self.X[i, j])
-            out[j] += a * x * x
-
-
-class Sparse(NamedTuple):
-    """Rows of a CSR matrix, as kernels see them."""
-
-    data: Any
-    indices: Any
-    indptr: Any
-
-    def dot(self, i, u):  # type: ignore[no-untyped-def]
-        s = 0.0
-        for e in range(self.indptr[i], self.indptr[i + 1]):
-            s += self.data[e] * u[self.indices[e]]
-        return s
-
-    def add(self, i, a, out):  # type: ignore[no-untyped-def]
-        for e in range(self.indptr[i], self.indptr[i + 1]):
-            out[self.indices[e]] += a * self.data[e]
-
-    def add_squares(self, i, a, out):  # type: ignore[no-untyped-def]
-        for e in range(self.indptr[i], self.indptr[i + 1]):
-            x = np.float64(self.data[e])
-            out[self.indices[e]] += a * x * x
-
-
-@by_type
-def dot(rows, i, u):  # type: ignore[no-untyped-def]
-    """⟨xᵢ, u⟩ without the intercept"""
-    return rows.dot(i, u)
-
-
-@by_type
-def add(rows, i, a, out):  # type: ignore[no-untyped-def]
-    """out ← out + a·xᵢ"""
-    return rows.add(i, a, out)
-
-
-@by_type
-def add_squares(rows, i, a, out):  # type: ignore[no-untyped-def]
-    """out ← out + a·xᵢ², column by column"""
-    return rows.add_squares(i, a, out)
 
 
 @kernel

@@ -21,7 +21,7 @@ from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.newton import row_kernels
-from linsep.train.convex.newton.row_kernels import Dense, Sparse
+from linsep.train.convex.newton.row_layouts import Dense, Sparse
 from linsep.train.convex.newton.row_numbers import RowNumbers
 
 Array = npt.NDArray[Any]
