@@ -76,8 +76,8 @@ def _write(path: Path, times: int) -> Path:
 
 def _from_file(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
     from linsep import load
-    from linsep.views.cli.predict import _csv_lines, _unlabelled
-    from linsep.views.sources import Rate
+    from linsep.views.cli.predict import _csv_lines
+    from linsep.views.sources import Rate, open_source
 
     small, large = _write(folder / f"small.{kind}", 1), _write(folder / f"large.{kind}", 100)
     model = folder / f"{kind}.linsep"
@@ -88,14 +88,17 @@ def _from_file(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
            }  # fmt: skip
     known = load(model)
 
+    def opened() -> Any:
+        return open_source(str(large), None, None, "fail", like=known, labelled=False)
+
     def predicted() -> int:
-        source = read(large, like=_unlabelled(known))
+        source = opened()
         with open(os.devnull, "w") as sink:  # noqa: PTH123
-            lines = _csv_lines(known, source, False, False, Rate("", True))
+            lines = _csv_lines(known, source, False, False, None, Rate("", True))
             return sum(sink.write(text) for text in lines)
 
     def only_read() -> int:
-        return sum(X.shape[0] for X, _ in read(large, like=_unlabelled(known)))
+        return sum(X.shape[0] for X, _ in opened())
 
     found = race({"linsep": predicted, "reader": only_read}, 8)
     ours, reader = found["linsep"].best, found["reader"].best
