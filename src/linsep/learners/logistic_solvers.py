@@ -18,7 +18,7 @@ from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import Goal, Savepoint, Solver, drive, telling
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.l1 import prox_newton
+from linsep.train.convex.l1 import prox_newton, scaled
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
@@ -181,7 +181,7 @@ def _by_softmax_newton(request: Request) -> Solution:
 def _sparse_weights(request: Request) -> Any:
     """Two classes with an l1 penalty; None for more, and for columns that have to be scaled."""
     problem, (X, weights, C) = request.problem, request.given
-    if not problem.binary or not prox_newton.suits(X):
+    if not problem.binary or not scaled.suits(X):
         return None
     try:
         return prox_newton.fit_l1(

@@ -21,9 +21,9 @@ from linsep.train.convex.dual.active_set import PolishedSolver
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.l1 import prox_newton
-from linsep.train.convex.l1.moderate import Moderate
+from linsep.train.convex.l1 import scaled
 from linsep.train.convex.l1.prox_newton import ProxNewton
+from linsep.train.convex.l1.scaled import ScaledProxNewton
 from linsep.train.convex.losses import SquaredHinge
 from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
@@ -295,7 +295,7 @@ class BinarySVM(NamedTuple):
     ) -> Solver:
         """The solver for 'auto', 'newton' or 'dual'; begin at weights or multipliers, if any."""
         if self.penalty.l1 > 0:
-            proximal = ProxNewton if prox_newton.suits(self.X) else Moderate
+            proximal = ProxNewton if scaled.suits(self.X) else ScaledProxNewton
             return proximal(
                 *self._given, self.penalty, loss=SquaredHinge(), start=start,
                 fit_intercept=self.fit_intercept, n_jobs=self.n_jobs,

@@ -9,7 +9,8 @@ from linsep.parallel import Pool
 from linsep.train.convex.l1 import design, prox_newton
 from linsep.train.convex.l1.design import design_of
 from linsep.train.convex.l1.loss_terms import dual_terms, feasible, terms_of
-from linsep.train.convex.l1.prox_newton import fit_l1, suits
+from linsep.train.convex.l1.prox_newton import fit_l1
+from linsep.train.convex.l1.scaled import suits
 from linsep.train.convex.losses import Logistic, SquaredHinge, curvature, dual, slope
 from linsep.train.convex.losses import value as value_of
 from linsep.train.convex.penalties import LASSO, Elastic

@@ -7,8 +7,8 @@ from linsep.parallel import Pool
 from linsep.train.convex.l1.design import design_of
 from linsep.train.convex.l1.loss_terms import terms_of
 from linsep.train.convex.l1.model import Model
-from linsep.train.convex.l1.moderate import Moderate
 from linsep.train.convex.l1.prox_newton import LOGISTIC, ProxNewton
+from linsep.train.convex.l1.scaled import ScaledProxNewton
 from linsep.train.convex.penalties import LASSO, Elastic
 
 
@@ -43,7 +43,7 @@ def test_no_step_nearby_has_a_lower_value_of_the_model(penalty):
 def test_shifted_and_scaled_columns_have_the_weights_of_their_own_units():
     X, y = rows()
     near = ProxNewton(X, y, None, 1.0, LASSO)
-    far = Moderate(X + 1e4, y, None, 1.0, LASSO)
+    far = ScaledProxNewton(X + 1e4, y, None, 1.0, LASSO)
     for solver in (near, far):
         solver.tol = 1e-10
         with solver.pool:

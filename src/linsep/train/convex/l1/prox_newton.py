@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import kernel
-from linsep.data.blocks.blocks import BLOCK, on_cluster
+from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.page_release import rows_of
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
@@ -51,9 +50,6 @@ ERROR = 0.25  # of m/n, about which the solution of n rows with m weights errs
 UNIT = 50.0  # times l1: slopes are brought down by as large a part as they are of this
 FINE = 1e-5  # gaps below are followed by one more step: weights lag behind the bound
 STALLED = 4  # steps in a row without progress that end a run
-LOOKED_AT = 256  # rows by which the scale of columns is judged
-FAR = 1e4  # a mean of so many spreads costs sums too many digits
-HUGE = 1e60
 LOGISTIC = Logistic()
 
 DAMPED = 1e-8  # share of the most curvature that is added to the model's matrix, at least
@@ -62,38 +58,6 @@ FAILED = 0.01  # part of a step below which the model of the logistic loss is no
 
 CARRIED = ("w", "b", "S", "terms", "proposed", "alpha", "gap", "primal", "dual", "n_iter",
            "damping", "_stalled", "_polished", "_columns")  # fmt: skip
-
-
-def suits(X: Any) -> bool:
-    """Whether columns are near enough to zero, and of a moderate size, to go without scaling."""
-    if on_cluster(X):
-        return False
-    if sp.issparse(X):
-        sizes = np.abs(X.data[:: max(1, X.nnz // (1 << 16))])
-        return bool(sizes.max(initial=0.0) < HUGE)
-    n = len(X)
-    few = X if n <= LOOKED_AT else rows_of(X, np.arange(LOOKED_AT) * n // LOOKED_AT)
-    return bool(_near(few, np.zeros((3, X.shape[1]))))
-
-
-@kernel
-def _near(X, sums):  # type: ignore[no-untyped-def]
-    """Whether no entry is huge, and no column's mean so many spreads from zero"""
-    n, d = X.shape
-    for i in range(n):
-        for j in range(d):
-            x = np.float64(X[i, j])
-            from_first = x - np.float64(X[0, j])
-            sums[0, j] = max(sums[0, j], abs(x))
-            sums[1, j] += from_first
-            sums[2, j] += from_first * from_first
-    for j in range(d):
-        mean = sums[1, j] / n
-        variance = sums[2, j] / n - mean * mean
-        mean += np.float64(X[0, j])
-        if not sums[0, j] < HUGE or (variance > 0.0 and mean * mean > FAR * FAR * variance):
-            return False
-    return True
 
 
 class ProxNewton:
