@@ -117,7 +117,12 @@ class Shape(NamedTuple):
     @property
     def newton_cg_cost(self) -> float:
         """What Newton-CG to the end would cost."""
-        return PRODUCTS[self.loss] * (0.5 * self.nnz + 5.0 * self.n + 5e4)
+        return PRODUCTS[self.loss] * self.product_cost
+
+    @property
+    def product_cost(self) -> float:
+        """What a product of Newton-CG with all rows costs."""
+        return 0.5 * self.nnz + 5.0 * self.n + 5e4
 
     @property
     def tall(self) -> bool:
@@ -329,11 +334,11 @@ class BinarySVM(NamedTuple):
             return Handover(primal, self._second_order_from)
         small = shape.second_order_cost <= max(shape.newton_cg_cost, ANYWAY)
         if line == "newton-cg":
-            by_products = self.newton_cg(start)
             if shape.second_order_cost == np.inf:
-                return by_products
-            # dear, but they mind no scale
-            return Handover(by_products, lambda at: self.second_order())
+                return self.newton_cg(start)
+            # dear, but they mind no scale: where as many products have not halved the gap
+            patience = shape.second_order_cost / shape.product_cost
+            return Handover(self.newton_cg(start, patience), self._second_order_from)
         if line in ("newton", "second-order"):
             return self.second_order(start)
         first = self.dual(alpha)
