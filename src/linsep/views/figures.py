@@ -73,16 +73,45 @@ def roc_auc(positive: Array, scores: Array, weights: Array | None = None) -> flo
     >>> roc_auc(np.array([False, True, False, True]), np.array([0.1, 0.4, 0.35, 0.8]))
     1.0
     """
+    if weights is None:
+        return _area(*_apart(positive, scores))
     return _Ranked(positive, scores).roc_auc(weights)
 
 
 def average_precision(positive: Array, scores: Array) -> float | None:
     """Σ (Rₖ − Rₖ₋₁) Pₖ over thresholds from high to low: precisions P by gains of recall R."""
-    return _Ranked(positive, scores).average_precision()
+    return _precision(*_apart(positive, scores))
+
+
+def _apart(positive: Array, scores: Array) -> tuple[Array, Array]:
+    """The scores of positive and of negative rows, each from the lowest on."""
+    positive, scores = np.asarray(positive, bool), np.asarray(scores, np.float64)
+    high, low = scores[positive], scores[~positive]
+    high.sort()
+    low.sort()
+    return high, low
+
+
+def _area(high: Array, low: Array) -> float | None:
+    """The share of pairs that are in order, ties counting half."""
+    if not (len(high) and len(low)):
+        return None
+    pairs = sum(int(np.searchsorted(low, high, side).sum()) for side in ("left", "right"))
+    return pairs / (2 * len(high) * len(low))
+
+
+def _precision(high: Array, low: Array) -> float | None:
+    if not len(high):
+        return None
+    first = np.flatnonzero(np.append(True, high[1:] != high[:-1]))  # of each tie
+    true = len(high) - first
+    said = true + (len(low) - np.searchsorted(low, high[first]))
+    gained = np.diff(first, append=len(high))
+    return float(np.sum(gained * (true / said)) / len(high))
 
 
 class _Ranked:
-    """Rows from the highest score to the lowest, equal scores together."""
+    """Rows from the highest score to the lowest, equal scores together, to be weighted."""
 
     def __init__(self, positive: Array, scores: Array) -> None:
         self.order = np.argsort(-np.asarray(scores, np.float64), kind="stable")
@@ -106,12 +135,6 @@ class _Ranked:
         area = np.sum(np.diff(false, prepend=0.0) * (true + before)) / 2
         return float(area / (true[-1] * false[-1]))
 
-    def average_precision(self) -> float | None:
-        if not self.positive.any():
-            return None
-        true, false = self._sums(None)
-        return float(np.sum(np.diff(true, prepend=0.0) * true / (true + false)) / true[-1])
-
     def interval(self) -> Interval | None:
         """Of the area, by resampling rows."""
         n = len(self.order)
@@ -133,18 +156,24 @@ class _Ranked:
 def ranking_figures(codes: Array, scores: Array) -> dict[str, Any]:
     """Areas for scores: a vector for two classes, a column for each of more."""
     if scores.ndim == 1:
-        ranked = _Ranked(codes == 1, scores)
-        interval = None if ranked.roc_auc() is None else ranked.interval()
+        high, low = _apart(codes == 1, scores)
+        area, interval = _area(high, low), None
+        if area is not None and len(codes) <= MOST_RESAMPLED:
+            interval = _Ranked(codes == 1, scores).interval()
         return {
-            "roc_auc": ranked.roc_auc(),
+            "roc_auc": area,
             "roc_auc_interval": None if interval is None else list(interval),
-            "average_precision": ranked.average_precision(),
+            "average_precision": _precision(high, low),
         }
-    each = [_Ranked(codes == k, scores[:, k]) for k in range(scores.shape[1])]
+    areas, precisions = [], []
+    for k in range(scores.shape[1]):
+        high, low = _apart(codes == k, scores[:, k])
+        areas.append(_area(high, low))
+        precisions.append(_precision(high, low))
     return {
-        "roc_auc": _mean([one.roc_auc() for one in each]),
+        "roc_auc": _mean(areas),
         "roc_auc_interval": None,
-        "average_precision": _mean([one.average_precision() for one in each]),
+        "average_precision": _mean(precisions),
     }
 
 
@@ -154,15 +183,16 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def probability_figures(codes: Array, chances: Array) -> dict[str, float]:
-    """Log loss and Brier's score of probabilities, a column for each class."""
-    rows = np.arange(len(codes))
-    own = np.clip(chances[rows, codes], np.finfo(np.float64).eps, 1.0)
-    if chances.shape[1] == 2:
-        brier = float(np.mean(np.square(1.0 - chances[rows, codes])))
+    """Log loss and Brier's score of probabilities, a column for each class; of two classes also
+    from those of the own class alone."""
+    if chances.ndim == 1:
+        own, brier = chances, float(np.mean(np.square(1.0 - chances)))
     else:
-        hit = np.zeros_like(chances)
+        rows = np.arange(len(codes))
+        own, hit = chances[rows, codes], np.zeros_like(chances)
         hit[rows, codes] = 1.0
         brier = float(np.mean(np.square(chances - hit).sum(axis=1)))
+    own = np.clip(own, np.finfo(np.float64).eps, 1.0)
     return {"log_loss": float(-np.mean(np.log(own))), "brier": brier}
 
 

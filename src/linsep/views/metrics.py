@@ -42,6 +42,7 @@ class Confusion:
         self.n = 0
         self._kept: list[tuple[Array, Array | None, Array | None]] = []
         self._entries = 0
+        self._figures: dict[str, Any] | None = None
 
     def add(
         self, truth: Array, predicted: Array, scores: Array | None = None,
@@ -50,8 +51,11 @@ class Confusion:
         """Count some rows; scores and probabilities are kept for areas and losses."""
         true = self._codes(truth)
         self._entries += len(true) * len(self.labels)
+        self._figures = None
         if scores is not None and self._entries <= MOST_KEPT:
-            self._kept.append((true, scores, chances))
+            if chances is not None and chances.shape[1] == 2 and not self.unknown:
+                chances = chances[np.arange(len(true)), true]  # of the own class
+            self._kept.append((true.astype(np.int32), scores, chances))
         pairs, counts = np.unique(true * (1 << 32) + self._codes(predicted), return_counts=True)
         for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
             key = divmod(pair, 1 << 32)
@@ -91,6 +95,11 @@ class Confusion:
 
     def figures(self) -> dict[str, Any]:
         """What people quote: accuracy and its interval, areas, losses, and each class."""
+        if self._figures is None:
+            self._figures = self._made_figures()
+        return dict(self._figures)
+
+    def _made_figures(self) -> dict[str, Any]:
         labels = [plain(one) for one in self.labels]
         each = per_class(np.array(self.matrix), labels) if len(labels) <= MOST_CLASSES else None
         there = [one["recall"] for one in each or [] if one["rows"]]
@@ -109,10 +118,11 @@ class Confusion:
         if not whole or self.unknown:
             return figures
         codes = np.concatenate([one[0] for one in self._kept])
-        chances = [one[2] for one in self._kept if one[2] is not None]
         scores = np.concatenate([one[1] for one in self._kept if one[1] is not None])
-        if chances:
-            joined = np.concatenate(chances)
+        chances = [one[2] for one in self._kept if one[2] is not None]
+        joined = np.concatenate(chances) if chances else None
+        self._kept = [(codes, scores, joined)]  # in place of the parts
+        if joined is not None:
             figures |= probability_figures(codes, joined)
             scores = joined if scores.ndim == 2 else scores
         return figures | ranking_figures(codes, scores)
