@@ -6,10 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from linsep.errors import ParameterError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.choose import TABLE, line_for, shape_of
 from linsep.train.convex.drive import Candidate, Goal, begin, drive, telling
+from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.solution import Solution
 from linsep.train.run.loop import UNCOUNTED, Pass
 
@@ -141,3 +143,11 @@ def test_only_a_checkpoint_has_savepoints_kept():
 
     begin(learner, [Keeper()], 2)
     assert len(learner._savepoints) == 2 and learner._savepoints[0].earlier == {"tol": 1.0}
+
+
+def test_a_checkpoint_of_another_version_is_refused_in_words():
+    earlier = {"tol": 1e-4, "tries": 0, "best": 1.0, "rescaled": False, "solver": {"older": 1}}
+    point = SimpleNamespace(recalled=lambda: None, earlier=earlier, note=None, end=None)
+    solver = DualDescent(np.eye(4), np.array([1, -1, 1, -1]))
+    with pytest.raises(ParameterError, match="written by another version of linsep"):
+        drive(solver, Goal(savepoint=point))

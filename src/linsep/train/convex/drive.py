@@ -38,7 +38,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from linsep.errors import OverflowedError
+from linsep.errors import OverflowedError, ParameterError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.solution import Solution
@@ -279,7 +279,7 @@ def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: b
     tries, best, heard = 0, np.inf, False
     try:
         if earlier is not None:
-            solver.restore(earlier["solver"])
+            _restore(solver, earlier["solver"])
             solver.tol, tries, best, heard = *(earlier[k] for k in ("tol", "tries", "best")), True
         for seen in solver.candidates():
             if goal.savepoint is not None:
@@ -316,6 +316,16 @@ def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: b
         if status is Status.budget and solution.status is not Status.converged:
             status = solution.status
     return replace(solution, status=status, solver=solver.name)
+
+
+def _restore(solver: Solver, state: dict[str, Any]) -> None:
+    try:
+        solver.restore(state)
+    except (KeyError, ValueError, TypeError, IndexError) as problem:
+        raise ParameterError(
+            "The checkpoint was written by another version of linsep, whose solver keeps other "
+            "numbers. Name another file, or delete it and fit from the start."
+        ) from problem
 
 
 def _certified(solver: Solver, goal: Goal) -> Solution | None:
