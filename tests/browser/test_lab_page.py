@@ -243,7 +243,7 @@ def test_two_hundred_hostile_names_and_cells_run_nothing(page, tmp_path):
     assert len(ends) >= 200
     for end in ends[::6]:
         page.script("location.hash = '#' + arguments[0]", end)
-        page.until(lambda: page.one("#message").text)
+        page.until(lambda: "not name=value" in page.one("#message").text)
     quoted = ['"' + one.replace('"', '""') + '"' for one in ends]
     lines = [",".join(["a", *quoted[:24], "kind"])]
     lines += [",".join([str(k), *["1"] * 24, quoted[24 + k % 12]]) for k in range(60)]
@@ -259,6 +259,15 @@ def test_two_hundred_hostile_names_and_cells_run_nothing(page, tmp_path):
     assert "onerror" in page.one(".legend").text
     assert page.browser.title == "Linear lab"
     assert page.all("img") == []
+    assert page.clean() == []
+
+
+def test_an_address_is_read_as_entered_though_the_run_before_writes_its_own(page):
+    page.script("""location.hash = '#nonsense';
+        history.replaceState(null, '', '#v=2&data=xor&learner=online')""")
+    page.until(lambda: "not name=value" in page.one("#message").text)
+    page.settle()
+    assert page.script("return lab.state().data") == "separable"
     assert page.clean() == []
 
 

@@ -292,12 +292,12 @@ function begin(given) {
   later(0);
 }
 
-function open() {
+function open(address) {
   say("");
   let given = null;
   refused = false;
   try {
-    given = readAddress(location.hash, menu);
+    given = readAddress(new URL(address).hash, menu);
   } catch (problem) {
     refused = true; // what is wrong with an address stays to be read
     say(problem.message);
@@ -354,5 +354,6 @@ function key(event) {
 
 document.addEventListener("keydown", key);
 new ResizeObserver(() => Object.values(views).forEach((one) => { if (!one.root.hidden) one.redraw(); })).observe(root);
-window.addEventListener("hashchange", open);
-open();
+// The address as it was entered: remember() may have written another one since.
+window.addEventListener("hashchange", (event) => open(event.newURL));
+open(location.href);
