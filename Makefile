@@ -18,7 +18,7 @@ help:
 	@echo "make pictures  draw the pictures of the pages anew"
 	@echo "make release   build wheel and sources, try the wheel in an environment of its own"
 	@echo "make cluster-demo  a fit on a local cluster, a worker killed in the middle, the same bytes"
-	@echo "make bench   speed and memory, side by side with peers"
+	@echo "make bench   speed and memory, side by side with peers; ONLY=cluster runs one part"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -75,7 +75,7 @@ cluster-kills: $(VENV)/.dev
 
 bench: $(VENV)/.dev $(VENV)/peers/.made
 	@$(PIP) --group bench
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks $(ONLY)
 
 docs: $(VENV)/.dev
 	@$(PIP) --group docs
