@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import linsep
-from linsep.data.check.fingerprint import sample_digest, sample_of
+from linsep.data.check.fingerprint import sample_digest, sample_of, sampled
 from linsep.data.encoding.encoding import Column, Encoding
 from linsep.errors import DataError, ParameterError, StorageError
 from linsep.model.files.document import LEARNERS
@@ -198,6 +198,17 @@ def test_a_file_says_what_its_model_was_fitted_on(tmp_path):
         assert found["sample"] != told["sample"]
     parts = linsep.Perceptron().partial_fit(X, y)
     assert from_bytes(to_bytes(parts)).data is None
+
+
+@pytest.mark.parametrize("n", [20, 5000])
+@pytest.mark.parametrize("labels", [np.int64, np.float64])
+def test_a_digest_asked_for_later_is_of_the_rows_as_they_were(n, labels):
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.standard_normal((n, 3)), np.arange(n).astype(labels) % 2, np.ones(n)
+    then, later = sample_digest(X, y, weights), sampled(X, y, weights)
+    for array in (X, y, weights):
+        array[:] = 7
+    assert later() == then != sample_digest(X, y, weights)
 
 
 def test_a_sampled_digest_knows_the_rows_it_looks_at_and_the_count_of_classes():

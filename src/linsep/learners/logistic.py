@@ -272,9 +272,10 @@ class LogisticRegression(Inference, LinearClassifier):
     ) -> Array | None:
         """Multipliers to begin from: αᵢ = C cᵢ σ(−zᵢ) of the weights, with the C they are of."""
         alpha, self._alpha = getattr(self, "_alpha", None), None
-        alpha = self._ended_at(problem) if alpha is None else alpha
-        if self.warm_start and alpha is not None and len(alpha) == problem.n_rows:
-            return np.asarray(alpha)
+        if self.warm_start:
+            alpha = self._ended_at(problem) if alpha is None else alpha
+            if alpha is not None and len(alpha) == problem.n_rows:
+                return np.asarray(alpha)
         if start is None:
             return None
         W, b = start
@@ -345,11 +346,11 @@ class LogisticRegression(Inference, LinearClassifier):
         return accept(self, again, status, claimed)
 
     def _publish(self, problem: Problem, solution: Solution) -> None:
-        W, b = _pair(solution)
-        if len(b) > 1:  # one number more for all classes is the same model
+        b, dtype = solution.b, problem.X.dtype
+        if not problem.binary:  # one number more for all classes is the same model
             b = b - b.mean()
-        self.coef_ = np.ascontiguousarray(W, dtype=problem.X.dtype)
-        self.intercept_ = b.astype(problem.X.dtype)
+        self.coef_ = np.array(solution.w, dtype, ndmin=2, order="C")
+        self.intercept_ = np.array(b, dtype, ndmin=1)
         self.n_iter_ = solution.n_iter
         self._learned, self._fitted_C = self.classes_.tolist(), float(self.C)
         begin = solution.start if self.warm_start else None

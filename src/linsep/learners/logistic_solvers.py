@@ -157,6 +157,11 @@ def _by_newton(request: Request) -> Solution:
 
     if not (np.isfinite(C) and request.tol >= full_newton.FINEST and full_newton.suits(X)):
         return request.run(by_sums(request.plane))
+    if learner.solver_ == "newton-cg":
+        products = NewtonCG(
+            X, signs, weights, C, start=request.plane, multipliers=False, **settings
+        )
+        return request.run(Handover(products, lambda at: by_sums((at.w, at.b))))
     full = FullNewton(
         X, signs, weights, C, start=request.plane, max_iter=request.max_iter,
         watched=bool(request.listeners), **settings,

@@ -331,11 +331,12 @@ class LinearSVC(LinearClassifier):
     def _publish(self, problem: Problem, solutions: list[Solution]) -> None:
         """The weights of one run, or of one for each class, and what they come to."""
         dtype = problem.X.dtype
-        self.coef_ = np.concatenate([np.atleast_2d(one.w) for one in solutions]).astype(dtype)
-        self.intercept_ = np.concatenate([np.atleast_1d(one.b) for one in solutions]).astype(dtype)
-        self.n_iter_ = max(one.n_iter for one in solutions)
-        self.objective_ = float(sum(one.primal for one in solutions))
-        self.gap_ = max(0.0, float(sum(one.gap for one in solutions)) / (self.objective_ or 1.0))
-        with np.errstate(divide="ignore"):
-            margins = 1.0 / np.sqrt(np.square(self.coef_, dtype=np.float64).sum(axis=1))
+        alone = len(solutions) == 1  # of two classes, or all of them at once
+        W = solutions[0].w if alone else [one.w for one in solutions]
+        b = solutions[0].b if alone else [one.b for one in solutions]
+        self.coef_, self.intercept_ = np.array(W, dtype, ndmin=2), np.array(b, dtype, ndmin=1)
+        self.n_iter_ = max([one.n_iter for one in solutions])
+        self.objective_ = float(sum([one.primal for one in solutions]))
+        self.gap_ = max(0.0, float(sum([one.gap for one in solutions])) / (self.objective_ or 1.0))
+        margins = 1.0 / np.sqrt(np.add.reduce(np.square(self.coef_, dtype=np.float64), 1))
         self.margin_ = margins[0] if problem.binary else margins

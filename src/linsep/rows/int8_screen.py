@@ -69,9 +69,6 @@ class NoScreen(NamedTuple):
     def norm_bound(self, w):  # type: ignore[no-untyped-def]
         return 0.0
 
-    def part(self, start: int, stop: int) -> "NoScreen":
-        return self
-
 
 @by_type
 def screens(screen):  # type: ignore[no-untyped-def]

@@ -101,8 +101,8 @@ class Problem:
         positive: int | None = None,
     ) -> None:
         self.X = X
-        self.rows: Rows = FarRows(X) if on_cluster(X) else as_rows(X)  # type: ignore[assignment]
-        self._pages = PageRelease(X, getattr(self.rows, "indptr", None))
+        self.on_cluster = type(X) is not np.ndarray and on_cluster(X)
+        self.rows: Rows = FarRows(X) if self.on_cluster else as_rows(X)  # type: ignore[assignment]
         self._codes = codes
         self._positive = positive
         self._given_weights = weights
@@ -110,8 +110,24 @@ class Problem:
         self.n_rows, self.n_features = X.shape
         self.n_classes = n_classes
         self.n_jobs = threads(n_jobs)
-        self._spans = spans(self.n_rows)
         self.settle: Callable[[], None] = lambda: None
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        """The first and last-plus-one row of each block."""
+        return spans(self.n_rows)
+
+    @cached_property
+    def _pages(self) -> PageRelease:
+        """Gives the pages of rows that lie in a file back."""
+        return PageRelease(self.X, getattr(self.rows, "indptr", None))
+
+    @cached_property
+    def _mapped(self) -> bool:
+        """Whether the rows lie in a file."""
+        base = self.X.base if type(self.X) is np.ndarray else self.X
+        in_memory = base is None or (type(base) is np.ndarray and base.flags.owndata)
+        return not in_memory and bool(maps_of(self.X))
 
     @cached_property
     def halt(self) -> Event:
@@ -136,9 +152,9 @@ class Problem:
     @property
     def signs(self) -> Array:
         """+1 for rows of the second class, −1 for the others; in a file where the rows are."""
-        if not (on_cluster(self.X) or maps_of(self.X)):
+        if not (self.on_cluster or self._mapped):
             return np.where(self.codes == 1, np.int8(1), np.int8(-1))
-        beside = self._codes if on_cluster(self.X) else self.X
+        beside = self._codes if self.on_cluster else self.X
         signs = room_for(np.broadcast_to(np.int8(0), (self.n_rows,)), beside)
         step, pages = 16 * BLOCK, PageRelease(self._codes, signs)
         for start in range(0, self.n_rows, step):
@@ -148,7 +164,7 @@ class Problem:
             pages.advance(step)
         release(signs)
         signs = np.asarray(signs)
-        if on_cluster(self.X):
+        if self.on_cluster:
             own = 1 if self._positive is None else self._positive
             self.X.keep(signs, np.where(np.arange(self.n_classes) == own, np.int8(1), np.int8(-1)))
         return signs
@@ -175,7 +191,7 @@ class Problem:
     @cached_property
     def radius(self) -> float:
         """R = max ‖xᵢ‖"""
-        if on_cluster(self.X):
+        if self.on_cluster:
             return float(np.sqrt(self.sum(_largest, max)))
         return float(np.sqrt(largest_square(self)))
 
@@ -215,7 +231,7 @@ class Problem:
         The rows come in the same order. Rows with weights, and rows in files, come in blocks.
         """
         small = self.entries <= ONE_CALL and not self.weights.size
-        if not small or shuffle == "draw" or on_cluster(self.X) or maps_of(self.X):
+        if not small or shuffle == "draw" or self.on_cluster or self._mapped:
             yield from self.in_order(seed, epoch, shuffle)
             return
         if not self.halt.is_set():
@@ -242,7 +258,7 @@ class Problem:
         self, function: Callable[[Block], T], add: Callable[[T, T], T], n_jobs: int | None = None
     ) -> T:
         """The sum of `function` over blocks, the same bytes for any number of threads."""
-        if on_cluster(self.X):
+        if self.on_cluster:
             on_blocks = OnBlocks(function, self.X, self._codes, self.weights, self._positive)
             return self.X.sum(on_blocks, range(len(self._spans)), add)  # type: ignore[no-any-return]
         total = sum_over(function, self.blocks(), add, n_jobs or self.n_jobs)

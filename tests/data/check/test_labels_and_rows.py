@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from linsep.data.check.arrays import frozen, require_finite
 from linsep.data.check.labels import agree, encode, number_integers
 from linsep.data.check.plain import first_bad, plain_rows, where
 from linsep.errors import DataError
@@ -17,6 +18,24 @@ def test_codes_are_places_among_the_sorted_classes(y):
     classes, codes = encode(y, 3)
     assert classes.tolist() == sorted(set(np.asarray(y).tolist()))
     assert classes[codes].tolist() == np.asarray(y).tolist()
+
+
+def test_rows_are_handed_on_as_they_are_where_nobody_can_write_them():
+    X = np.eye(3)
+    view = frozen(X)
+    assert view.base is X and not view.flags.writeable and X.flags.writeable
+    assert frozen(view) is view
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_an_entry_that_is_no_number_is_named(bad, dtype, n):
+    X = np.ones((n, 4), dtype)
+    require_finite(X)
+    X[2, 1] = bad
+    with pytest.raises(DataError, match=r"row 2.*column 1"):
+        require_finite(X)
 
 
 def test_codes_follow_the_classes_that_are_given():

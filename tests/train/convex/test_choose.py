@@ -51,6 +51,7 @@ def test_every_line_is_reached():
     reached = {line_for(shape_of(make()[0], loss)).when for make, loss in GRID + LOGISTIC}
     reached.add(line_for(shape_of(sparse(3000, 6000)[0], "logistic", 5)).when)
     reached.add(line_for(shape_of(dense(60, 4)[0], "logistic", 3)).when)
+    reached.add(line_for(shape_of(dense(3400, 200)[0], "logistic")).when)
     reached.add(line_for(shape_of(dense(60, 4)[0], "squared_hinge", l1=True)).when)
     far = shape_of(sparse(3000, 6000)[0], "logistic")._replace(far=True)
     reached.add(line_for(far).when)
@@ -83,11 +84,13 @@ def test_what_is_said_is_what_ran(make, loss):
     [
         (lambda: dense(3000, 20), "newton"),
         (lambda: dense(2000, 300), "newton-cg"),
+        (lambda: dense(3400, 200), "newton-cg"),
+        (lambda: dense(2000, 200), "newton"),
         (lambda: sparse(3000, 40), "newton"),
         (lambda: sparse(20_000, 900), "newton-cg"),
         (lambda: sparse(3000, 6000), "dual"),
     ],
-    ids=map(str, range(5)),
+    ids=map(str, range(7)),
 )
 def test_logistic_regression_says_what_ran(make, solver):
     X, y = make()

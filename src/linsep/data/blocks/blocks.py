@@ -49,11 +49,14 @@ def sum_rows(n: int, d: int, entries: int, share: int = 4) -> int:
 def sum_spans(n: int, d: int, entries: int, share: int = 4) -> list[tuple[int, int]]:
     """Spans of rows whose sums of d numbers are added up, by the shape of X alone.
 
-    >>> sum_spans(8, 2, 16), len(sum_spans(8, 9000, 72_000))
-    ([(0, 8)], 4)
+    Where rows are few there are four, or one where each of four would have fewer than `share`
+    entries for each number of its sum.
+
+    >>> sum_spans(8, 2, 16), len(sum_spans(8, 9000, 72_000)), len(sum_spans(8, 900, 72_000))
+    ([(0, 8)], 1, 4)
     """
     if n > FEW:
         return spans(n, sum_rows(n, d, entries, share))
-    count = 1 if entries <= ALONE else 4
+    count = 1 if entries <= max(ALONE, min(4 * share * d, 4 * ENOUGH // share)) else 4
     cuts = [k * n // count for k in range(count + 1)]
     return [span for span in pairwise(cuts) if span[0] < span[1]]

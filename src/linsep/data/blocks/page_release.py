@@ -39,9 +39,9 @@ def maps_of(X: Any) -> list[Any]:
     Private ones (mode 'c') are left alone: what was written there is nowhere else.
     """
     if type(X) is np.ndarray:
-        owners = [_owner(X)]
-        if type(owners[0]) is np.ndarray:
+        if type(owner := _owner(X)) is np.ndarray:
             return []
+        owners = [owner]
     else:
         parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
         owners = [_owner(part) for part in parts]
@@ -49,8 +49,8 @@ def maps_of(X: Any) -> list[Any]:
 
 
 def _owner(array: Any) -> Any:
-    while isinstance(getattr(array, "base", None), np.ndarray):
-        array = array.base
+    while isinstance(base := getattr(array, "base", None), np.ndarray):
+        array = base
     return array
 
 

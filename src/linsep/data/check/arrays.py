@@ -21,6 +21,9 @@ Array = npt.NDArray[Any]
 SMALL = 1 << 13  # entries that are looked at sooner than a kernel is called
 LARGE = 1 << 23  # bytes from which on a look at every entry deserves a thread of its own
 
+_LIMITS = {
+    kind: (float(np.finfo(kind).max), float(np.finfo(kind).tiny)) for kind in (*"fd",)
+}  # the largest float of a type, and the smallest with all its digits
 _FORM: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
@@ -84,7 +87,7 @@ def check_rows_meanwhile(
     Returns `X` and a function that waits for the end of the look and raises what was found. It
     must be called before anything is made of the first pass over the rows.
     """
-    if on_cluster(X):
+    if type(X) is not np.ndarray and on_cluster(X):
         return _checked_there(X, estimator, in_range), lambda: None
     X = frozen_rows(check_shape(X, estimator, reset))
     if (X.data.nbytes if sp.issparse(X) else X.nbytes) < LARGE:
@@ -98,6 +101,8 @@ def check_rows_meanwhile(
 
 def frozen(array: Array) -> Array:
     """A read-only view: kernels then know one kind of array, whether it may be written or not."""
+    if type(array) is np.ndarray and not array.flags.writeable:
+        return array
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
@@ -109,6 +114,8 @@ def frozen_rows(X: Any) -> Any:
     Frames of pandas and what joblib hands to its workers cannot be written, other arrays can: all
     kernels would be compiled for each of them.
     """
+    if type(X) is np.ndarray:
+        return frozen(X)
     if on_cluster(X):
         return X
     if not sp.issparse(X):
@@ -120,7 +127,7 @@ def frozen_rows(X: Any) -> Any:
 
 def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp.csr_array:
     """`check_rows` without the look at every entry; for callers that look at the results."""
-    if on_cluster(X):
+    if type(X) is not np.ndarray and on_cluster(X):
         return _checked_there(X, estimator, False)  # type: ignore[no-any-return]
     if isinstance(X, NamedRows) and X.shape[1] == getattr(estimator, "n_features_in_", None):
         return np.ascontiguousarray(X.view(np.ndarray))
@@ -174,7 +181,7 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
 
     With `in_range`, also one that names the largest entry if products would leave the range.
     """
-    if on_cluster(X):  # the workers have looked
+    if type(X) is not np.ndarray and on_cluster(X):  # the workers have looked
         return
     values = frozen(X.data if sp.issparse(X) else X.reshape(-1))
     step = LARGE >> 4
@@ -186,8 +193,8 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
         for first in range(0, len(values), step):
             total += float(sum_of_squares(values[first : first + step]))
             pages.advance(step)
-    limits = np.finfo(X.dtype)
-    if total <= float(limits.max) and total >= float(limits.tiny) * values.size:
+    most, tiny = _LIMITS[X.dtype.char]
+    if tiny * values.size <= total <= most:
         return  # then every entry is finite, and the largest square is not below the smallest float
     bad = not_finite(X, _names(estimator))
     if bad is not None:

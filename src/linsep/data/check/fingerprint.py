@@ -65,15 +65,25 @@ def sampled(X: Any, y: Array, weights: Array | None) -> Callable[[], dict[str, A
     y : class numbers (whole numbers, of which also a count enters) or targets
     weights : weight of each row, or None
     """
-    whole = isinstance(X, np.ndarray) and X.shape[0] <= _count(*X.shape)
-    rows: Any = slice(None) if whole else sample_of(X)
-    some = X.copy() if whole else rows_of(X, rows)
+    if isinstance(X, np.ndarray) and X.shape[0] <= _count(*X.shape):
+        return partial(_whole, X.copy(), y.copy(), None if weights is None else weights.copy())
+    rows = sample_of(X)
+    some = rows_of(X, rows)
     parts = [some.data, some.indices, some.indptr] if hasattr(some, "indptr") else [some]
     if y.dtype.kind in "iu":
-        count = sum(int(np.count_nonzero(y[part])) for part in blocks(y))
-        parts.append(np.array([count]))
+        parts.append(_nonzero(y))
     parts += [np.array(y[rows]), np.empty(0) if weights is None else np.array(weights[rows])]
     return partial(digest_of, parts, X.shape)
+
+
+def _whole(X: Array, y: Array, weights: Array | None) -> dict[str, Any]:
+    """`sample_digest` of few dense rows, all of which are looked at."""
+    count = [_nonzero(y)] if y.dtype.kind in "iu" else []
+    return digest_of([X, *count, y, np.empty(0) if weights is None else weights], X.shape)
+
+
+def _nonzero(y: Array) -> Array:
+    return np.array([sum(int(np.count_nonzero(y[part])) for part in blocks(y))])
 
 
 def digest_of(parts: list[Array], shape: tuple[int, ...]) -> dict[str, Any]:

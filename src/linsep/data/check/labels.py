@@ -124,10 +124,11 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
             "This learner requires y to be passed, but the target y is None; "
             "give one label per row."
         )
-    if hasattr(y, "__arrow_array__") or hasattr(y, "to_pylist"):  # pyarrow: no numpy for text
-        y = np.asarray(y.to_pylist() if hasattr(y, "to_pylist") else y)
-    if isinstance(y, (list, tuple)):
-        y = _from_list(y)
+    if type(y) is not np.ndarray:
+        if hasattr(y, "__arrow_array__") or hasattr(y, "to_pylist"):  # pyarrow: no numpy for text
+            y = np.asarray(y.to_pylist() if hasattr(y, "to_pylist") else y)
+        if isinstance(y, (list, tuple)):
+            y = _from_list(y)
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         from sklearn.utils.validation import column_or_1d
@@ -213,7 +214,7 @@ def _unique(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
 
 def _unique_integers(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
     """Count small integers instead of sorting them: many times faster on long columns."""
-    low, high = int(labels.min()), int(labels.max())
+    low, high = int(np.minimum.reduce(labels)), int(np.maximum.reduce(labels))
     second = labels != low
     if low < high and np.count_nonzero(labels == high) == np.count_nonzero(second):
         return np.array([low, high], labels.dtype), second.astype(np.int32)

@@ -34,15 +34,14 @@ def plane_at_once(
     y = np.where(problem.codes == 1, 1.0, -1.0)
     caps = C * problem.weights if problem.weights.size else np.full(len(y), C)
     free, most = bool(learner.fit_intercept), learner.max_iter
-    with np.errstate(all="ignore"):
-        if penalty is RIDGE:
-            solution = solve_at_once(X, y, caps, loss, free, tol, most)
-        else:
-            solution = small.solve_at_once(X, y, caps, free, penalty.l1, tol, most)
-        if solution is None:
-            return None
-        fitted = fitted_problem(learner, problem, penalty, solution=solution)
-        certificate = certify_planes(loss, fitted, solution.alpha[None])
+    if penalty is RIDGE:
+        solution = solve_at_once(X, y, caps, loss, free, tol, most)
+    else:
+        solution = small.solve_at_once(X, y, caps, free, penalty.l1, tol, most)
+    if solution is None:
+        return None
+    fitted = fitted_problem(learner, problem, penalty, solution=solution)
+    certificate = certify_planes(loss, fitted, solution.alpha[None])
     if not certificate.gap <= tol:
         return None
     return Solution(*solution, Status.converged, solver="newton", certificate=certificate)

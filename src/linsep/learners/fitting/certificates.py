@@ -152,7 +152,7 @@ def sentence_of(learner: Any, status: Status, large: Callable[[], str]) -> str |
             f"again from the data, only a gap of {learner.gap_:.1e} is certain. Bring the features "
             "to one scale (linsep.Scaled does), or raise tol."
         )
-    if status is Status.converged and np.isfinite(learner.C) and learner.gap_ > learner.tol:
+    if status is Status.converged and learner.gap_ > learner.tol and np.isfinite(learner.C):
         return (
             f"The solver reached tol={learner.tol:g} by its own count, which moves and scales the "
             f"columns; counted again in the units of the data, where {large()}, rounding lets no "

@@ -99,7 +99,7 @@ def explain(learner: Any, problem: Problem, status: Status) -> str | None:
             "no finite optimum exists without a penalty and probabilities go to 0 and 1; the "
             "weights kept separate them. Set a finite C, for instance C=1.0."
         )
-    if np.isposinf(learner.C) and status is not Status.unproved:
+    if np.inf == learner.C and status is not Status.unproved:
         return _collinear(learner, problem)
     return sentence_of(learner, status, partial(_largest, learner, problem))
 

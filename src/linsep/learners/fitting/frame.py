@@ -8,7 +8,6 @@ from typing import Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.blocks.blocks import on_cluster
 from linsep.data.cluster.recognise import from_dask
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.sources.dataset import Chunks
@@ -85,19 +84,27 @@ class Fitting:
 
             fit_with_callbacks(self, X, y, sample_weight, how | {"in_order": in_order})
             return self
+        if type(X) is np.ndarray:
+            self._note_rows(X, y, sample_weight)
+            self._fit_rows(X, y, sample_weight, None, depth=4, **how)
+        else:
+            self._fit_other(X, y, sample_weight, in_order, **how)
+        return self
+
+    def _fit_other(self, X: Any, y: Any, sample_weight: Any, in_order: bool, **how: Any) -> None:
+        """`fit` on what is not an array yet: frames, lists, files, rows on a cluster."""
         if from_dask(X) or (isinstance(X, Chunks) and X.cluster is not None):
             from linsep.learners.cluster.fit import fit_on_cluster
 
             fit_on_cluster(self, X, y, sample_weight, in_order, **how)
-            return self
-        alone = sample_weight is None and y is None and checkpoint is None
-        if alone and isinstance(X, Chunks) and self._fit_stream(X, callback, verbose):
-            return self
-        if hasattr(self, "_note_rows"):
-            self._note_rows(X, y, sample_weight)
+            return
+        alone = sample_weight is None and y is None and how["checkpoint"] is None
+        alone = alone and isinstance(X, Chunks)
+        if alone and self._fit_stream(X, how["callback"], how["verbose"]):
+            return
+        self._note_rows(X, y, sample_weight)
         with opened(X, y) as (X, y, encoding):
-            self._fit_rows(X, y, sample_weight, encoding, depth=4, **how)
-        return self
+            self._fit_rows(X, y, sample_weight, encoding, **how)
 
     def set_callbacks(self, *callbacks: Any) -> Self:
         """Have callbacks of scikit-learn (1.9 or later) told of the fit and of every pass."""
@@ -119,7 +126,7 @@ class Fitting:
         keeper = self._keeper(problem, checkpoint)
         with self._listening(callback, verbose, problem) as listeners:
             # Overflow is looked for in what comes out, and refused by name.
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 status = self._trained(problem, [*listeners, *keeper])
                 problem.settle()
             self._end(status, depth)
@@ -143,6 +150,9 @@ class Fitting:
     def _check_parameters(self) -> None:
         """Refuse parameters that no fit could honour; learners with such parameters override."""
 
+    def _note_rows(self, X: Any, y: Any, weights: Any) -> None:
+        """Keep hold of what was handed in; learners whose summary counts it again override."""
+
     def _fit_stream(self, chunks: Chunks, callback: Any, verbose: bool | str) -> bool:
         """Fit while a file is parsed; False, as here, where its rows are to be read first."""
         return False
@@ -160,7 +170,7 @@ class Fitting:
 
     def _mixes(self, problem: Problem) -> bool:
         """Whether this learner corrects weights row by row, and the rows lie on a cluster."""
-        return on_cluster(problem.X) and hasattr(self, "_method")
+        return problem.on_cluster and hasattr(self, "_method")
 
     def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
         """`_train`; learners that can do without a class of no weight override."""
@@ -213,7 +223,7 @@ class Fitting:
             if verbose or getattr(self, "verbose", False):
                 passes, name = getattr(self, "max_iter", 1), type(self).__name__
                 log = "log" in (verbose, getattr(self, "verbose", False))
-                far = problem.X.workers if on_cluster(problem.X) else None
+                far = problem.X.workers if problem.on_cluster else None
                 with Progress(passes, name, problem.n_rows, log, far) as bar:
                     yield [*listeners, bar]
             else:

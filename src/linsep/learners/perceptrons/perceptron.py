@@ -251,7 +251,7 @@ class Perceptron(LinearClassifier):
             if self.penalty is None
             else PenalisedSolver(problem, self._shrink, bias, kesler)
         )
-        self._folds: WholeFolds[OnlineSolver] = WholeFolds()
+        self.__dict__.pop("_folds", None)
         d = problem.n_features
         if earlier is not None and earlier[0].shape == (self._solver.n_planes, d):
             self._solver.start_at(*earlier)
@@ -385,6 +385,8 @@ class Perceptron(LinearClassifier):
             self._solver.set_bias(0.0)
         method = self._method(in_parts=True)
         if self.rule == "minibatch" and self.keep != "pocket":
+            if not hasattr(self, "_folds"):
+                self._folds: WholeFolds[OnlineSolver] = WholeFolds()
             pair = self._folds.part_pass(self._solver, problem, method, self._recorder)
             self._solver, done = pair
         else:

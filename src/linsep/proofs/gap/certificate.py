@@ -131,11 +131,12 @@ class FittedProblem(NamedTuple):
         """P and D from sums over rows, and what rounding may have done to both."""
         W = np.asarray(self.W, np.float64)
         l1, l2 = self.penalty
-        primal = sums.loss + 0.5 * l2 * float(np.vdot(W, W))
+        square = float(np.vdot(W, W))
+        primal = sums.loss + 0.5 * l2 * square
         if l1 > 0:
             primal += l1 * float(np.abs(W).sum())
         scores = gamma(products.terms + 8)
-        long = length(W[0]) if len(W) == 1 else max(map(length, W))
+        long = math.sqrt(square) if len(W) == 1 else max(map(length, W))
         shift = max(map(abs, np.asarray(self.b).tolist()))
         off = scores * (long * sums.slope + shift * sums.tilt)
         rounding = off + gamma(W.size + products.added + 8) * (primal + sums.terms)
@@ -148,9 +149,9 @@ class FittedProblem(NamedTuple):
         most = float(size.max(initial=0.0)) if l2 == 0 else 0.0
         over = np.maximum(0.0, size - l1) if l1 > 0 else size
         far = length(over.ravel(order="K"))  # as it lies in memory
-        low, dual, high = (
+        low, dual, high = [
             self._highest(bound, sign, most, far, again) for sign in (-1.0, 0.0, 1.0)
-        )
+        ]
         return Certificate(primal, dual, rounding + dual - low, rounding + high - dual, low)
 
     def _highest(
@@ -256,6 +257,7 @@ class _Plane:
         self, loss: str, problem: FittedProblem, k: int, alpha: Floats | None, other: FittedProblem
     ) -> None:
         self.loss, self.problem, self.k, self.alpha = loss, problem, k, alpha
+        self.C = np.array(problem.C, np.float64, ndmin=1, copy=None)
         self.products = Products(problem.X, 1)
         self._pages = PageRelease(problem.X, alpha, self.products.pointers)
         W, self.b = problem.beside(other if alpha is None else problem)
@@ -309,15 +311,16 @@ class _Plane:
     def _part(self, span: tuple[int, int], shrink: float | None) -> Sides:
         """The sums of one block, or with `shrink` those that E(shrink · α) needs."""
         problem, loss, rows = self.problem, self.loss, self.products.rows(span)
-        C = problem.C if np.ndim(problem.C) == 0 else problem.C[slice(*span)]
-        codes = problem.codes[slice(*span)]
+        cut = slice(*span)
+        C = self.C if len(self.C) == 1 else self.C[cut]
+        codes = problem.codes[cut]
         W, b = self.W, self.b
         if self.shift:
             W, b = np.concatenate([W[:1], W[-1:]]), np.array([b[0], b[-1] + self.shift])
-        alpha = NONE if self.alpha is None else self.alpha[slice(*span)]
+        alpha = NONE if self.alpha is None else self.alpha[cut]
         s, v = sum_plane(
-            loss, rows, codes == self.k, np.array(C, np.float64, ndmin=1), W, b, alpha,
-            problem.free, 1.0 if shrink is None else shrink, not self.products.sparse,
+            loss, rows, codes == self.k, C, W, b, alpha, problem.free,
+            1.0 if shrink is None else shrink, not self.products.sparse,
         )  # fmt: skip
         self._pages.advance(len(codes))
         charged, squares, tilt, terms, fuzz, *_, bend, long, square = s.tolist()

@@ -66,7 +66,7 @@ class Products:
             self._rows = None if on_cluster(X) else as_rows(X)
         elif self._alone:
             self._few = CHUNK
-        rows = max((stop - start for start, stop in self.spans), default=1)
+        rows = max([stop - start for start, stop in self.spans], default=1)
         longest = min(rows, self._few)
         self.added = longest + -(-rows // longest) + math.log2(max(1, len(self.spans)))
 
@@ -91,7 +91,7 @@ class Products:
         """A bound on √Σx² of a block, given that sum as it was rounded."""
         if self.sparse:
             return _bound(_entries(self._csr(span)), square)
-        return _bound(self.X[slice(*span)].reshape(-1), square)
+        return _bound(self.X[slice(*span)], square)
 
     def part(self, span: tuple[int, int]) -> Part:
         """The block of rows start..stop."""
@@ -200,7 +200,7 @@ def _length(entries: Array) -> float:
 
 def _bound(entries: Array, square: float) -> float:
     single = entries.dtype == np.float32
-    square *= 1 + 8 * len(entries) * (2.0**-23 if single else 2.0**-52)
+    square *= 1 + 8 * entries.size * (2.0**-23 if single else 2.0**-52)
     tiny = 1e-30 if single else 1e-280
     if tiny < square < math.inf:
         return math.sqrt(square)

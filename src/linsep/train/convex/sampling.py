@@ -38,7 +38,7 @@ def pick(
         blocks.pages.advance(stop - start)
         share = np.full(1, 1 / n) if len(c) == 1 else c[start:stop] / total
         chance = np.minimum(1.0, 0.5 * wanted * share * (1 + q))
-        rows = np.flatnonzero(_drawn(chance, start))
+        rows = np.flatnonzero(drawn(chance, start))
         return rows + start, chance[rows]
 
     parts = pool.map(some, range(0, n, TOGETHER))
@@ -73,7 +73,7 @@ def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
     >>> draw(np.array([1.0, 0.0, 1.0]), seed=0)
     array([0, 2])
     """
-    return np.flatnonzero(_drawn(chance, seed * len(chance)))
+    return np.flatnonzero(drawn(chance, seed * len(chance)))
 
 
 def scattered(n: int, count: int) -> npt.NDArray[np.int64]:
@@ -99,7 +99,7 @@ def _distances(X, mean, inverse, q):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _drawn(chance, first):  # type: ignore[no-untyped-def]
+def drawn(chance, first):  # type: ignore[no-untyped-def]
     """Whether row i is drawn: its number in [0, 1), SplitMix64 of first + i, is below its chance"""
     chosen = np.empty(chance.shape[0], np.bool_)
     for i in range(chance.shape[0]):

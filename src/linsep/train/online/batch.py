@@ -31,7 +31,7 @@ def batch_pass(
     if method.schedule is None:
         eta = max(eta, exact_step(problem, planes, delta, db, method.margin))
     trainer.moved = float(np.sqrt((delta**2).sum() + (db**2).sum()))
-    trainer.weight_screen.drop()
+    trainer.drop_weight_screen()
     planes.W += (eta * delta).astype(planes.W.dtype)
     planes.b += eta * db
     if trainer.average is not None:

@@ -88,7 +88,7 @@ def minibatch_pass(
 ) -> Pass:
     """Correct after every few rows, by the sum or the mean of what they ask for."""
     trainer.open_pass(epoch)
-    trainer.weight_screen.drop()
+    trainer.drop_weight_screen()
     rule, tally = method.rule_of(epoch), trainer.tally
     sums = NO_SUMS if trainer.average is None else trainer.average.sums
     A = np.zeros((min(method.batch_size, BLOCK), len(trainer.planes.b)))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import spans
 from linsep.parallel import in_order
-from linsep.rows.int8_screen import int8_screen
+from linsep.rows.int8_screen import FEWEST, int8_screen
 from linsep.rows.rows import CSR, WIDEST, Dense
 from linsep.train.online.batch import batch_pass
 from linsep.train.online.kernels import MISTAKES, SEEN
@@ -126,6 +126,7 @@ class OnlineSolver(Stateful):
             and self.often
             and self.trainers[0].binary
             and isinstance(problem.rows, Dense)
+            and problem.entries >= FEWEST
         ):
             screen = int8_screen(problem.rows.X, problem.n_jobs)
             for trainer in self.trainers:
@@ -139,13 +140,14 @@ class OnlineSolver(Stateful):
 
         # A recording has one order of events; and threads cost more than a short pass.
         n_jobs = problem.n_jobs if trace is None and problem.entries >= SMALL else 1
-        passes = list(in_order(one, active, n_jobs, problem.halt))
+        together = map(one, active) if n_jobs == 1 else in_order(one, active, n_jobs, problem.halt)
+        passes = list(together)
         for (k, _, _), made in zip(active, passes, strict=True):
             self.done[k] = made.updates == 0
         seen = max(trainer.seen for trainer in self.trainers)
         for trainer in self.trainers:  # a mean is over all presentations, also of those left alone
             trainer.tally[SEEN] = seen
-            if not trainer.weight_screen.bounded:
+            if trainer.weight_screen is None or not trainer.weight_screen.bounded:
                 problem.require_in_range(trainer.planes.W, trainer.planes.b)
         return Pass(
             epoch,
@@ -204,6 +206,9 @@ class OnlineSolver(Stateful):
 
         for trainer in self.trainers:
             trainer.settle()
-        for _ in in_order(fill, spans(coef.shape[1]), self.n_jobs):
-            pass
+        if self.n_jobs == 1:
+            fill((0, coef.shape[1]))
+        else:
+            for _ in in_order(fill, spans(coef.shape[1]), self.n_jobs):
+                pass
         return coef, intercept.astype(coef.dtype)

@@ -23,6 +23,7 @@ class StreamProblem:
     """Rows, parsed while they are learnt from. What needs rows at rest raises `ScanMismatch`."""
 
     X = None
+    on_cluster = False
     binary = True
     n_classes = 2
     weights = NO_WEIGHTS

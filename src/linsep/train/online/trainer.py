@@ -76,6 +76,7 @@ class Trainer(Stateful):
         self.tally[BEST] = -1
         self.moved = 0.0  # the norm of the last correction by all rows
         self.spare_thread = False
+        self.weight_screen: WeightScreen | None = None
         self._settled = NO_SUMS
         self._scores = aligned((n_planes,), float)
         self._steps = aligned((n_planes,), float)
@@ -86,20 +87,25 @@ class Trainer(Stateful):
         self.total = problem.total
         self.scratch = Scratch(self._scores, self._steps, self.planes.room_for_scores())
         self.rest()
-        self.weight_screen = WeightScreen(self.planes, problem)
+        several = self.planes.sparse and not self.binary
+        self.weight_screen = WeightScreen(self.planes, problem) if several else None
 
     def rest(self) -> None:
         """Forget what only saves time: screens, and a thread for averages."""
         if self.average is not None:
             self.average.close_queue()
-        if hasattr(self, "weight_screen"):
-            self.weight_screen.drop()
+        self.drop_weight_screen()
         self.row_screen: Int8Screen | NoScreen = NoScreen()
+
+    def drop_weight_screen(self) -> None:
+        """Forget the rounded copy of the weights, which have moved without it."""
+        if self.weight_screen is not None:
+            self.weight_screen.drop()
 
     def start_at(self, coef: Array, intercept: Array) -> None:
         """Begin from these (K, d) weights and (K,) intercepts instead of zero."""
         self.planes.start_at(coef, intercept)
-        self.weight_screen.drop()
+        self.drop_weight_screen()
 
     def fit_layout(self, problem: Problem) -> None:
         """Carry everything over when later rows come in another layout."""
@@ -212,7 +218,7 @@ def row_pass(
     """Correct after every row."""
     trainer.open_pass(epoch)
     rule, tally = method.rule_of(epoch), trainer.tally
-    if epoch > 1:  # at first too many rows are corrected
+    if trainer.weight_screen is not None and epoch > 1:  # at first too many rows are corrected
         trainer.weight_screen.make(trainer.planes)
     if trainer.average is not None and not trainer.binary:
         trainer.average.open_queue(trainer.spare_thread and epoch > 0)
@@ -242,7 +248,9 @@ def _present(
     """Up to `limit` corrections from a position on; where they ended."""
     average, planes = trainer.average, trainer.planes
     if trainer.binary:
-        screen = trainer.row_screen.part(block.start, block.start + len(block.codes))
+        screen = trainer.row_screen
+        if isinstance(screen, Int8Screen):
+            screen = screen.part(block.start, block.start + len(block.codes))
         sums = NOTHING if average is None else average.sums.reshape(-1)
         return present(
             rule, block.rows, screen, presented, position, limit, planes.flat,
@@ -251,8 +259,9 @@ def _present(
     log = NO_LOG
     if average is not None and average.queue is not None:
         log, limit = average.queue.log(block.rows), min(limit, average.queue.room)
+    weight_screen = None if trainer.weight_screen is None else trainer.weight_screen.given
     scheme: Scheme = Kesler() if trainer.first is None else OneVsRest(trainer.first)
     return present_classes(
-        scheme, rule, block.rows, trainer.weight_screen.given, presented, position, limit,
+        scheme, rule, block.rows, weight_screen, presented, position, limit,
         planes.given, trainer.kept_for(log), trainer.tally, trainer.scratch,
     )  # fmt: skip

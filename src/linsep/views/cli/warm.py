@@ -14,7 +14,7 @@ KINDS = [("f8", False), ("f8", True), ("f4", False), ("f4", True)]
 # Rows, features and entries of a row.
 FEW = (6, 2, 2)
 ROWS = (FEW[0], 120, 400, 3_000, 6_000, 30_000, 66_000)
-FEATURES = (FEW[1], 40, 300, 600, 1_000, 2_400, 10_000)
+FEATURES = (FEW[1], 40, 200, 300, 600, 1_000, 2_400, 10_000)
 ENTRIES = (FEW[2], 4, 20)  # where rows are sparse
 LONG = {False: (66_000, 40, 40), True: (66_000, 40, 4)}
 WIDE = {False: (120, 8_000, 8_000), True: (400, 10_000, 20)}

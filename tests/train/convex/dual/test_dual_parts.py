@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from linsep.parallel import Pool
 from linsep.train.convex.dual import kernels as compiled
 from linsep.train.convex.dual.active_set import polish
+from linsep.train.convex.dual.coordinate_descent import FARTHEST, GapSchedule
 from linsep.train.convex.dual.design import Design, middle
 from linsep.train.convex.dual.dual_losses import Hinge, Logistic, SquaredHinge, logit_root
 from linsep.train.convex.dual.gram_descent import GramCache
@@ -204,3 +205,21 @@ def test_rows_of_the_heavier_side_are_listed():
     for inside, wanted in ((False, [0, 3, 4]), (True, [0, 4])):
         count = compiled.heavier(points, 1.2, inside, room)
         assert room[:count].tolist() == wanted
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_an_evaluation_that_brings_no_row_back_waits_for_the_gap_asked_for(leaves):
+    schedule = GapSchedule(1e-9, 100.0, leaves=leaves)
+    assert [schedule.due(met) for met in (50.0, 5.0, 2.0)] == [False, False, leaves]
+    assert schedule.due(1e-12)  # the gap is foretold
+    waiting = GapSchedule(1e-9, 100.0, leaves=leaves)
+    assert [waiting.due(100.0) for _ in range(FARTHEST)] == [False] * (FARTHEST - 1) + [True]
+
+
+@pytest.mark.parametrize("logit", [-30.0, -2.0, 0.0, 2.0, 30.0])
+def test_the_logistic_slack_is_zero_at_the_best_margin_and_grows_like_a_parabola(logit):
+    loss, U = Logistic(), 3.0
+    a = U / (1.0 + math.exp(-logit))
+    assert loss.slack(a, logit, -logit, U) == 0.0
+    bend = a * (1.0 - a / U)
+    assert loss.slack(a, logit, 1e-3 - logit, U) == pytest.approx(0.5e-6 * bend, rel=1e-3)

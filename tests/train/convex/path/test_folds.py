@@ -9,7 +9,7 @@ from linsep import LogisticRegression, gap
 from linsep._compile import kernel, weighted_add
 from linsep.parallel import Pool
 from linsep.train.convex.path import fold_dual as fold_descent
-from linsep.train.convex.path import fold_newton
+from linsep.train.convex.path import fold_newton, fold_products
 from linsep.train.convex.path.fold_sample import FoldSample, Rows
 from linsep.train.convex.path.fold_sums import FoldSums
 from linsep.train.convex.path.folds import homes
@@ -39,7 +39,20 @@ def folds_of(signs, count):
                  len(signs))  # fmt: skip
 
 
-CASES = [(fold_newton, dense), (fold_descent, sparse)]
+def short(n=900, d=30):
+    """Sparse rows, many for each feature."""
+    rng = np.random.default_rng(1)
+    X = sp.random(n, d, 0.1, "csr", rng=rng)
+    score = np.asarray(X @ rng.normal(size=d))
+    return sp.csr_matrix(X), np.where(score + rng.normal(0, 0.3, n) > 0.0, 1.0, -1.0)
+
+
+CASES = [
+    (fold_newton, dense),
+    (fold_descent, sparse),
+    (fold_products, dense),
+    (fold_products, short),
+]
 
 
 @pytest.mark.parametrize(("way", "data"), CASES)
@@ -47,7 +60,8 @@ CASES = [(fold_newton, dense), (fold_descent, sparse)]
 @pytest.mark.parametrize("count", [2, 5, 9])
 def test_every_fit_is_as_near_the_optimum_as_its_gap_says(way, data, free, count):
     X, signs = data()
-    assert way.suits(X, free) if way is fold_newton else way.suits(X)
+    if way is not fold_products:
+        assert way.suits(X, free) if way is fold_newton else way.suits(X)
     home = folds_of(signs, count)
     found = way.fit_folds(X, signs, home, CS, fit_intercept=free, tol=1e-4)
     assert (found.gap <= 1e-4).all()
@@ -72,6 +86,49 @@ def test_threads_change_no_byte(way, data):
         way.fit_folds(X, signs, home, CS, fit_intercept=True, tol=1e-5, n_jobs=n) for n in (1, 2)
     )
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize("data", [dense, short])
+def test_the_models_of_all_rows_come_with_those_of_the_folds(data):
+    X, signs = data()
+    found = fold_products.fit_folds(
+        X, signs, folds_of(signs, 4), CS, fit_intercept=True, tol=1e-8, keep=False
+    )
+    assert found.W.size == 0
+    for c, C in enumerate(CS):
+        alone = LogisticRegression(C=C, tol=1e-10).fit(X, signs)
+        assert found.whole[c, :-1] == pytest.approx(alone.coef_[0], rel=1e-3, abs=1e-4)
+        assert found.whole[c, -1] == pytest.approx(alone.intercept_[0], rel=1e-3, abs=1e-4)
+
+
+def test_folds_that_products_cannot_fit_are_left_to_others(monkeypatch):
+    X, signs = dense()
+    given = X, signs, folds_of(signs, 3), CS
+    steps = []
+
+    def lost(self, p):
+        steps.append(p)
+        return np.zeros_like(p.u)
+
+    monkeypatch.setattr(fold_products.NewtonCG, "_step", lost)
+    assert fold_products.fit_folds(*given, fit_intercept=True, tol=1e-6) is None
+    assert steps
+
+
+def test_an_interrupt_ends_all_fits_of_a_path(monkeypatch):
+    X, signs = dense()
+    fits = []
+
+    def interrupted(run, f, c):
+        fits.append((f, c))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fold_products._Run, "_fold", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fold_products.fit_folds(
+            X, signs, folds_of(signs, 3), CS, fit_intercept=True, tol=1e-6, n_jobs=2
+        )
+    assert {c for _, c in fits} == {0}
 
 
 def test_hessians_of_all_rows_serve_the_folds_where_these_are_alike(monkeypatch):

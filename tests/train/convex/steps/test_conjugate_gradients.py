@@ -186,3 +186,25 @@ def test_what_is_not_proved_is_solved_by_the_triangular_factor_where_it_fits(mon
     with pytest.warns(NotConverged, match="Raise max_iter"):
         rough = LinearRegression(max_iter=1).fit(sp.csr_array(X), y)
     assert rough.status_ is Status.unfinished
+
+
+def test_the_sums_of_a_pass_are_those_of_the_formulas():
+    rng = np.random.default_rng(7)
+    X = sp.random_array((6, 4), density=0.6, rng=rng, format="csr")
+    v, mean, scale = rng.random(4), rng.random(6), rng.random(6)
+    places, ends, out = X.indices.astype(np.uint32), X.indptr.astype(np.uint64), np.empty(6)
+    conjugate_gradients.products(X.data, places, ends, v, mean, 2.0, scale, 0, 6, out)
+    np.testing.assert_allclose(out, (X @ v - 2.0 * mean) * scale, rtol=1e-14)
+    one = np.ones(1)
+    conjugate_gradients.products(X.data, places, ends, v, one, 2.0, one, 0, 6, out)
+    np.testing.assert_allclose(out, X @ v - 2.0, rtol=1e-14)
+
+    w, r, p, q = rng.random(4), rng.random(6), rng.random(4), rng.random(6)
+    after, rest = w + 0.5 * p, r - 0.5 * q
+    sizes = conjugate_gradients.advance(0.5, p, q, w, r)
+    np.testing.assert_allclose(w, after)
+    np.testing.assert_allclose(r, rest)
+    np.testing.assert_allclose(sizes, (after @ after, rest @ rest))
+    s, before = rng.random(4), p.copy()
+    conjugate_gradients.turn(0.25, s, p)
+    np.testing.assert_allclose(p, s + 0.25 * before)

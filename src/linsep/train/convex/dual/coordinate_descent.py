@@ -79,13 +79,14 @@ class GapSchedule(Stateful):
     """When an evaluation over all rows is worth its price.
 
     The slack met in a pass foretells the gap after it. One is due when that promises the gap
-    asked for, and now and then to bring rows back into play that were left out too early.
+    asked for, and now and then to bring rows back into play that were left out too early, if
+    `leaves` says that rows are left out at all.
     """
 
     state_names = ("_aim", "_last", "_seen", "_passes", "_foretold")
 
-    def __init__(self, tol: float, primal: float, often: bool = False) -> None:
-        self._often = often
+    def __init__(self, tol: float, primal: float, often: bool = False, leaves: bool = True) -> None:
+        self._often, self._leaves = often, leaves
         self._aim = tol * primal
         self._last = self._seen = primal
         self._passes = 0
@@ -95,7 +96,7 @@ class GapSchedule(Stateful):
         self._passes += 1
         self._foretold = met * min(1.0, met / self._last if self._last > 0.0 else 1.0) ** 0.75
         self._last = met
-        far = self._passes >= 3 and met < 0.05 * self._seen
+        far = self._leaves and self._passes >= 3 and met < 0.05 * self._seen
         return self._often or self._foretold <= self._aim or far or self._passes >= FARTHEST
 
     def evaluated(self, gap: float, primal: float, tol: float) -> None:
@@ -184,7 +185,8 @@ class DualDescent:
         self.best = Best(self.at)
         # The free intercept of the hinge moves at evaluations, where those cost little.
         often = self._free and isinstance(self._loss, Hinge) and design.entries < SMALL
-        self.schedule = GapSchedule(self.tol, self.best.primal, often)
+        leaves = not isinstance(self._loss, Logistic)
+        self.schedule = GapSchedule(self.tol, self.best.primal, often, leaves)
         self.faces, self.trend = FaceSchedule(), GapTrend()
 
     def candidates(self) -> Iterator[Candidate]:

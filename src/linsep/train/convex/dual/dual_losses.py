@@ -148,7 +148,7 @@ class Logistic(NamedTuple):
 
     def slack(self, a, logit, z, U):  # type: ignore[no-untyped-def]
         # The Bregman divergence of log(1 + eᵗ) between −z and the logit.
-        s = 1.0 / (1.0 + math.exp(-logit))
+        s = a / U
         v = s * (1.0 - s)
         d = z + logit
         if abs(d) < 1e-2:

@@ -25,9 +25,9 @@ def supports(problem: Problem, alphas: list[Array]) -> tuple[Array, Array]:
     alphas : the multipliers of all rows, for each hyperplane
     """
     if problem.binary and not maps_of(problem.X) and not maps_of(alphas[0]):
-        rows = np.flatnonzero(alphas[0])
+        rows = alphas[0].nonzero()[0]
         signs = np.where(problem.codes[rows] == 1, 1.0, -1.0)
-        return rows, np.atleast_2d(alphas[0][rows] * signs)
+        return rows, (alphas[0][rows] * signs)[None]
     pages = [PageRelease(one) for one in alphas]
 
     def mine(start: int, stop: int) -> Array:

@@ -30,7 +30,6 @@ from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
 from linsep.train.convex.newton.row_products import RowProducts
-from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
@@ -101,11 +100,16 @@ class NewtonCG:
     start : weights and intercept to begin from
     multipliers : whether the solution brings those of all rows
     patience : products that may fail to halve the gap
+    like : a solver that has ended, of the same features and C: its columns and its preconditioner
+        serve again
     """
 
     name = "newton-cg"
     tol = 1e-4
     _at: tuple[Point, float, int] | None = None  # point; gap last halved at, steps since
+    _columns: Columns
+    _price: float  # of the preconditioner, in products
+    _single: bool  # whether it is summed in single precision
 
     def __init__(
         self,
@@ -120,16 +124,18 @@ class NewtonCG:
         start: tuple[Array, float] | None = None,
         multipliers: bool = True,
         patience: float = math.inf,
+        like: "NewtonCG | None" = None,
     ) -> None:
         self._X, self._signs = X, signs.astype(np.int8, copy=False)
         self._caps = np.array([float(C)]) if weights is None else C * np.asarray(weights, float)
         self._multipliers, self._patience, self._products = multipliers, patience, 0
         self._loss, self._free, self._start = LOSSES[loss], fit_intercept, start
         self.pool = Pool(n_jobs)
-        self.n_iter = 0
+        self.n_iter, self._like = 0, like
 
     def _begin(self) -> None:
-        X, scaled, self._columns = _moderate(self._X, self._free)
+        like, known = self._like, None if self._like is None else self._like._columns
+        X, scaled, self._columns = _moderate(self._X, self._free, known)
         self._rows = RowProducts(X, self._signs, self._caps, self.pool, scaled)
         d = X.shape[1]
         scale = self._columns.scale.astype(np.float64) if self._columns.scale.size else np.ones(d)
@@ -138,9 +144,11 @@ class NewtonCG:
         if self._start is not None:
             w, b = self._columns.inside(np.asarray(self._start[0], np.float64), self._start[1])
             u = np.append(w, b if self._free else 0.0)
-        self._inverse: Any = None
+        self._inverse: Any = None if like is None else like._inverse
         self._made: Point | None = None  # where the preconditioner was made
-        self._price, self._used, self._foretold = 0.0, 0, False
+        self._price = 0.0 if like is None else like._price
+        self._single = X.dtype == np.float32 and (like is None or like._single)
+        self._used, self._foretold = 0, False
         smooth = SmoothedHinge(WIDTH) if isinstance(self._loss, Hinge) else self._loss
         self._lowest = self._highest = self._evaluate(u, smooth)
 
@@ -253,31 +261,29 @@ class NewtonCG:
         widest = WIDEST_SPARSE if self._rows.sparse else WIDEST
         factored = d <= widest and price <= MOST
         if p.curved <= 2 * m and factored:
-            self._inverse, self._price = self._factored(None, 1.0, 0.0), price
+            self._inverse, self._price = self._factored(math.inf, 0.0), price
             return
         squares = self._rows.squares()
         if factored:
-            some = scattered(p.curved, m)
-            self._inverse = self._factored(some, p.curved / len(some), squares)
+            self._inverse = self._factored(self._rows.rate(m), squares)
             self._price = price
             return
         diagonal = self._ridge + squares
         diagonal[diagonal <= 0.0] = 1.0
         self._inverse, self._price = partial(np.multiply, 1.0 / diagonal), 1.0
 
-    def _factored(
-        self, some: Array | None, factor: float, squares: Any
-    ) -> Callable[[Floats], Floats]:
-        """H of some rows factored, its diagonal raised to that of all."""
-        for real in sorted({self._rows.X.dtype, np.dtype(np.float64)}, key=_itemsize):
-            H = self._rows.products(some, factor, real)
+    def _factored(self, rate: float, squares: Any) -> Callable[[Floats], Floats]:
+        """H of the rows drawn at a rate factored, its diagonal raised to that of all."""
+        while True:
+            real = np.float32 if self._single else np.float64
+            H = self._rows.products(rate, real)
             H[np.diag_indices(len(H))] += self._ridge + np.maximum(0.0, squares - H.diagonal())
             if not self._free:
                 H[-1] = H[:, -1] = 0.0
             curvature = Curvature(H, 4.0 * float(np.finfo(real).eps))
-            if not curvature.singular:
-                break
-        return curvature.solve
+            if not (curvature.singular and self._single):
+                return curvature.solve
+            self._single = False  # nor would it do nearer to the optimum
 
     def _solve(self, r: Floats) -> Floats:
         y = np.asarray(self._inverse(r))
@@ -303,18 +309,19 @@ class NewtonCG:
         p, halved, since = self._at
         seen = (self._lowest, self._highest, self._made, p)
         points = [q and (q.u, getattr(q.loss, "h", 0.0)) for q in seen]
-        step = (self._used, self._foretold, self._products)
+        step = (self._used, self._foretold, self._products, self._single)
         return {"points": points, "since": (halved, since), "n_iter": self.n_iter, "step": step}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._begin()
         low, high, made, now = state["points"]
+        *step, self._single = state["step"]
         self._lowest, self._highest = self._seen(low), self._seen(high)
         if made:
             self._precondition(self._seen(made))
         p = self._seen(now)  # the last: products are with the curvatures of what was looked at last
         self._at, self.n_iter = (p, *state["since"]), state["n_iter"]
-        self._used, self._foretold, self._products = state["step"]
+        self._used, self._foretold, self._products = step
 
     def _seen(self, point: tuple[Floats, float]) -> Point:
         u, h = point
@@ -338,19 +345,18 @@ class NewtonCG:
         return Solution(np.asarray(w), b, alpha, low.primal, high.dual, gap, self.n_iter)
 
 
-def _itemsize(dtype: Any) -> int:
-    return int(dtype.itemsize)
-
-
-def _moderate(X: Any, free: bool) -> tuple[Any, Columns | None, Columns]:
+def _moderate(
+    X: Any, free: bool, known: Columns | None = None
+) -> tuple[Any, Columns | None, Columns]:
     """X in columns of moderate scale: itself, or a copy where dense columns are extreme.
 
-    Rows on a cluster stay as they are: the second says how they are scaled where they are read.
+    Columns that are `known` are taken. Rows on a cluster stay as they are: the second says how they
+    are scaled where they are read.
     """
     nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
     if sp.issparse(X):
         return X, None, nothing
-    columns = prepare(X, spread(X), free, 1.0)
+    columns = prepare(X, spread(X), free, 1.0) if known is None else known
     blocks = Blocks(X, columns)
     if blocks.plain:
         return X, None, nothing

@@ -40,6 +40,9 @@ NEAR = 4.0  # times the gap asked for that a step may err by and foretell the en
 U, STEP, GRADIENT, SCALE, RIDGE, BEST = 0, 1, 2, 3, 4, 5  # rows of what is kept for each feature
 DZ, FORETOLD, HIGHEST = 6, 7, 8  # of what is kept for each row, after twice z, α and D
 
+_BEGIN = np.array([np.inf, 0.0, 0.0, 0.0, -1.0, np.inf, 0.0])
+"""P, D, steps, width, the point reached, and the gap last halved, so many steps ago."""
+
 
 class CompiledRun:
     """Where a run in one compiled call is: what it keeps for each feature and row, its bounds.
@@ -94,7 +97,7 @@ class NewtonRun(CompiledRun):
         self.per_row = np.empty((9, n))
         self.per_row[DZ:] = 0.0
         self._room = np.empty((2, size)), np.empty((2 * size + 3 + GROUP, width)), chunk()[0]
-        self._state = np.array([np.inf, 0.0, 0.0, 0.0, -1.0, np.inf, 0.0])
+        self._state = _BEGIN.copy()
         self._sums = np.empty(2 * SUMS)
 
     def go(self, tol: float, coarse: float, most: int, h: float) -> int:

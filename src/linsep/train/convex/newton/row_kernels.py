@@ -6,11 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
-from linsep.train.convex.losses import curvature, dual, slope, value
+from linsep.train.convex.losses import curvature, dual, several, slope, value
 from linsep.train.convex.newton.row_layouts import add, add_squares, dot
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+TOGETHER = 1024  # rows whose losses are computed while they are in the cache
 
 
 @kernel
@@ -42,6 +44,36 @@ def losses(smooth, loss, z, y, caps, alpha, D, sums):  # type: ignore[no-untyped
         upper += E if y[i] > 0 else 0.0
         lower += 0.0 if y[i] > 0 else E
     sums[0], sums[1], sums[2], sums[3] = rounded, total, plus, minus
+    sums[4], sums[5], sums[6], sums[7] = upper, lower, tail, np.float64(curved)
+
+
+@kernel
+def logistic_losses(loss, z, y, caps, alpha, D, sums):  # type: ignore[no-untyped-def]
+    """The same for the logistic loss, vectors of rows at a time; −ℓ*(−s) = ℓ(z) + sz, s = −ℓ′(z)"""
+    values, whole = np.empty(TOGETHER), np.empty(TOGETHER, np.int64)
+    total = plus = minus = tail = upper = lower = 0.0
+    curved = 0
+    for start in range(0, z.shape[0], TOGETHER):
+        m = min(TOGETHER, z.shape[0] - start)
+        some = slice(start, start + m)
+        several(loss, z[some], values[:m], alpha[some], D[some], whole[:m])
+        for k in range(m):
+            i = start + k
+            U = caps[0 if caps.shape[0] == 1 else i]
+            a, v = U * alpha[i], U * values[k]
+            alpha[i] = a
+            D[i] *= U
+            curved += 1 if D[i] != 0.0 else 0
+            total += v
+            tail += a * z[i]
+            E = max(0.0, v + a * z[i])
+            if y[i] > 0:
+                plus += a
+                upper += E
+            else:
+                minus += a
+                lower += E
+    sums[0], sums[1], sums[2], sums[3] = total, total, plus, minus
     sums[4], sums[5], sums[6], sums[7] = upper, lower, tail, np.float64(curved)
 
 

@@ -2,13 +2,14 @@
 gradients asks: all of them sums over fixed spans of rows.
 
     zᵢ = yᵢ(⟨w, xᵢ⟩ + b),  αᵢ = −Uᵢφ′(zᵢ),  Dᵢ = Uᵢφ″(zᵢ)     pull  Σ αᵢyᵢx̃ᵢ,    x̃ = (x, 1)
-    curve  Σ Dᵢ⟨p, x̃ᵢ⟩x̃ᵢ        squares  Σ Dᵢx̃ᵢ²        products  Σ Dᵢx̃ᵢx̃ᵢᵀ over some rows
+    curve  Σ Dᵢ⟨p, x̃ᵢ⟩x̃ᵢ        squares  Σ Dᵢx̃ᵢ²        products  Σ Dᵢx̃ᵢx̃ᵢᵀ, perhaps by a sample
 
 Spans depend on the shape of X alone (`linsep.data.blocks.blocks.sum_spans`) and their sums are
 added along a fixed tree: neither threads nor the workers of a cluster change a byte. Entries are
 read once for a product, in the type they have; sums are carried in float64.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -20,9 +21,11 @@ from linsep.data.blocks.blocks import on_cluster, sum_spans
 from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Columns
+from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import row_kernels
 from linsep.train.convex.newton.row_layouts import Dense, Sparse
 from linsep.train.convex.newton.row_numbers import RowNumbers
+from linsep.train.convex.sampling import drawn
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -30,6 +33,8 @@ Span = tuple[int, int]
 
 TOGETHER = 2048
 """Rows whose products are added to others at a time."""
+ROUNDS = 20
+"""In which the chances of rows are raised, at most."""
 _REST = 8
 
 
@@ -128,7 +133,7 @@ class RowProducts:
             z, D, alpha = np.empty((3, span[1] - span[0]))
             out = np.zeros(_REST + 2 * (d + 1))
             row_kernels.scores(rows, y, u, z)
-            row_kernels.losses(smooth, loss, z, y, caps, alpha, D, out)
+            _losses(smooth, loss, z, y, caps, alpha, D, out)
             row_kernels.pull(rows, alpha, y, out[_REST:].reshape(2, d + 1))
             self._numbers.keep(span, z, D)
             return out
@@ -144,7 +149,7 @@ class RowProducts:
             rows, y, caps = self._part(span)
             z, D, alpha = np.empty((3, span[1] - span[0]))
             row_kernels.scores(rows, y, self._u, z)
-            row_kernels.losses(self._smooth, self._loss, z, y, caps, alpha, D, np.zeros(_REST))
+            _losses(self._smooth, self._loss, z, y, caps, alpha, D, np.zeros(_REST))
             return z, D
 
         return self._numbers.of(span, make)
@@ -196,44 +201,51 @@ class RowProducts:
 
         return self.pool.sum(one, self.spans)
 
-    def products(self, some: Array | None, factor: float, real: Any = np.float64) -> Floats:
-        """factor · Σ Dᵢx̃ᵢx̃ᵢᵀ in the type `real`, over rows with Dᵢ > 0.
+    def rate(self, wanted: int) -> float:
+        """λ with which about `wanted` rows are drawn by the chances min(1, λDᵢ)."""
 
-        Over all of them, or over those of some ranks among them, in rising order.
+        def beyond(span: Span) -> Floats:
+            D = self._known(span)[1]
+            sure = D * rate >= 1.0
+            return np.array([np.count_nonzero(sure), D[~sure].sum()])
+
+        rate = 0.0
+        for _ in range(ROUNDS):
+            sure, rest = self.pool.sum(beyond, self.spans)
+            more = (wanted - sure) / rest if rest > 0.0 else math.inf
+            if not more > 1.05 * rate:
+                break
+            rate = float(more)
+        return rate
+
+    def products(self, rate: float = math.inf, real: Any = np.float64) -> Floats:
+        """Σ (Dᵢ/cᵢ)x̃ᵢx̃ᵢᵀ in the type `real`, over rows drawn with the chances cᵢ = min(1, λDᵢ).
+
+        A row that bends the losses more than others is taken for certain: with a weak penalty few
+        rows near the boundary hold all of the Hessian.
         """
         H = np.zeros((self.d + 1, self.d + 1))
-        for part, D in self._gathered(some):
+        for part, D in self._drawn(rate):
             B = np.empty((len(D), self.d + 1), real)
-            row_kernels.weigh(part, factor * D, B)
+            row_kernels.weigh(part, D, B)
             H += B.T @ B
         return H
 
-    def _gathered(self, some: Array | None) -> Iterator[tuple[Array, Floats]]:
-        """Rows with D > 0 and these ranks, with their D, so many at a time."""
+    def _drawn(self, rate: float) -> Iterator[tuple[Array, Floats]]:
+        """Rows that are drawn, with Dᵢ/cᵢ, so many at a time."""
 
-        def count(span: Span) -> int:
-            return int(np.count_nonzero(self._known(span)[1]))
-
-        def rows(span_and_ranks: tuple[int, int, Array | None]) -> tuple[Any, Floats]:
-            *span, ranks = span_and_ranks
-            D = self._known((span[0], span[1]))[1]
+        def rows(span: Span) -> tuple[Any, Floats]:
+            D = self._known(span)[1]
             places = np.flatnonzero(D)
-            places = places if ranks is None else places[ranks]
-            places_here = span[0] + places
-            some_rows = self.X[places_here] if self.sparse else self._blocks.rows(places_here)
-            return some_rows, D[places]
+            if rate < math.inf:
+                chance = np.minimum(1.0, rate * D)
+                places = np.flatnonzero(drawn(chance, span[0]))
+                D = D / np.where(chance > 0.0, chance, 1.0)
+            there = span[0] + places
+            return self.X[there] if self.sparse else self._blocks.rows(there), D[places]
 
-        spans: list[tuple[int, int, Array | None]] = [(*span, None) for span in self.spans]
-        if some is not None:
-            ends = np.cumsum(self.pool.map(count, self.spans))
-            cuts = np.searchsorted(some, np.concatenate([[0], ends]))
-            spans = [
-                (*span, some[cuts[k] : cuts[k + 1]] - (int(ends[k - 1]) if k else 0))
-                for k, span in enumerate(self.spans)
-                if cuts[k] < cuts[k + 1]
-            ]
         held: list[tuple[Any, Floats]] = []
-        for part, D in self.pool.in_order(rows, spans):
+        for part, D in self.pool.in_order(rows, self.spans):
             held.append((part.toarray() if sp.issparse(part) else part, D))
             while sum(len(one[1]) for one in held) >= TOGETHER:
                 X, D = (np.concatenate(both) for both in zip(*held, strict=True))
@@ -252,10 +264,18 @@ class RowProducts:
             rows, y, caps = self._part(span)
             z, D, alpha = np.empty((3, span[1] - span[0]))
             row_kernels.scores(rows, y, u, z)
-            row_kernels.losses(smooth, self._loss, z, y, caps, alpha, D, np.zeros(_REST))
+            _losses(smooth, self._loss, z, y, caps, alpha, D, np.zeros(_REST))
             return np.asarray(alpha * np.where(y > 0, *shrink))
 
         for span, alpha in zip(self.spans, self.pool.in_order(one, self.spans), strict=True):
             out[slice(*span)] = alpha
             pages.advance(len(alpha))
         return np.asarray(out)
+
+
+def _losses(smooth: Any, loss: Any, *numbers: Any) -> None:
+    """α and D of each row, and the sums of `LossSums`, from the margins."""
+    if isinstance(smooth, Logistic):
+        row_kernels.logistic_losses(smooth, *numbers)
+    else:
+        row_kernels.losses(smooth, loss, *numbers)

@@ -43,6 +43,12 @@ SKETCH = 16  # random directions that leverages are told from
 STEPS = 40  # at most, on the sample
 
 
+def size(n: int, d: int) -> int:
+    """How many of n rows with d features are taken, about; all where it would be half or more."""
+    wanted = max(FEWEST, PER_FEATURE * d, n // SHARE)
+    return wanted if wanted < n // 2 else n
+
+
 class Rows:
     """Weighted rows, home by home."""
 
@@ -108,8 +114,8 @@ class FoldSample:
     def __init__(self, X: Array, signs: Array, home: Array, free: bool, pool: Pool) -> None:
         n, d = X.shape
         rows, chance = np.arange(n), np.ones(n)
-        wanted = max(FEWEST, PER_FEATURE * d, n // SHARE)
-        if wanted < n // 2:
+        wanted = size(n, d)
+        if wanted < n:
             chance = _chances(X, home, wanted, pool)
             rows = draw(chance, 0)
             chance = chance[rows]

@@ -34,6 +34,7 @@ ROUNDING = 1e-12  # ε
 AGAIN = 20  # passes for each direction there is
 FIRM = 3  # looks at all rows that may not get nearer, one after the other, before a run gives up
 SHARE = 1 << 19  # entries that are worth handing over to a thread
+ONE: Floats = np.ones(1)
 
 
 def suits(X: Any) -> bool:
@@ -60,24 +61,55 @@ class _Matrix(NamedTuple):
         places = X.indices.astype(np.int32, copy=False).view(np.uint32)
         return cls(X.data, places, X.indptr.astype(np.uint64), spans)
 
-    def dot(self, v: Floats, pool: Pool) -> Floats:
+    def dot(self, v: Floats, mean: Floats, total: float, scale: Floats, pool: Pool) -> Floats:
+        """(⟨xᵢ, v⟩ − mᵢ·total) · scaleᵢ; `mean` and `scale` are of all rows, or one for all."""
         out = np.empty(len(self.indptr) - 1)
 
         def part(first: int, last: int) -> None:
-            products(self.data, self.indices, self.indptr, v, first, last, out)
+            products(self.data, self.indices, self.indptr, v, mean, total, scale, first, last, out)
 
         pool.run(part, self.spans)  # each number is one sum: no byte depends on who adds it up
         return out
 
 
 @kernel
-def products(data, indices, indptr, v, first, last, out):  # type: ignore[no-untyped-def]
-    """outᵢ = ⟨xᵢ, v⟩"""
+def products(data, indices, indptr, v, mean, total, scale, first, last, out):  # type: ignore[no-untyped-def]
+    """outᵢ = (⟨xᵢ, v⟩ − mᵢ·total) · scaleᵢ"""
     for i in range(first, last):
         s = 0.0
         for e in range(indptr[i], indptr[i + 1]):
             s += data[e] * v[indices[e]]
-        out[i] = s
+        s -= mean[i if mean.shape[0] > 1 else 0] * total
+        out[i] = s * scale[i if scale.shape[0] > 1 else 0]
+
+
+@kernel
+def advance(a, p, q, w, r):  # type: ignore[no-untyped-def]
+    """w ← w + ap and r ← r − aq; ‖w‖² and ‖r‖²"""
+    size = rest = 0.0
+    for j in range(w.shape[0]):
+        w[j] += a * p[j]
+        size += w[j] * w[j]
+    for i in range(r.shape[0]):
+        r[i] -= a * q[i]
+        rest += r[i] * r[i]
+    return size, rest
+
+
+@kernel
+def turn(share, s, p):  # type: ignore[no-untyped-def]
+    """p ← s + share·p"""
+    for j in range(p.shape[0]):
+        p[j] = s[j] + share * p[j]
+
+
+@kernel
+def square(v):  # type: ignore[no-untyped-def]
+    """‖v‖²"""
+    total = 0.0
+    for j in range(v.shape[0]):
+        total += v[j] * v[j]
+    return total
 
 
 class _Rows:
@@ -97,6 +129,7 @@ class _Rows:
         columns = X.tocsc()
         self.by_row, self.by_column = _Matrix.of(X), _Matrix.of(columns)
         self.root, self.mean, self.scale, self.pool = root, mean, scale, pool
+        self._roots = ONE if root is None else root
         owner = np.repeat(np.arange(X.shape[1]), np.diff(columns.indptr))
         entries = columns.data * scale[owner]
         if root is not None:
@@ -107,19 +140,12 @@ class _Rows:
     def dot(self, w: Floats) -> Floats:
         """Aw"""
         v = w * self.scale
-        scores = self.by_row.dot(v, self.pool)
-        scores -= float(self.mean @ v)
-        if self.root is not None:
-            scores *= self.root
-        return scores
+        return self.by_row.dot(v, ONE, float(self.mean @ v), self._roots, self.pool)
 
     def back(self, r: Floats) -> Floats:
         """Aᵀr"""
         s = r if self.root is None else self.root * r
-        sums = self.by_column.dot(s, self.pool)
-        sums -= self.mean * float(s.sum())
-        sums *= self.scale
-        return sums
+        return self.by_column.dot(s, self.mean, float(s.sum()), self.scale, self.pool)
 
     def length(self) -> float:
         """The largest singular value, from below, by the power method."""
@@ -164,7 +190,8 @@ class _Target(Stateful):
         learn the spectrum of A once more.
         """
         self.r = self.y - self.rows.dot(self.w)
-        self._turn()
+        s = self.rows.back(self.r)
+        self._turn(s, square(s))
         rest = _norm(self.r)
         reach = self.length * _norm(self.w) + self.size
         left = min(math.sqrt(self.gamma) / (self.length * rest or 1.0), rest / (reach or 1.0))
@@ -175,28 +202,23 @@ class _Target(Stateful):
     def step(self) -> None:
         """One pass; a look at the data where the recurrence says that the end is reached."""
         q = self.rows.dot(self.p)
-        curve = float(q @ q)
+        curve = square(q)
         if not curve > 0:
             self._evaluate()
             return
-        a = self.gamma / curve
-        self.w = self.w + a * self.p
-        q *= a
-        self.r = self.r - q
-        before = self.p, self.gamma
-        self._turn()
-        rest = _norm(self.r)
-        reach = self.length * _norm(self.w) + self.size
-        small = 0.5 * ROUNDING
-        if math.sqrt(self.gamma) <= small * self.length * rest or rest <= small * reach:
-            self.p, self.gamma = before
-            self._evaluate()
-
-    def _turn(self) -> None:
-        """The next direction: the slope, less what earlier directions have seen to."""
+        size, rest = map(math.sqrt, advance(self.gamma / curve, self.p, q, self.w, self.r))
         s = self.rows.back(self.r)
-        before, self.gamma = self.gamma, float(s @ s)
-        self.p = s + (self.gamma / before) * self.p
+        gamma, small = square(s), 0.5 * ROUNDING
+        reach = self.length * size + self.size
+        if math.sqrt(gamma) <= small * self.length * rest or rest <= small * reach:
+            self._evaluate()
+        else:
+            self._turn(s, gamma)
+
+    def _turn(self, s: Floats, gamma: float) -> None:
+        """The next direction: the slope, less what earlier directions have seen to."""
+        turn(gamma / self.gamma, s, self.p)
+        self.gamma = gamma
 
 
 def _norm(v: Floats) -> float:

@@ -1,0 +1,167 @@
+"""Two-class logistic regression along a path of penalties, each fold for itself, by Newton-CG.
+
+A step is a few products with the rows, preconditioned by a Hessian of some of them. What one model
+knows spares others work. With u(C) for all rows and u_f(C) for those that fold f keeps, the fit
+of fold f at C begins at
+
+    u(C) + u_f(C′) − u(C′),    C′ the value before,
+
+with the preconditioner that was made for u(C); u(C) itself begins where u(C′) was heading. Mostly
+one or two steps are left. Where features are many, this costs less than the Hessians that
+`linsep.train.convex.path.fold_newton` makes; where sparse rows are many for each feature, less than
+descent. Each fit ends on its own gap.
+
+Fits of one stage run side by side: those of all folds at C′, and that of all rows at C. A fold
+leaves rows out by giving them no weight, so that no copy is made.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import OverflowedError
+from linsep.parallel import threads
+from linsep.status import Status
+from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.newton.newton_cg import NewtonCG
+from linsep.train.convex.path import fold_sample
+from linsep.train.convex.path.folds import Folded
+from linsep.train.convex.solution import Solution
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+PRICE = 160
+"""Products with a row of d features cost as much as its part in the Hessians of `fold_newton` where
+d is about this: 100 to 130 where classes are nearly separable, 200 where they overlap."""
+
+
+def spares(n: int, d: int) -> bool:
+    """Whether products with dense rows cost less than the Hessians of `fold_newton`.
+
+    >>> spares(7_291, 256), spares(7_291, 60), spares(1_000_000, 256)
+    (True, False, False)
+    """
+    return fold_sample.size(n, d) * d > PRICE * n
+
+
+def fit_folds(
+    X: Any,
+    signs: Array,
+    home: Array,
+    Cs: Floats,
+    *,
+    fit_intercept: bool,
+    tol: float,
+    n_jobs: int | None = None,
+    keep: bool = True,
+) -> Folded | None:
+    """Fit every fold at every C, from the smallest to the largest.
+
+    Parameters
+    ----------
+    X : checked array or CSR matrix
+    signs : array of −1 and +1, both met in every fold's rows
+    home : number of the fold that leaves each row out
+    Cs : ascending and finite
+    tol : the relative gap asked for
+    keep : whether the weights are wanted, or only the scores
+
+    Returns
+    -------
+    Folded, or None where some fit does not get there.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> signs = np.where(X[:, 0] + rng.normal(size=60) > 0, 1.0, -1.0)
+    >>> found = fit_folds(X, signs, np.arange(60) % 3, np.array([0.1, 1.0]),
+    ...     fit_intercept=True, tol=1e-8)
+    >>> found.W.shape, bool((found.gap <= 1e-8).all())
+    ((3, 2, 2), True)
+    """
+    F, m, d = int(home.max()) + 1, len(Cs), X.shape[1]
+    results = Folded(
+        np.empty((F, m, d if keep else 0)), np.empty((F, m)), np.empty((F, m)),
+        np.empty((len(home), m)), np.empty((0, m)), np.empty((m, d + 1)),
+    )  # fmt: skip
+    run = _Run(X, signs, home, Cs, fit_intercept, tol, results)
+    try:
+        run.settle(threads(n_jobs))
+    except (OverflowedError, _NotReachedError):
+        return None
+    return results
+
+
+class _NotReachedError(Exception):
+    """A fit ended before its gap was closed."""
+
+
+class _Run:
+    """The fits of a path: all rows have the number of the last fold plus one."""
+
+    def __init__(
+        self, X: Any, signs: Array, home: Array, Cs: Floats, free: bool, tol: float, results: Folded
+    ) -> None:
+        self.X, self.signs, self.home, self.Cs, self.free = X, signs, home, Cs, free
+        self.count, self.results = len(results.gap), results
+        self.halt = Event()
+        self.goal = Goal(tol, halt=self.halt)
+        self.solvers: list[NewtonCG | None] = [None] * len(Cs)
+        self.last = np.zeros((self.count, X.shape[1] + 1))  # u_f at the value of C fitted last
+
+    def settle(self, workers: int) -> None:
+        """Stage by stage; threads do not change a byte."""
+        m = len(self.Cs)
+        with ThreadPoolExecutor(workers) as executor:
+            for stage in range(m + 1):
+                waiting = [executor.submit(self._all_rows, stage)] if stage < m else []
+                if stage:
+                    waiting += [
+                        executor.submit(self._fold, f, stage - 1) for f in range(self.count)
+                    ]
+                try:
+                    for one in waiting:
+                        one.result()
+                except BaseException:
+                    self.halt.set()
+                    raise
+
+    def _all_rows(self, c: int) -> None:
+        whole, start = self.results.whole, None
+        if c:
+            start = 2.0 * whole[c - 1] - whole[c - 2] if c > 1 else whole[0]
+        solver, found = self._fit(c, start, None, None)
+        self.solvers[c] = solver
+        whole[c, :-1], whole[c, -1] = found.w, found.b
+
+    def _fold(self, f: int, c: int) -> None:
+        results, held = self.results, np.flatnonzero(self.home == f)
+        start = results.whole[c]
+        if c:
+            start = start + self.last[f] - results.whole[c - 1]
+        weights = np.where(self.home == f, 0.0, 1.0)
+        _, found = self._fit(c, start, weights, self.solvers[c])
+        results.gap[f, c], results.b[f, c] = found.gap / found.primal, found.b
+        results.scores[held, c] = np.asarray(self.X[held] @ found.w) + found.b
+        if results.W.shape[2]:
+            results.W[f, c] = found.w
+        self.last[f, :-1], self.last[f, -1] = found.w, found.b
+
+    def _fit(
+        self, c: int, start: Floats | None, weights: Floats | None, like: Any
+    ) -> tuple[NewtonCG, Solution]:
+        solver = NewtonCG(
+            self.X, self.signs, weights, float(self.Cs[c]), fit_intercept=self.free, n_jobs=1,
+            start=None if start is None else (start[:-1], float(start[-1])), multipliers=False,
+            like=like,
+        )  # fmt: skip
+        found = drive(solver, self.goal)
+        if found.status is not Status.converged:
+            raise _NotReachedError
+        return solver, found
