@@ -42,6 +42,16 @@ def test_weights_are_those_of_an_orthogonal_factor(shape, weighted, free):
     np.testing.assert_allclose(answer.squares, c @ np.square(left), rtol=1e-10)
 
 
+def test_weights_of_single_precision_rows_are_right_to_their_last_digit():
+    X, y = rows(offset=3.0)
+    X = X.astype(np.float32)
+    quick = LinearRegression().fit(X, y)
+    about = X.astype(float) - X.astype(float).mean(axis=0)
+    wanted = np.linalg.lstsq(about, y - y.mean())[0]
+    assert quick.coef_.dtype == np.float32
+    np.testing.assert_array_max_ulp(quick.coef_, wanted.astype(np.float32), 1)
+
+
 @pytest.mark.parametrize("n", [700, 4000])
 def test_columns_that_depend_on_each_other_are_left_to_double_precision(n):
     X, y = rows(n)

@@ -230,6 +230,7 @@ def _refine(
 ) -> tuple[Floats, Floats] | None:
     """Correct the weights by what is left of the rows, until that is rounding."""
     single = given.S.dtype == np.float32
+    sharpest = max(SHARPEST, float(np.finfo(problem.X.dtype).eps) / 256)  # of the weights' own type
     before = 1.0
     for _ in range(PASSES if single else REFINEMENTS):
         slope, squares = _against(problem, given, a, Y)
@@ -241,7 +242,7 @@ def _refine(
         if not factor < (1e-1 if single else 1e-3):
             return None
         a = a + change
-        if share * factor <= SHARPEST if single else share <= 1e-7:
+        if share * factor <= sharpest if single else share <= 1e-7:
             return a, squares
         before = share if single else 1.0
     return None

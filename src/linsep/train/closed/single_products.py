@@ -24,7 +24,7 @@ from linsep.train.closed.normal_equations import SINGLE, Centred, about_mean
 from linsep.train.closed.pieces import sum_pieces
 from linsep.train.problem import Block, Problem
 
-WIDE = 320  # columns from which on their products outweigh the passes of refinement
+WIDE = 160  # columns from which on their products outweigh the passes of refinement
 TALL = 2  # rows for each column, so that correlations can be well conditioned
 TRIED = 10  # rows for each column from which on some are tried first
 RUN = 256  # rows tried that are next to each other
@@ -38,10 +38,10 @@ def single_products(problem: Problem, Y: Floats, fit_intercept: bool) -> Centred
     shift, level = middle_of(problem, Y, fit_intercept)
     runs = -(-5 * d // (4 * RUN))
     starts = (np.arange(runs) * (n - RUN)) // max(1, runs - 1)
-    some = [np.asarray(rows_of(X, np.arange(i, i + RUN)), np.float64) for i in starts]
-    spread = np.sqrt(np.mean([np.square(rows - shift).mean(axis=0) for rows in some], axis=0))
+    some = [rows_of(X, np.arange(i, i + RUN)) - shift for i in starts]
+    spread = np.sqrt(np.mean([np.einsum("ij,ij->j", Z, Z) for Z in some], axis=0) / RUN)
     scale = np.where(spread > 0, 1.0 / spread, 1.0)
-    if not np.isfinite(scale).all() or (n >= TRIED * d and not _promising(some, shift, scale)):
+    if not np.isfinite(scale).all() or (n >= TRIED * d and not _promising(some, scale)):
         return None
     part = partial(_part, Y, shift, level, scale)
     G, own, first, cross, total = sum_pieces(problem, part, _add, d, float(n) * d * d)
@@ -61,15 +61,15 @@ def single_products(problem: Problem, Y: Floats, fit_intercept: bool) -> Centred
     return given._replace(S=S)
 
 
-def _promising(some: list[Floats], shift: Floats, scale: Floats) -> bool:
-    """Whether these rows leave each column a part that those before it do not explain.
+def _promising(some: list[Floats], scale: Floats) -> bool:
+    """Whether these rows, about a middle, leave each column a part that earlier ones do not explain
 
     That part is not below the least eigenvalue of the correlations; of 5/4 rows for each column a
     fifth of it is to be seen.
     """
 
     def products(rows: Floats) -> Any:
-        Z = ((rows - shift) * scale).astype(np.float32)
+        Z = (rows * scale).astype(np.float32)
         return Z.T @ Z
 
     S = sum(share_out(products, some)) / np.float32(RUN * len(some))
