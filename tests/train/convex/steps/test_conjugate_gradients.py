@@ -206,5 +206,5 @@ def test_the_sums_of_a_pass_are_those_of_the_formulas():
     np.testing.assert_allclose(r, rest)
     np.testing.assert_allclose(sizes, (after @ after, rest @ rest))
     s, before = rng.random(4), p.copy()
-    conjugate_gradients.turn(0.25, s, p)
+    conjugate_gradients.combine(0.25, s, p)
     np.testing.assert_allclose(p, s + 0.25 * before)

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._compile import kernel
+from linsep.data.check.arrays import frozen, sum_of_squares
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.closed.frame import frame_of, power
@@ -97,19 +98,10 @@ def advance(a, p, q, w, r):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def turn(share, s, p):  # type: ignore[no-untyped-def]
+def combine(share, s, p):  # type: ignore[no-untyped-def]
     """p ← s + share·p"""
     for j in range(p.shape[0]):
         p[j] = s[j] + share * p[j]
-
-
-@kernel
-def square(v):  # type: ignore[no-untyped-def]
-    """‖v‖²"""
-    total = 0.0
-    for j in range(v.shape[0]):
-        total += v[j] * v[j]
-    return total
 
 
 class _Rows:
@@ -191,7 +183,7 @@ class _Target(Stateful):
         """
         self.r = self.y - self.rows.dot(self.w)
         s = self.rows.back(self.r)
-        self._turn(s, square(s))
+        self._next_direction(s, _square(s))
         rest = _norm(self.r)
         reach = self.length * _norm(self.w) + self.size
         left = min(math.sqrt(self.gamma) / (self.length * rest or 1.0), rest / (reach or 1.0))
@@ -202,23 +194,27 @@ class _Target(Stateful):
     def step(self) -> None:
         """One pass; a look at the data where the recurrence says that the end is reached."""
         q = self.rows.dot(self.p)
-        curve = square(q)
+        curve = _square(q)
         if not curve > 0:
             self._evaluate()
             return
         size, rest = map(math.sqrt, advance(self.gamma / curve, self.p, q, self.w, self.r))
         s = self.rows.back(self.r)
-        gamma, small = square(s), 0.5 * ROUNDING
+        gamma, small = _square(s), 0.5 * ROUNDING
         reach = self.length * size + self.size
         if math.sqrt(gamma) <= small * self.length * rest or rest <= small * reach:
             self._evaluate()
         else:
-            self._turn(s, gamma)
+            self._next_direction(s, gamma)
 
-    def _turn(self, s: Floats, gamma: float) -> None:
+    def _next_direction(self, s: Floats, gamma: float) -> None:
         """The next direction: the slope, less what earlier directions have seen to."""
-        turn(gamma / self.gamma, s, self.p)
+        combine(gamma / self.gamma, s, self.p)
         self.gamma = gamma
+
+
+def _square(v: Floats) -> float:
+    return float(sum_of_squares(frozen(v)))
 
 
 def _norm(v: Floats) -> float:
