@@ -5,7 +5,8 @@ import pytest
 
 from linsep.errors import DataError
 from linsep.parallel import Pool
-from linsep.train.convex.blockwise.logistic_problem import Problem
+from linsep.train.convex.blockwise.logistic_problem import Problem, Sample
+from linsep.train.convex.lbfgs import Memory
 
 
 def data(n=200, d=4, seed=0):
@@ -44,3 +45,21 @@ def test_one_class_alone_has_no_log_odds():
     X, signs, _ = data()
     with Pool(1) as pool, pytest.raises(DataError, match="one class"):
         Problem(X, np.ones_like(signs), None, 1.0, True, pool, careful=False)
+
+
+def test_a_rare_feature_of_one_class_is_not_overshot():
+    # Its rows lie far beyond doubt, where their losses have no curvature to step by.
+    X, signs, rng = data(100_000)
+    rare = np.zeros(len(X))
+    rare[rng.choice(np.flatnonzero(signs < 0), 100, replace=False)] = 30.0
+    X = np.column_stack([X, rare])
+    with Pool(1) as pool:
+        problem = Problem(X, signs, None, 1.0, True, pool, careful=False)
+        sample = Sample(problem, X, signs, np.full(len(X), 1 / len(X)))
+        best = problem.point(sample.solve(np.zeros(6), None, 1e-16))
+        u = best.u.copy()
+        u[4] *= 2.5
+        p = problem.point(u)
+        q = problem.point(sample.follow(p, None, Memory(8)))
+    assert p.value < best.value * (1 + 2e-5)
+    assert q.value - best.value < 1e-2 * (p.value - best.value)

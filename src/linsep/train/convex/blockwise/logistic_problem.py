@@ -158,10 +158,15 @@ class Sample:
     def solve(self, u: Floats, gradient: Floats | None, stop: float) -> Floats:
         """Minimise F_sample(u) − ⟨shift, u⟩, the shift such that the slope at u is `gradient`.
 
-        Ends when Newton's decrement (squared) is below `stop`, or with `gradient` a ten-thousandth
-        of what it was: the sample knows no better.
+        Ends when Newton's decrement (squared) is below `stop`, or with `gradient` a thousandth of
+        what it was: the sample knows no better.
         """
-        value, g = self._at(u, True)
+        return self._descend(u, *self._at(u, True), gradient, stop)
+
+    def _descend(
+        self, u: Floats, value: float, g: Floats, gradient: Floats | None, stop: float
+    ) -> Floats:
+        """`solve` from where F_sample has a value and a gradient g, and its Hessian is known."""
         shift = np.zeros_like(u) if gradient is None else g - gradient
         value, g, before = value - float(shift @ u), g - shift, math.inf
         for _ in range(40):
@@ -169,18 +174,19 @@ class Sample:
             step = self.curvature.solve(g)
             decrement2, t = float(g @ step), 1.0
             if before == math.inf and gradient is not None:
-                stop = max(stop, 1e-4 * decrement2)
+                stop = max(stop, 1e-3 * decrement2)
             if not decrement2 > stop:
                 return u - step
-            curved = decrement2 > 0.2 * before
             while True:
-                trial, slope = self._at(u - t * step, curved)
+                trial, slope = self._at(u - t * step, False)
                 trial -= float(shift @ (u - t * step))
                 if trial <= value - 1e-4 * t * decrement2 + 1e-13 * abs(value):
                     break
-                t, curved = t / 2, True
+                t = t / 2
                 if t < 1e-6:
                     return u
+            if t < 1 or decrement2 > 0.2 * before:  # a Hessian costs five trials
+                self._at(u - t * step, True)
             u, value, g, before = u - t * step, trial, slope - shift, decrement2
         return u
 
@@ -188,11 +194,19 @@ class Sample:
         """Where the sample, corrected by the gradient at p and by past passes, has its minimum."""
         if self.curvature is None or self._far(p):
             return self.solve(p.u, p.gradient, 1e-16 * p.value)
-        # F is as good as quadratic here: one step, and what passes told of the Hessian holds.
         if last is not None and not self._far(last):
             memory.add(p.u - last.u, p.gradient - last.gradient)
-        self._at(p.u, True)
-        return p.u - memory.apply(p.gradient, self.curvature.solve)
+        # F is as good as quadratic here: one step, and what passes told of the Hessian holds.
+        value, g = self._at(p.u, True)
+        step = memory.apply(p.gradient, self.curvature.solve)
+        # Unless it bends along few rows, as where a rare feature has one class to itself and their
+        # losses are all but zero: only a quadratic falls by its mean slope, and in such a tail
+        # (whose rest is 0.05 of the decrement) Newton's steps are too short, or far too long.
+        moved, slope = self._at(p.u - step, False)
+        bend = value - moved - 0.5 * float((g + slope) @ step)
+        if abs(bend) > 0.01 * float(p.gradient @ step) + 4e-15 * p.value:
+            return self._descend(p.u, value, g, p.gradient, 1e-16 * p.value)
+        return p.u - step
 
     def _far(self, p: Point) -> bool:
         assert self.curvature is not None
