@@ -36,3 +36,30 @@ def test_steps_close_the_gap(objective, h):
     end = finish(descent.run(descent.evaluate(np.zeros(4), h)))
     assert descent.gap <= 1e-6 * descent.lowest.primal and descent.ended
     assert end.h < WIDTH or h == SQUARED
+
+
+def test_a_rare_feature_of_one_class_is_not_overshot():
+    # Its rows lie beyond the corner, where nothing but the penalty says how far to go back.
+    rng = np.random.default_rng(1)
+    n = 20_000
+    X = np.column_stack([rng.standard_normal((n, 2)), np.zeros(n)])
+    signs = np.where(X[:, 0] + rng.standard_normal(n) > 0, 1, -1).astype(np.int8)
+    X[rng.choice(np.flatnonzero(signs < 0), 100, replace=False), 2] = 30.0
+    nothing = Columns(np.empty(0), np.empty(0))
+    with Pool(1) as pool:
+        objective, sample = (
+            Objective(
+                TallRows(Blocks(X[::k], nothing), signs[::k], np.array([k / n]), pool),
+                np.array([1.0, 1.0, 1.0, 0.0]) / n,
+                True,
+            )
+            for k in (1, 4)
+        )
+        descent = KinkDescent(objective, 1e-9, 200)
+        best = finish(descent.run(descent.evaluate(np.zeros(4), SQUARED)))
+        p = objective.at(best.u + np.array([0.05, 0.0, -0.2, 0.0]), SQUARED)
+        step = objective.step(p, 0.0)
+        assert objective.at(p.u - step, SQUARED).value > p.value
+        objective.sample = sample
+        q = objective.at(p.u - objective.tried(p, step), SQUARED)
+    assert q.value - best.value < 0.1 * (p.value - best.value)

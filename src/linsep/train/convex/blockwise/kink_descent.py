@@ -24,6 +24,8 @@ NARROWING = 0.5  # the least part of a width that the next one is
 WIDENING = 16.0  # times as wide as in the sample, where that leads astray
 LEAST = 1e-7  # width below which the rows in the corner are too few to steer by
 _SHORTER = 0.5 ** np.arange(1.0, 17.0)  # parts of a step that are tried where all of it fails
+OVERSHOT = 0.1  # a step that brings less of its decrement, of which a quadratic gives half
+_STEPS = 20  # of Newton in a sample, at most
 _PATIENCE = 100  # evaluations at one width that may fail to close the gap
 
 
@@ -56,17 +58,20 @@ class Objective:
 
     def __init__(self, rows: Any, ridge: Floats, free: bool) -> None:
         self.rows, self.ridge, self.free = rows, ridge, free
+        self.sample: Objective | None = None  # where steps can be tried at no cost
         self.replay_log = ReplayLog()
 
     @cached_property
     def squares(self) -> Floats:
         """Σ cᵢx̃ᵢ², feature by feature: half the curvature of the squared hinge at −∞."""
+        if self.sample is not None:
+            return self.sample.squares
         far = np.zeros(len(self.ridge))
-        return 0.5 * np.diag(self.rows.at(far, SQUARED).hessian)
+        return 0.5 * np.diag(self.rows.at(far, SQUARED).curvature)
 
-    def at(self, u: Floats, h: float) -> Point:
+    def at(self, u: Floats, h: float, curved: bool = True) -> Point:
         """One pass over the rows."""
-        s, ridge = self.replay_log.evaluate(u, h, lambda: self.rows.at(u, h)), self.ridge
+        s, ridge = self.replay_log.evaluate(u, h, lambda: self.rows.at(u, h, curved)), self.ridge
         penalty = 0.5 * float(ridge @ (u * u))
         gradient = ridge * u + s.gradient
         if not self.free:
@@ -91,13 +96,52 @@ class Objective:
         Their features may have next to no curvature at p; `damping` lends them a part of what they
         would have, were all rows in the corner.
         """
-        H = p.sums.hessian + np.diag(self.ridge)
+        H = p.sums.curvature + np.diag(self.ridge)
         if damping > 0.0:
             most = 2.0 if p.h == SQUARED else 0.5 / p.h
             H[np.diag_indices(len(H))] += damping * most * self.squares
         if not self.free:
             H[-1] = H[:, -1] = 0.0
         return Curvature(H).solve(p.gradient)
+
+    def tried(self, p: Point, step: Floats) -> Floats:
+        """A step of the squared hinge, or where it overshoots in the sample one that does not."""
+        if self.sample is None or p.h != SQUARED:
+            return step
+        q = self.sample.at(p.u, p.h)
+        moved = self.sample.at(p.u - step, p.h, curved=False)
+        fell = q.value - moved.value + float((p.gradient - q.gradient) @ step)
+        if fell >= OVERSHOT * float(p.gradient @ step):
+            return step
+        return self._corrected(self.sample, q, p)
+
+    def _corrected(self, sample: "Objective", q: Point, p: Point) -> Floats:
+        """The step to the minimum of F over the sample, seen from p as q, corrected by all rows.
+
+        Slope and curvature at p are made those of all rows: they say how F begins there, and the
+        sample where rows of features without curvature come back into the corner.
+        """
+        slope, bend = p.gradient - q.gradient, p.sums.curvature - q.sums.curvature
+        v, value, stop = np.zeros_like(slope), q.value, math.inf
+        for _ in range(_STEPS):
+            sums = q.sums._replace(hessian=q.sums.curvature + bend)
+            gradient = q.gradient + slope + bend @ v
+            step = self.step(q._replace(gradient=gradient, sums=sums), 0.0)
+            decrement2, t = float(gradient @ step), 1.0
+            stop = 1e-4 * decrement2 if stop == math.inf else stop
+            if not decrement2 > stop:
+                break
+            while True:
+                w = v - t * step
+                q = sample.at(p.u + w, p.h)
+                trial = q.value + float(slope @ w) + 0.5 * float(w @ bend @ w)
+                if trial < value:
+                    break
+                t /= 2
+                if t < 1e-3:
+                    return -v
+            v, value = w, trial
+        return -v
 
     def lowest(self, p: Point, step: Floats) -> tuple[float, float]:
         """The t, of some below 1, with the smallest F(p − t·step), and F there."""
@@ -156,7 +200,7 @@ class KinkDescent:
         since, least, damping = 0, math.inf, 0.0
         last = self.passes + most
         while not self.ended and self.passes < last:
-            step = self.objective.step(p, damping)
+            step = self.objective.tried(p, self.objective.step(p, damping))
             decrement2 = float(p.gradient @ step)
             since = 0 if p.gap < 0.9 * least else since + 1
             least = min(least, p.gap)
@@ -182,7 +226,7 @@ class KinkDescent:
                     p = yield from self.shortened(p, step)
                 if fell >= 0.3 * decrement2:
                     damping = damping / 6 if damping > 1e-9 else 0.0
-                elif fell < 0.1 * decrement2:
+                elif fell < OVERSHOT * decrement2:
                     damping = 8.0 * damping if damping > 0.0 else 1e-2
                     if self.max_iter is None and self.passes == 2 and p.h != SQUARED:
                         # a sample came to too narrow a kink

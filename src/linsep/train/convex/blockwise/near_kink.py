@@ -36,9 +36,9 @@ class Band:
     def __init__(self, inside: Tall, below: TallSums) -> None:
         self.inside, self.below = inside, below
 
-    def at(self, u: Floats, h: float) -> TallSums:
+    def at(self, u: Floats, h: float, curved: bool = True) -> TallSums:
         """The sums at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
-        s, below = self.inside.at(u, h), self.below
+        s, below = self.inside.at(u, h, curved), self.below
         scores = below.v @ u[:-1] + float(u[-1]) * below.weight * np.array([1.0, -1.0])
         loss = below.weight - scores  # Σ c(1 − z)
         return s._replace(

@@ -209,7 +209,10 @@ class _Given:
             plain = Columns(np.empty(0, some.dtype), np.empty(0, some.dtype))
             sample = TallRows(Blocks(some, plain), signs, c, self.pool)
         blur = max(tol, _COARSE, _ERROR * d / len(chosen))
-        descent = KinkDescent(Objective(sample, self.ridge, self.free), blur, 60)
+        few = Objective(sample, self.ridge, self.free)
+        if not sp.issparse(self.X):  # whose sample may lack features
+            self.objective.sample = few
+        descent = KinkDescent(few, blur, 60)
         p = finish(descent.run(descent.evaluate(u, h)))
         return p.u, p.h
 

@@ -41,7 +41,7 @@ class TallSums(NamedTuple):
     square : (2,), Σ αᵢ²/4cᵢ for the squared hinge, else zero
     rounded : Σ cᵢφ(tᵢ)
     active : rows with αᵢ > 0
-    hessian : Σ cᵢφ″(tᵢ) x̃ᵢx̃ᵢᵀ with x̃ = (x, 1)
+    hessian : Σ cᵢφ″(tᵢ) x̃ᵢx̃ᵢᵀ with x̃ = (x, 1), where asked for
     """
 
     v: Floats
@@ -50,12 +50,18 @@ class TallSums(NamedTuple):
     square: Floats
     rounded: float
     active: int
-    hessian: Floats
+    hessian: Floats | None
 
     @property
     def gradient(self) -> Floats:
         """The gradient of Σ cᵢφ(tᵢ) in (u, b)."""
         return np.append(-self.v.sum(axis=0), self.weight[1] - self.weight[0])
+
+    @property
+    def curvature(self) -> Floats:
+        """The Hessian of a pass that was asked for it."""
+        assert self.hessian is not None
+        return self.hessian
 
 
 class TallRows:
@@ -84,7 +90,7 @@ class TallRows:
         c = self.c if len(self.c) == 1 else self.c[start:stop]
         return self.blocks.rows(slice(start, stop)), self.signs[start:stop], c
 
-    def at(self, u: Floats, h: float) -> TallSums:
+    def at(self, u: Floats, h: float, curved: bool = True) -> TallSums:
         """One pass at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
         d, count = self.blocks.n_features, len(self.blocks)
         w, b = np.ascontiguousarray(u[:d]), float(u[d])
@@ -93,12 +99,14 @@ class TallRows:
             X, signs, c = self.part(k)
             D, sums = np.empty(len(X)), np.empty(2 * d + _REST)
             bent = _sum_up(X, signs, c, w, b, h, D, sums)
+            if not curved:
+                return sums
             B = np.empty((bent, d + 1))
             _weigh(X, D, B)
             return np.concatenate([sums, np.asarray(B.T @ B).ravel()])
 
         total = self.pool.sum(one, range(count))
-        hessian = total[2 * d + _REST :].reshape(d + 1, d + 1)
+        hessian = total[2 * d + _REST :].reshape(d + 1, d + 1) if curved else None
         rest = total[2 * d : 2 * d + _REST]
         return TallSums(
             total[: 2 * d].reshape(2, d), rest[0:2], rest[2:4], rest[4:6],
@@ -158,15 +166,14 @@ class SparseTallRows:
         """Groups, each by the number of its first row."""
         return self.rows.parts
 
-    def at(self, u: Floats, h: float) -> TallSums:
+    def at(self, u: Floats, h: float, curved: bool = True) -> TallSums:
         """One pass at (u, b), b last in `u`, with the corner rounded over a width of `h`."""
         squared = SquaredHinge()
         if h == SQUARED:
-            s = self.rows.at(u, squared, squared, True)
+            s = self.rows.at(u, squared, squared, curved)
         else:
-            s = self.rows.at(u, SmoothedHinge(h), Hinge(), True)
+            s = self.rows.at(u, SmoothedHinge(h), Hinge(), curved)
         square = s.square if h == SQUARED else np.zeros(2)
-        assert s.hessian is not None
         return TallSums(s.v, s.real, s.weight, square, s.loss, s.active, s.hessian)
 
     def signed_scores(self, k: int, u: Floats) -> Floats:
