@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from linsep import LinearSVC
 from linsep.parallel import Pool
+from linsep.status import Status
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.dual import face as face_steps
+from linsep.train.convex.dual.coordinate_descent import FaceSchedule
 from linsep.train.convex.dual.design import Design
 from linsep.train.convex.dual.dual_losses import Hinge, SquaredHinge
 from linsep.train.convex.dual.face import Face
@@ -77,15 +80,45 @@ def test_steps_on_faces_raise_the_dual_and_count_their_visits(loss, free):
         for _ in range(3):
             state.one_pass(1)
         before, made = state.evaluate().dual, state.visits
-        state.step_on_faces(0, 10**9, 1e-6)
+        assert state.step_on_faces(0, 10**9, 1e-6, 0.0) == (0.0, False)
         assert state.visits == made  # no face has settled, and no visits are allowed
-        state.step_on_faces(100_000, 10**9, 1e-6)
+        gain, _ = state.step_on_faces(100_000, 10**9, 1e-6, 0.0)
         after = state.evaluate()
         assert made < state.visits <= made + 110_000 and state.n_iter == -(-state.visits // 300)
     assert after.dual > before and after.dual <= after.primal
+    if not free:  # otherwise multipliers are balanced before
+        assert after.dual - before == pytest.approx(gain)
     alpha = state.points[:, ALPHA]
     mean = design.centre if len(design.centre) else 0.0
     assert np.allclose(state.w, (alpha * signs) @ (X - mean))
+
+
+def clicks(n):
+    """Rows of 24 features among 1.3 n, of very unequal frequency."""
+    rng = np.random.default_rng(0)
+    ids = (np.logspace(1, 5, 24) ** rng.random((n, 24))).astype(np.int64)
+    d = int(1.3 * n)
+    columns = (ids * 2654435761 + np.arange(24) * 40503) % d
+    X = sp.csr_matrix((np.ones(24 * n), columns.ravel(), np.arange(0, 24 * n + 1, 24)), (n, d))
+    X.sum_duplicates()
+    scores = 0.35 * (X @ rng.standard_normal(d)) - 1.9
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-scores)), 1, -1)
+
+
+def test_faces_that_change_all_the_time_are_left_to_descent():
+    X, y = clicks(10_000)
+    model = LinearSVC(loss="hinge", fit_intercept=False, max_iter=110).fit(X, y)
+    assert model.status_ is Status.converged  # 135 passes with steps at every evaluation
+
+
+def test_steps_on_faces_in_vain_wait_until_descent_has_made_twice_their_visits():
+    faces = FaceSchedule()
+    faces.evaluated(100, 5.0)
+    assert faces.pace(200, 7.0) == 0.02 and faces.due(200)
+    faces.stepped(50, 250, worth=False)
+    assert faces.spent == 50 and not faces.due(349) and faces.due(350)
+    faces.stepped(50, 400, worth=True)
+    assert faces.spent == 100 and faces.due(400)
 
 
 def test_more_rows_on_the_margin_than_features_are_no_face_of_the_hinge():

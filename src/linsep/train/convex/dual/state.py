@@ -209,10 +209,8 @@ class DualState:
         seen = self._seen(best_intercept(self.loss, self.points, self._scores, self._b), spans)
         # The next pass goes on from the unbalanced ones: how far Σ αy is from zero moves b.
         self.w, self._level, self._stale = w, level, True
-        self.points[changed, ALPHA], self.points[changed, LOGIT] = (
-            before[:, ALPHA],
-            before[:, LOGIT],
-        )
+        for column in (ALPHA, LOGIT):
+            self.points[changed, column] = before[:, column]
         return seen
 
     def face(self) -> Face | None:
@@ -229,39 +227,42 @@ class DualState:
         signs, alpha = p[rows, SIGN], p[rows, ALPHA]
         return Face(self.design, rows, signs, alpha, most, h, self._free, self._pool)
 
-    def step_on_faces(self, visits: int, left: int, goal: float, halt: Event | None = None) -> None:
+    def step_on_faces(
+        self, visits: int, left: int, goal: float, pace: float, halt: Event | None = None
+    ) -> tuple[float, bool]:
         """Steps from face to face, until one meets no bound, or all visits are made.
 
-        They may take `visits`, but all that are `left` once the face has settled: where hardly a
-        row has joined or gone since the last of these steps, the equations are solved until its
-        rows add no more than `goal` to the gap.
+        They may take `visits`, and end where one gains less than `pace` for each; but all that are
+        `left` once the face has settled: where hardly a row has joined or gone since the last of
+        these steps, the equations are solved until its rows add no more than `goal` to the gap.
+        Returns what D rises by, and whether the last step met no bound.
         """
-        first = self.face()
-        if first is None:
-            return
+        if (first := self.face()) is None:
+            return 0.0, False
         changed = len(np.setxor1d(first.rows, self._on_face, assume_unique=True))
         settled = changed <= SETTLED * len(first.rows)
         visits = left if settled else visits
         if visits < FEWEST * len(first.rows):
-            return
+            return 0.0, False
         if self._free:
             self._balance()
-        last, met, shift = self.visits + visits, None, 0.0
+        last, met, shift, gain = self.visits + visits, None, 0.0, 0.0
         while met is not False and (face := self.face()) is not None:
             most = (last - self.visits) // len(face.rows)
             if most < FEWEST:
                 break
-            progress = 0.0 if settled else PROGRESS
-            limits = goal, progress, most, halt
+            limits = goal, 0.0 if settled else PROGRESS, most, halt
             delta, shift, products = face.direction(self.w, self._b, *limits)
             step = face.search(self.w, delta)
-            self.visits += (products + step.products) * len(face.rows)
+            self.visits += (made := (products + step.products) * len(face.rows))
             if step.gain == 0.0:
                 break
-            met = step.met
+            met, gain = step.met, gain + step.gain
             self.points[face.rows, ALPHA] = step.alpha
             self.w += step.moved
             self._recentre(0.0)
+            if not settled and step.gain < pace * made:
+                break
         self._stale = True
         if self._free and met:
             self._score()
@@ -271,6 +272,7 @@ class DualState:
             self._b += shift
         if met is not None and (face := self.face()) is not None:
             self._on_face = face.rows
+        return gain, met is False
 
     def _score(self) -> list[tuple[int, int]]:
         """Set the scores ⟨w, x − μ⟩ of all rows; returns the runs of rows they were cut into."""
@@ -330,8 +332,7 @@ class DualState:
         """b ← b + ρ Σ αy, and more of it once the sum has hardly shrunk for three passes."""
         excess = compiled.inner(self.points[:, SIGN], self.points[:, ALPHA])
         slow = excess * self._excess > 0.0 and abs(excess) > 0.5 * abs(self._excess)
-        self._slow = self._slow + 1 if slow else 0
-        self._excess = excess
+        self._slow, self._excess = self._slow + 1 if slow else 0, excess
         self._b += 2.0 ** max(0, self._slow - 3) * self._pull * excess
 
     def _recentre(self, total: float) -> None:
