@@ -92,3 +92,22 @@ def test_extreme_columns_wide_rows_and_other_penalties_do_not_suit():
     assert not small.suits(X, 0.5)
     assert not small.suits(X * [1e12, 1, 1, 1], 0.0)
     assert not small.suits(np.ones((10, small.WIDEST + 1)), 0.0)
+
+
+def test_a_gap_that_a_step_foretells_is_closed_without_making_it():
+    X, y = problem(300, 20)
+    best = small.solve_at_once(X, y, np.ones(300), True, 1.0, 1e-7, 100)
+    run = small.begin(X, y, np.ones(300), True, 1.0, (best.w * 1.002, best.b))
+    assert run.go(1e-4, 10) == CLOSED and run.steps == 0
+    assert run.best[:-1].tobytes() == (best.w * 1.002).tobytes()
+    assert best.primal <= run.primal <= run.dual + 1e-4 * run.primal
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_rows_begin_where_one_in_eight_of_them_end(seed):
+    X, y = problem(20_000, 6, seed)
+    caps = np.ones(len(y))
+    b, w = (u := small.begin(X, y, caps, True, 1.0, None).u)[-1], u[:-1]
+    best = small.solve_at_once(X, y, caps, True, 1.0, 1e-7, 100)
+    # seven parameters cost n rows about 7/2 of the sum of losses for each time that they are fewer
+    assert objective(X, y, w, b) <= best.primal + 3 * small.SAMPLE * 7 / 2

@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 WIDEST = 128  # columns up to which there is no choice of them
 MOST = 1 << 21  # entries up to which one thread does all
+SAMPLE = 8  # a sample has one row in so many, at least
 FINEST = 1e-7  # relative gap below which other solvers give more digits
 
 
@@ -42,18 +43,27 @@ def begin(
     X: Array, y: Floats, caps: Floats, free: bool, l1: float, start: tuple[Array, float] | None
 ) -> SmallRun:
     """A run at weights that are known, at the optimum of a sample, or at the classes' odds."""
+    if start is None:
+        return _near(X, y, caps, free, l1, odds(y, caps) if free else 0.0)
+    run = SmallRun(as_rows(X), y, caps, free, l1)
+    run.u[:-1], run.u[-1] = start[0], start[1] * free
+    return run
+
+
+def _near(X: Array, y: Floats, caps: Floats, free: bool, l1: float, b: float) -> SmallRun:
+    """A run at the optimum of a sample, itself begun so, or where rows are few at b alone.
+
+    A sample of a part of the rows costs that part of a step for each of its own, and begins so near
+    that one or two are enough: in whatever order rows come, as few are left for all of them.
+    """
     run, (n, d) = SmallRun(as_rows(X), y, caps, free, l1), X.shape
-    if start is not None:
-        run.u[:-1], run.u[-1] = start[0], start[1] * free
-        return run
-    if free:
-        run.u[-1] = odds(y, caps)
+    run.u[-1] = b
     m = max(FEWEST, PER_FEATURE * d)
     if n >= WORTH * m:
-        some = scattered(n, m)
-        first = SmallRun(as_rows(X[some]), y[some], caps[some] * (n / len(some)), free, l1)
-        first.u[:] = run.u
-        first.go(ERROR * d / len(some), SAMPLED)
+        some = scattered(n, max(m, n // SAMPLE))
+        first = _near(X[some], y[some], caps[some] * (n / len(some)), free, l1, b)
+        rough = ERROR * d / len(some)
+        first.go(rough, SAMPLED, rough)
         run.u[:] = first.best
     return run
 

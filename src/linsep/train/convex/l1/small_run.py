@@ -4,8 +4,11 @@
 
 The steps are those of `linsep.train.convex.l1.prox_newton` with all columns in the working set. At
 the minimum of the model the multipliers α̂ = α − D∘dz have Σ α̂yx = Σ αyx − Hs: a point of the dual
-whose slopes need no walk over the rows. Where columns are far from one scale, and sweeps over the
-coordinates slow, the model is minimised on the face of the coordinates that are not zero.
+whose slopes need no walk over the rows. Whatever α and u are, E(α) ≤ Σ Uℓ(z) + ⟨u, Σ αyx⟩: sums
+over the features tell most of the points that leave the gap open, before any logarithm is taken. A
+gap that α̂ closes at u ends the run there, the step not made. Where columns are far from one scale,
+and sweeps over the coordinates slow, the model is minimised on the face of the coordinates that are
+not zero.
 """
 
 from typing import Any
@@ -25,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 CLOSED, STUCK, MORE = 0, 1, 2
 """How a run ends: the gap is closed, no step succeeds, steps are left."""
 FINE = 1e-5  # relative gaps below are followed by one more step
-PATIENCE = 12  # steps that may fail to halve the gap
+PATIENCE = 12  # steps that may fail to halve the gap and what a step promises
 SWEEPS = 40  # over all coordinates, for one step
 CYCLES = 10  # over those with a weight, for each over all
 FLAT = 1e-9  # least curvature, of a unit diagonal: columns may add up to a constant
@@ -57,13 +60,14 @@ class SmallRun(CompiledRun):
         self._state = np.array([np.inf, 0.0, 0.0, -1.0, np.inf, 0.0])
         self._sums = np.empty(2 * SUMS)
 
-    def go(self, tol: float, most: int) -> int:
-        """At most so many steps from u on, until the gap is closed; and one more where digits are
-        asked for, as weights lag behind the bound that is foretold."""
+    def go(self, tol: float, most: int, rough: float = 0.0) -> int:
+        """At most so many steps from u on, until the gap is closed or one promised less than the
+        part `rough` of P; and one more where digits are asked for, as weights lag behind the bound
+        that is foretold."""
         room = self.features, self.per_row, *self._room, self._sums, self._state
-        ending = int(_run(*self._given, tol, most, *room))
+        ending = int(_run(*self._given, tol, rough, most, *room))
         if ending == CLOSED and tol <= FINE:
-            _run(*self._given, 1e-3 * tol, 1, *room)
+            _run(*self._given, 1e-3 * tol, 0.0, 1, *room)
         return ending
 
 
@@ -98,6 +102,15 @@ def _inside(v, r, s, l1, hair):  # type: ignore[no-untyped-def]
     for j in range(v.shape[1] - 1):
         largest = max(largest, abs(r * v[0, j] + s * v[1, j]))
     return (np.divide(l1, largest) if largest > l1 else 1.0) * (1.0 - hair)
+
+
+@inline(shared=True)
+def _lack(u, v, r, s, l1):  # type: ignore[no-untyped-def]
+    """l1 ‖w‖₁ − ⟨w, Σ αyx⟩: at least so far is E of balanced α below P at u"""
+    total = 0.0
+    for j in range(u.shape[0] - 1):
+        total += l1 * abs(u[j]) - u[j] * (r * v[0, j] + s * v[1, j])
+    return total
 
 
 @inline
@@ -253,7 +266,7 @@ def _after(H, v, step, free, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _run(  # type: ignore[no-untyped-def]
-    rows, y, caps, free, l1, tol, most, features, per_row, v, matrices, room, both, state
+    rows, y, caps, free, l1, tol, rough, most, features, per_row, v, matrices, room, both, state
 ):  # fmt: skip
     n, size = y.shape[0], features.shape[1]
     d, whole, hair = size - 1, room.view(np.int64), 1e-3 * min(1e-3, tol)
@@ -281,13 +294,14 @@ def _run(  # type: ignore[no-untyped-def]
                 r = np.divide(sums[3], sums[2])
             else:
                 s = np.divide(sums[2], sums[3])
-        share = _inside(v, r, s, l1, hair)
-        state[1] = _bound(alpha, y, caps, share * r, share * s, state[1], per_row[HIGHEST])
-        gap = state[0] - state[1]
-        if gap <= tol * state[0]:
+        share, allowed = _inside(v, r, s, l1, hair), tol * state[0] + (value - state[0])
+        if _lack(u, v, share * r, share * s, l1) <= allowed:
+            state[1] = _bound(alpha, y, caps, share * r, share * s, state[1], per_row[HIGHEST])
+        if state[0] - state[1] <= tol * state[0]:
             return CLOSED
         _model(H, free, v, g, M, d)
-        accuracy = 0.1 * l1 * max(tol, 1e-2 * np.divide(gap, state[0]))
+        left = min(state[0] - state[1], state[4])
+        accuracy = 0.1 * l1 * max(tol, 1e-2 * np.divide(left, state[0]))
         _minimise(M, g, u, l1, accuracy, step, product, L, features[SCALE], features[FACE])
         step[d] = promised = 0.0
         if free and H[d, d] > 0.0:
@@ -299,6 +313,20 @@ def _run(  # type: ignore[no-untyped-def]
             promised += l1 * (abs(u[j] + step[j]) - abs(u[j])) - (v[0, j] + v[1, j]) * step[j]
         promised -= (v[0, d] + v[1, d]) * step[d]
         add_margins(rows, y, step, 0, n, dz)
+        foretold, told = not free or H[d, d] > 0.0, False  # b has an equation: Σ α̂y is zero
+        r = s = 1.0
+        if foretold:
+            if _foretell(alpha, D, dz, caps, per_row[FORETOLD]):
+                _after(H, v, step, free, v)
+            else:
+                r, s = _slopes(rows.X, y, per_row[FORETOLD], free, v)
+            share = _inside(v, r, s, l1, hair)
+            r, s = share * r, share * s
+            if _lack(u, v, r, s, l1) <= allowed:
+                state[1] = _bound(per_row[FORETOLD], y, caps, r, s, state[1], per_row[HIGHEST])
+                told = True
+                if state[0] - state[1] <= tol * state[0]:
+                    return CLOSED
         t, to = 1.0, 3 - 3 * now
         while True:
             there = per_row[to], per_row[to + 1], per_row[to + 2]
@@ -318,23 +346,16 @@ def _run(  # type: ignore[no-untyped-def]
             state[0] = after
             for j in range(size):
                 features[BEST, j] = u[j]
-        even = not free or H[d, d] > 0.0  # b has an equation, so that Σ α̂y is zero
-        if t == 1.0 and even:
-            r = s = 1.0
-            if _foretell(alpha, D, dz, caps, per_row[FORETOLD]):
-                _after(H, v, step, free, v)
-            else:
-                r, s = _slopes(rows.X, y, per_row[FORETOLD], free, v)
-            share = _inside(v, r, s, l1, hair)
-            state[1] = _bound(
-                per_row[FORETOLD], y, caps, share * r, share * s, state[1], per_row[HIGHEST]
-            )  # fmt: skip
+        allowed = tol * state[0] + (after - state[0])
+        if foretold and not told and _lack(u, v, r, s, l1) <= allowed:
+            state[1] = _bound(per_row[FORETOLD], y, caps, r, s, state[1], per_row[HIGHEST])
         gap = state[0] - state[1]
-        state[5] = 0.0 if gap <= 0.5 * state[4] else state[5] + 1.0
-        state[4] = min(state[4], gap) if gap <= 0.5 * state[4] else state[4]
+        left = min(gap, -promised)
+        state[5] = 0.0 if left <= 0.5 * state[4] else state[5] + 1.0
+        state[4] = left if left <= 0.5 * state[4] else state[4]
         now = 1 - now
         state[3] = now
-        if gap <= tol * state[0]:
+        if gap <= tol * state[0] or -promised <= rough * value:
             return CLOSED
         if state[5] > PATIENCE or not state[0] < np.inf:
             return STUCK
