@@ -11,6 +11,7 @@ taken there: rows that crossed the corner unseen only cost another round.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,13 +58,16 @@ class Band:
         return self.inside.along(u, step, h, sizes) + level.sum() + sizes * slope.sum()
 
 
-def band_of(rows: Tall, u: Floats, h: float, sums: TallSums, entries: float) -> Band | None:
+def band_of(
+    rows: Tall, u: Floats, h: float, sums: TallSums, entries: float, astray: Sequence[Floats] = ()
+) -> Band | None:
     """The rows nearest to the corner at (u, b), of width `h`, where `sums` were found.
 
     Near is a row that a small change of the weights brings there: a long one crosses a wide space.
-    None where the rows within the corner are too many for memory; a row has so many `entries`.
+    Nearest are those that met the corner on the way to a point of `astray`, where earlier bands led
+    that did without them. None where the rows within the corner are too many for memory; a row has so many `entries`.
     """
-    near, reach = _nearest(rows, u, h, max(2, int(ROOM / (12 * (entries + 4)))))
+    near, reach = _nearest(rows, u, h, max(2, int(ROOM / (12 * (entries + 4)))), astray)
     if not near.any() or not reach > 0.0:
         return None
 
@@ -79,18 +83,24 @@ def band_of(rows: Tall, u: Floats, h: float, sums: TallSums, entries: float) -> 
     return Band(inside, below)
 
 
-def _nearest(rows: Tall, u: Floats, h: float, most: int) -> tuple[Any, float]:
+def _nearest(
+    rows: Tall, u: Floats, h: float, most: int, astray: Sequence[Floats] = ()
+) -> tuple[Any, float]:
     """Which rows are nearest, at most so many, and how far from the corner all others are at least.
 
-    Rows within it are at a distance of zero.
+    Rows within it, or that met it on the way to a point of `astray`, are at a distance of zero.
     """
     far: list[Floats] = []
     places: list[Any] = []
     reach, first = math.inf, 0
 
     def distances(k: int) -> Floats:
-        apart = np.abs(1.0 - rows.signed_scores(k, u))
-        return np.where(apart < h, 0.0, apart / rows.lengths(k))
+        t = 1.0 - rows.signed_scores(k, u)
+        apart = np.abs(t)
+        met = apart < h
+        for point in astray:
+            met |= (1.0 - rows.signed_scores(k, point)) * np.sign(t) < h
+        return np.where(met, 0.0, apart / rows.lengths(k))
 
     for mine in rows.pool.in_order(distances, rows.parts):
         near = mine < reach

@@ -223,18 +223,24 @@ class _Given:
         p, failed = (yield from descent.run(p, _FIRST)), 0
         n, d = self.X.shape
         entries = self.X.nnz / n if sp.issparse(self.X) else d
+        astray: list[Floats] = []
         while not descent.ended and failed < _FAILURES and p.h != SQUARED:
-            band = band_of(self.rows, p.u, p.h, p.sums, entries)
+            band = band_of(self.rows, p.u, p.h, p.sums, entries, astray)
             if band is None:  # too many rows for memory: fewer about a narrower kink
                 p, failed = (yield from descent.run(p, _FIRST)), failed + 1
+                astray.clear()
                 continue
             inner = KinkDescent(Objective(band, self.ridge, self.free), 0.3 * descent.tol, _STEPS)
             led = finish(inner.run(inner.evaluate(p.u, p.h)))
             before, q = descent.gap, descent.evaluate(led.u, led.h)
             yield q
-            if q.primal > p.primal:  # rows from outside crossed the kink
-                q = yield from descent.shortened(p, p.u - q.u)
-            p = q
+            if q.primal <= p.primal:
+                p = q
+                astray.clear()
+            else:  # rows from outside crossed the kink: the next band has them
+                astray.append(q.u)
+                if len(astray) > 1:
+                    p = yield from descent.shortened(p, p.u - q.u)
             failed = failed + 1 if descent.gap > 0.5 * before else 0
         yield from descent.run(p)
 

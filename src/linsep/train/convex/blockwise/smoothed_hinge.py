@@ -116,12 +116,16 @@ class TallRows:
     def signed_scores(self, k: int, u: Floats) -> Floats:
         """zᵢ of the rows of block k."""
         X, signs, _ = self.part(k)
-        return np.asarray(signs * (X.astype(np.float64, copy=False) @ u[:-1] + float(u[-1])))
+        out = np.empty(len(X))
+        _signed_scores(X, signs, np.ascontiguousarray(u[:-1]), float(u[-1]), out)
+        return out
 
     def lengths(self, k: int) -> Floats:
         """‖x̃ᵢ‖ of the rows of block k."""
-        X = self.part(k)[0].astype(np.float64, copy=False)
-        return np.sqrt(1.0 + np.einsum("ij,ij->i", X, X))
+        X = self.part(k)[0]
+        out = np.empty(len(X))
+        _lengths(X, out)
+        return out
 
     def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
         """Σ cᵢφ(tᵢ) at u − t·step for each size t."""
@@ -226,17 +230,8 @@ def _along(
 
     def one(k: int) -> Floats:
         t, slope = 1.0 - rows.signed_scores(k, u), rows.signed_scores(k, step)
-        c = np.broadcast_to(weights(k), t.shape)
-        sums = np.empty(len(sizes))
-        for place, size in enumerate(sizes):
-            at = t + size * slope
-            over = np.maximum(0.0, at)
-            if h == SQUARED:
-                over *= over
-            else:
-                near = np.flatnonzero(np.abs(at) < h)
-                over[near] = (at[near] + h) ** 2 / (4.0 * h)
-            sums[place] = c @ over
+        sums = np.zeros(len(sizes))
+        _sum_along(t, slope, weights(k), h, sizes, sums)
         return sums
 
     return add_up(np.array(rows.pool.map(one, rows.parts)))
@@ -286,6 +281,43 @@ def _sum_up(X, signs, c, w, b, h, D, out):  # type: ignore[no-untyped-def]
             for j in range(d):
                 out[k * d + j] += step * X[i, j]
     return bent
+
+
+@kernel
+def _signed_scores(X, signs, w, b, out):  # type: ignore[no-untyped-def]
+    """zᵢ = yᵢ(⟨w, xᵢ⟩ + b)"""
+    for i in range(X.shape[0]):
+        s = b
+        for j in range(X.shape[1]):
+            s += X[i, j] * w[j]
+        out[i] = s if signs[i] > 0 else -s
+
+
+@kernel
+def _lengths(X, out):  # type: ignore[no-untyped-def]
+    """‖(xᵢ, 1)‖"""
+    for i in range(X.shape[0]):
+        s = 1.0
+        for j in range(X.shape[1]):
+            x = np.float64(X[i, j])
+            s += x * x
+        out[i] = np.sqrt(s)
+
+
+@kernel
+def _sum_along(t, slope, c, h, sizes, out):  # type: ignore[no-untyped-def]
+    """Σ cᵢφ(tᵢ + size·slopeᵢ) for each size"""
+    for k in range(sizes.shape[0]):
+        size, total = sizes[k], 0.0
+        for i in range(t.shape[0]):
+            at = t[i] + size * slope[i]
+            over = max(0.0, at)
+            if h == 0.0:  # the squared hinge
+                over *= over
+            elif abs(at) < h:
+                over = 0.25 * (at + h) * (at + h) / h
+            total += c[0 if c.shape[0] == 1 else i] * over
+        out[k] = total
 
 
 @kernel
