@@ -65,7 +65,8 @@ def band_of(
 
     Near is a row that a small change of the weights brings there: a long one crosses a wide space.
     Nearest are those that met the corner on the way to a point of `astray`, where earlier bands led
-    that did without them. None where the rows within the corner are too many for memory; a row has so many `entries`.
+    that did without them. None where the rows within the corner are too many for memory; a row has
+    so many `entries`.
     """
     near, reach = _nearest(rows, u, h, max(2, int(ROOM / (12 * (entries + 4)))), astray)
     if not near.any() or not reach > 0.0:
