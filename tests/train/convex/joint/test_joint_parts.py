@@ -176,7 +176,7 @@ def test_a_visit_moves_the_multipliers_of_a_row_to_their_best_place():
         other[2] = leave.sum() - leave[2]
         assert worth(A[0]) <= worth(other) + 1e-12
     again = np.zeros_like(W)
-    combine(rows, A, again)
+    combine(rows, np.arange(len(A)), A, again)
     np.testing.assert_allclose(again, W, atol=1e-14)
     S = X.toarray() @ W + b + 1
     S[0, 2] -= 1

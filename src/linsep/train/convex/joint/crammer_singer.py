@@ -6,7 +6,8 @@
 
 The K multipliers of one row are moved to their best place together, which is a projection onto a
 simplex (Crammer and Singer, 2001; Keerthi et al., 2008). A row whose multipliers did not move rests
-for a few passes. A free intercept is found by the method of multipliers: in a pass every change
+for a few passes. Where passes are many, all multipliers at no bound are moved together between them
+(`face`). A free intercept is found by the method of multipliers: in a pass every change
 pulls at b, and the next pass starts from b + ρ Σᵢ Aᵢ, until Σᵢ Aᵢ = 0. For the bound D the
 multipliers are made to break even first.
 """
@@ -25,7 +26,8 @@ from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.dual.design import middle
 from linsep.train.convex.dual.state import EPS
 from linsep.train.convex.joint.balance import even
-from linsep.train.convex.joint.sweep import charges, combine, sweep
+from linsep.train.convex.joint.face import JointFace, Products
+from linsep.train.convex.joint.sweep import charges, combine, dimensions, sweep
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.delta_rule import seen_through
 from linsep.train.convex.steps.standardise import Lens
@@ -40,13 +42,18 @@ INNER = 10  # visits to the rows that move, in one pass
 BETWEEN = 5  # passes between two evaluations over all rows, at most
 NEGLIGIBLE = 0.1  # of its share in the gap that is asked for: what a row may lack and rest
 WRITTEN = 1 << 26  # entries up to which dense rows may be written out otherwise
+SOON = 10  # passes that are made before the first step on a face
+SHARE = 3  # visits that steps on faces may take, for each of descent
+FEWEST = 8  # products that are worth a step on a face
+AIM = 0.1  # part of the gap that is asked for: what the rows of a face may be left with
+LEFT = 0.01  # part of what faces gained that another must gain to be worth one more
 DEARER, WASTED = 1.3, 24  # an entry by itself, against one of a dense row; what such a row adds
 
 
 class Joint(Stateful):
     """The problem in rows z = (x − μ)/scale, and where the descent is."""
 
-    state_names = ("A", "W", "b", "rest", "lacking")
+    state_names = ("A", "W", "b", "rest", "lacking", "visits", "spent")
 
     def __init__(self, X: Any, codes: Array, caps: Floats, K: int, free: bool) -> None:
         n, d = X.shape
@@ -70,6 +77,7 @@ class Joint(Stateful):
         self.W = self.rows.weights(K, d) if isinstance(self.rows, CSR) else np.zeros((K, d))
         self.b, self.rest = np.zeros(K), np.zeros((n, 2), np.int64)
         self.lacking = float(self.caps.sum())
+        self.visits = self.spent = 0  # of rows, by passes and by steps on faces
 
     def _dense_rows(self) -> Any:
         """Entry by entry, all classes at each, where rows are short or mostly zero."""
@@ -94,7 +102,7 @@ class Joint(Stateful):
         if isinstance(self.rows, CSR):
             wide = np.zeros((len(A), self.W.shape[1]))
             wide[:, : len(self.b)] = A
-            combine(self.rows, wide, total)
+            combine(self.rows, np.arange(len(A)), wide, total)
             return total
         for rows, Z in self._blocks():
             total += np.asarray(Z.T @ A[rows]).T
@@ -135,6 +143,7 @@ class Joint(Stateful):
         for turn in range(INNER):
             order = order[row_order(len(order), seed, number, turn, True)]
             state = (self.A, self.W, self.b, self.rest, s, step, gap)
+            self.visits += len(order)
             moved = max(moved, int(sweep(*known, order, self.rho, least, *state)))
             if self.free:
                 self.b += self.rho * self.A.sum(axis=0)
@@ -144,6 +153,54 @@ class Joint(Stateful):
             if soon or not len(order):
                 break
         return moved, soon
+
+    def step_on_faces(self, goal: float, pool: Pool) -> None:
+        """Steps from face to face, until one meets no bound or gains little, or visits are made.
+
+        On a face of more dimensions than there are weights D is flat along some of them, so that
+        most multipliers would end at a bound: which of them, descent finds sooner.
+        """
+        last, gained, K = SHARE * self.visits, 0.0, len(self.b)
+        if dimensions(self.A, self.codes, self.caps) > K * self.X.shape[1]:
+            return
+        rows, a = self._on_face(np.arange(len(self.codes)))
+        while len(rows) and last - self.spent >= FEWEST * len(rows):
+            products = Products(self.rows, rows, self.W, pool, self._written(rows))
+            own = np.arange(len(rows)), self.codes[rows]
+            s = products.scores(self.W)
+            s[:, :K] += self.b + 1.0
+            s[own] -= 1.0
+            lengths = self.squares[rows] + self.rho
+            face = JointFace(products, a, s, self.caps[rows], lengths, self.rho)
+            step = face.step(goal, (last - self.spent) // len(rows))
+            self.spent += (step.products + 1) * len(rows)
+            if step.gain <= 0.0:
+                break
+            A = -step.a[:, :K]
+            A[own] = 0.0
+            A[own] = -A.sum(axis=1)
+            self.b += self.rho * (A - self.A[rows]).sum(axis=0)
+            self.A[rows] = A
+            self.W -= step.moved
+            gained += step.gain
+            if not step.met or step.gain <= LEFT * gained:
+                break
+            rows, a = self._on_face(rows)
+
+    def _written(self, rows: Array) -> Array | None:
+        """Some rows as an array, where they are dense: by products of matrices they cost half."""
+        if isinstance(self.rows, CSR) or len(rows) * self.X.shape[1] > WRITTEN:
+            return None
+        return np.ascontiguousarray(self.lens.of(self.X[rows]))
+
+    def _on_face(self, rows: Array) -> tuple[Array, Floats]:
+        """Those of the rows with several multipliers a = U e_y − A above zero, and these."""
+        a = np.zeros((len(rows), self.W.shape[1] if isinstance(self.rows, CSR) else len(self.b)))
+        np.negative(self.A[rows], out=a[:, : len(self.b)])
+        a[np.arange(len(rows)), self.codes[rows]] += self.caps[rows]
+        a[a <= 1e-12 * self.caps[rows, None]] = 0.0
+        several = np.count_nonzero(a, axis=1) > 1
+        return rows[several], a[several]
 
     def evaluate(self) -> tuple[float, float, Floats]:
         """P at (W, b), D at the multipliers that break even, and these."""
@@ -261,6 +318,8 @@ class CrammerSinger:
         while True:
             self.n_iter += 1
             aim = self._part * self.tol * best.primal
+            if self.n_iter > SOON:
+                joint.step_on_faces(AIM * aim, self.pool)
             moved, soon = joint.go(self._seed, self.n_iter, aim)
             over = soon or not moved or self.n_iter >= self.max_iter
             if not over and self.n_iter % BETWEEN != 1:

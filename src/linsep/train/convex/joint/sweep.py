@@ -75,10 +75,30 @@ def sweep(rows, codes, caps, squares, order, rho, least, A, W, b, rest, s, step,
 
 
 @kernel
-def combine(rows, A, W):  # type: ignore[no-untyped-def]
-    """W ← Σ Aᵢxᵢᵀ; the rows of A are as wide as the weights."""
+def combine(rows, chosen, A, W):  # type: ignore[no-untyped-def]
+    """W ← W + Σ Aⱼxᵢᵀ over the rows i = chosenⱼ; the rows of A are as wide as the weights."""
+    for j in range(len(chosen)):
+        add_all(rows, chosen[j], A[j], W)
+
+
+@kernel
+def score_chosen(rows, chosen, W, S):  # type: ignore[no-untyped-def]
+    """Sⱼ ← the scores of row i = chosenⱼ"""
+    for j in range(len(chosen)):
+        scores(rows, chosen[j], W, S[j])
+
+
+@kernel
+def dimensions(A, codes, caps):  # type: ignore[no-untyped-def]
+    """In how many directions multipliers that are at no bound may move."""
+    total = 0
     for i in range(A.shape[0]):
-        add_all(rows, i, A[i], W)
+        least = 1e-12 * caps[i]  # what is left by rounding does not count
+        free = 1 if caps[i] - A[i, codes[i]] > least else 0
+        for k in range(A.shape[1]):
+            free += 1 if A[i, k] < -least else 0
+        total += max(0, free - 1)
+    return total
 
 
 @kernel
