@@ -77,7 +77,7 @@ def band_of(
 
     pieces = rows.pool.map(piece, rows.parts)
     inside = rows.joined([one for one in pieces if len(one[1])])
-    own = inside.at(u, h)
+    own = inside.at(u, h, curved=False)
     below = sums._replace(
         v=sums.v - own.v, weight=sums.weight - own.weight, active=sums.active - own.active
     )
@@ -96,12 +96,7 @@ def _nearest(
     reach, first = math.inf, 0
 
     def distances(k: int) -> Floats:
-        t = 1.0 - rows.signed_scores(k, u)
-        apart = np.abs(t)
-        met = apart < h
-        for point in astray:
-            met |= (1.0 - rows.signed_scores(k, point)) * np.sign(t) < h
-        return np.where(met, 0.0, apart / rows.lengths(k))
+        return rows.distances(k, u, h, astray)
 
     for mine in rows.pool.in_order(distances, rows.parts):
         near = mine < reach

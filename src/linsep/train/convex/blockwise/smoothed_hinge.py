@@ -6,7 +6,7 @@ For the hinge max(0, t), φ rounds the corner: it is (t + h)²/4h where |t| < h.
 max(0, t)² is its own φ. The two classes are summed apart because the certificate needs both.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,11 +120,11 @@ class TallRows:
         _signed_scores(X, signs, np.ascontiguousarray(u[:-1]), float(u[-1]), out)
         return out
 
-    def lengths(self, k: int) -> Floats:
-        """‖x̃ᵢ‖ of the rows of block k."""
-        X = self.part(k)[0]
+    def distances(self, k: int, u: Floats, h: float, astray: Sequence[Floats]) -> Floats:
+        """How far rows of block k are from the corner at `u`, for their length."""
+        X, signs, _ = self.part(k)
         out = np.empty(len(X))
-        _lengths(X, out)
+        _distances(X, signs, np.array([u, *astray]), h, out)
         return out
 
     def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
@@ -134,8 +134,9 @@ class TallRows:
     def piece(self, k: int, some: Array) -> tuple[Any, Array, Floats]:
         """Some rows of block k, their signs and weights."""
         X, signs, c = self.part(k)
-        some = some[slice(*self.blocks.span(k))]
-        return X[some], signs[some], np.broadcast_to(c, signs.shape)[some]
+        which = np.flatnonzero(some[slice(*self.blocks.span(k))])
+        rows = np.asarray(X).take(which, axis=0)  # half the time of X[some]
+        return rows, signs[which], np.broadcast_to(c, signs.shape)[which]
 
     def joined(self, pieces: list[tuple[Any, Array, Floats]]) -> "TallRows":
         """Pieces as rows of their own."""
@@ -184,9 +185,14 @@ class SparseTallRows:
         """zᵢ of the rows of block k."""
         return np.asarray(self.rows.part(k)[1] * self.rows.scores(k, u))
 
-    def lengths(self, k: int) -> Floats:
-        """‖x̃ᵢ‖ of the rows of block k."""
-        return np.sqrt(self.rows.lengths(k, np.eye(self.rows.n_features + 1)))
+    def distances(self, k: int, u: Floats, h: float, astray: Sequence[Floats]) -> Floats:
+        """How far rows of block k are from the corner at `u`, for their length."""
+        t = 1.0 - self.signed_scores(k, u)
+        met = np.abs(t) < h
+        for point in astray:
+            met |= (1.0 - self.signed_scores(k, point)) * np.sign(t) < h
+        lengths = np.sqrt(self.rows.lengths(k, np.eye(self.rows.n_features + 1)))
+        return np.where(met, 0.0, np.abs(t) / lengths)
 
     def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
         """Σ cᵢφ(tᵢ) at u − t·step for each size t."""
@@ -294,14 +300,25 @@ def _signed_scores(X, signs, w, b, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _lengths(X, out):  # type: ignore[no-untyped-def]
-    """‖(xᵢ, 1)‖"""
-    for i in range(X.shape[0]):
-        s = 1.0
-        for j in range(X.shape[1]):
+def _distances(X, signs, points, h, out):  # type: ignore[no-untyped-def]
+    """|tᵢ| / ‖(xᵢ, 1)‖ at the first point, or zero where a row meets the corner by another one"""
+    n, d = X.shape
+    for i in range(n):
+        y = 1.0 if signs[i] > 0 else -1.0
+        s, length2 = points[0, d], 1.0
+        for j in range(d):
             x = np.float64(X[i, j])
-            s += x * x
-        out[i] = np.sqrt(s)
+            s += x * points[0, j]
+            length2 += x * x
+        t = 1.0 - y * s
+        side = 1.0 if t > 0.0 else -1.0
+        met = abs(t) < h
+        for k in range(1, points.shape[0]):
+            s = points[k, d]
+            for j in range(d):
+                s += X[i, j] * points[k, j]
+            met = met or (1.0 - y * s) * side < h
+        out[i] = 0.0 if met else abs(t) / np.sqrt(length2)
 
 
 @kernel
