@@ -26,13 +26,14 @@ from linsep.data.check.arrays import frozen
 from linsep.train.closed.empty_directions import LEAST, empty_directions
 from linsep.train.closed.gram import Border, Gram
 from linsep.train.closed.moments import Floats
-from linsep.train.closed.pieces import CACHED, sum_pieces
+from linsep.train.closed.pieces import sum_pieces
 from linsep.train.problem import Block, Problem
 
 U = 2.0**-53
 FUSED = 4  # columns of weights up to which one walk over a row serves both products
 SHARPEST = 1e-12  # relative error of the weights below which no pass is made to lower it
 REFINEMENTS = 3
+SMALL = 1 << 16  # entries below which a pass for the last digits costs next to nothing
 SINGLE = 1e-4  # the least eigenvalue of correlations in single precision that are gone on with
 PASSES = 12  # corrections of weights from such correlations
 NO_PRODUCTS = np.empty((0, 0))
@@ -177,7 +178,7 @@ def solve(problem: Problem, Y: Floats, given: Centred) -> Answer | None:
     doubt = 16 * U / least
     explained = given.squares > 0
     close = bool((squares[explained] < 1e-3 * given.squares[explained]).any())
-    if single or doubt > SHARPEST or close or problem.entries < CACHED:
+    if single or doubt > SHARPEST or close or problem.entries < SMALL:
         refined = _refine(problem, Y, given, inverse, a)
         if refined is None:
             return None

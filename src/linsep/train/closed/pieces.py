@@ -12,11 +12,11 @@ from linsep.train.problem import Block, Problem
 
 T = TypeVar("T")
 
-CACHED = 1 << 16  # numbers of rows that are multiplied at a time
+CACHED = 1 << 17  # numbers of rows that are multiplied at a time
 SHORTEST = 1024  # rows of a piece, however wide: with fewer, products are slow
 HELD = 1 << 22  # numbers of all pieces' products that may wait until all are made
 MANY = 64  # blocks that threads share out evenly enough as they are
-ALONE = 1 << 26  # products up to which threads cost more than they spare
+ALONE = 1 << 23  # products up to which threads cost more than they spare
 
 
 def sum_pieces(
