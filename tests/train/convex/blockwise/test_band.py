@@ -42,6 +42,22 @@ def test_a_band_has_the_sums_of_all_rows_about_the_point_it_was_taken_at(layout,
                     np.testing.assert_allclose(mine, all_rows, rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_a_band_has_the_rows_that_cross_the_corner_on_the_way_to_where_another_led(
+    layout, monkeypatch
+):
+    monkeypatch.setattr(band, "ROOM", 12 * (D + 4) * 2500)
+    h, there = 0.02, U + np.array([0.2, 0.1, 0.0, 0.0])
+    with Pool(1) as pool:
+        rows = rows_of(layout, pool)
+        sums, known = rows.at(U, h), rows.at(there, h)
+        astray = band.band_of(rows, U, h, sums, D).at(there, h)
+        led = band.band_of(rows, U, h, sums, D, [there]).at(there, h)
+    assert abs(astray.loss.sum() / known.loss.sum() - 1) > 1e-4
+    for mine, all_rows in zip(led, known, strict=True):
+        np.testing.assert_allclose(mine, all_rows, rtol=1e-9, atol=1e-14)
+
+
 def test_a_corner_wider_than_memory_has_no_band(monkeypatch):
     monkeypatch.setattr(band, "ROOM", 12 * (D + 4) * 100)
     with Pool(1) as pool:
