@@ -14,6 +14,7 @@ from linsep._compile.bits import high_product, leading_zeros, trailing_zeros, up
 from linsep._compile.core import CACHE, by_type, inline, kernel, strict
 from linsep._compile.lanes import weighted_add, weighted_sum
 from linsep._compile.memory import fetch
+from linsep._compile.tiles import outer_sums, write_tile
 
 __all__ = [
     "CACHE",
@@ -27,10 +28,12 @@ __all__ = [
     "kernel",
     "leading_zeros",
     "number_at",
+    "outer_sums",
     "strict",
     "trailing_zeros",
     "upper_half",
     "weighted_add",
     "weighted_sum",
     "whole",
+    "write_tile",
 ]

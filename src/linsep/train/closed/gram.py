@@ -14,6 +14,14 @@ from linsep.parallel import sum_over
 from linsep.rows.rows import CSR
 from linsep.train.closed.moments import Floats
 from linsep.train.closed.pieces import ALONE, sum_pieces
+from linsep.train.closed.tiled_products import (
+    DOUBLES,
+    filled,
+    multiply,
+    symmetric,
+    tiles,
+    write_row,
+)
 from linsep.train.problem import Block, Problem
 
 SAMPLE = 64  # rows whose mean is subtracted
@@ -93,7 +101,7 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
         def of(block: Block, first: int, last: int) -> Floats:
             return _dense_part(block, first, last, Y, shift, level)
 
-        matrix = sum_pieces(problem, of, _add, width, float(n) * width**2)
+        matrix = symmetric(sum_pieces(problem, of, _add, width, float(n) * width**2), width)
     return Gram(matrix, shift, level)
 
 
@@ -127,27 +135,29 @@ def _dense_part(
     block: Block, first: int, last: int, Y: Floats, shift: Floats, level: Floats
 ) -> Floats:
     X: Any = block.rows.X  # type: ignore[union-attr]
-    Z = np.empty((last - first, len(shift) + len(level) + 1))
+    Z, G = tiles(len(shift) + len(level) + 1, np.float64)
     rows = slice(block.start + first, block.start + last)
     weights = block.weights[first:last] if block.weights.size else block.weights
-    fill(X[first:last], frozen(Y[rows]), shift, level, weights, Z)
-    return np.asarray(Z.T @ Z)
+    about = filled(shift, DOUBLES)
+    unit = np.ones(len(about))
+    dense_products(X[first:last], frozen(Y[rows]), about, unit, level, weights, Z, G)
+    return np.asarray(G)
 
 
 @kernel
-def fill(X, Y, shift, level, weights, Z):  # type: ignore[no-untyped-def]
-    """zᵢ = √wᵢ (x − shift, y − level, 1)"""
-    d, t = X.shape[1], Y.shape[1]
-    for i in range(X.shape[0]):
-        for j in range(d):
-            Z[i, j] = X[i, j] - shift[j]
-        for k in range(t):
-            Z[i, d + k] = Y[i, k] - level[k]
-        Z[i, d + t] = 1.0
-        if weights.shape[0] > 0:
-            root = np.sqrt(weights[i])
-            for j in range(d + t + 1):
-                Z[i, j] *= root
+def dense_products(X, Y, shift, unit, level, weights, Z, G):  # type: ignore[no-untyped-def]
+    """G += Σ zzᵀ for zᵢ = √wᵢ (x − shift, y − level, 1), in `tiles`."""
+    d, t, together = X.shape[1], Y.shape[1], Z.shape[1]
+    for first in range(0, X.shape[0], together):
+        rows = min(together, X.shape[0] - first)
+        for k in range(rows):
+            i = first + k
+            root = np.sqrt(weights[i]) if weights.shape[0] > 0 else 1.0
+            write_row(X, i, shift, unit, root, Z, k)
+            for c in range(t):
+                Z[(d + c) // 8, k, (d + c) % 8] = root * (Y[i, c] - level[c])
+            Z[(d + t) // 8, k, (d + t) % 8] = root
+        multiply(Z, rows, G)
 
 
 def _sparse_part(problem: Problem, Y: Floats, span: tuple[int, int]) -> Floats:

@@ -16,6 +16,7 @@ CACHED = 1 << 17  # numbers of rows that are multiplied at a time
 SHORTEST = 1024  # rows of a piece, however wide: with fewer, products are slow
 HELD = 1 << 22  # numbers of all pieces' products that may wait until all are made
 MANY = 64  # blocks that threads share out evenly enough as they are
+SUBTREES = 32  # parts of many blocks that threads are handed, at least
 ALONE = 1 << 23  # products up to which threads cost more than they spare
 
 
@@ -50,9 +51,16 @@ def sum_pieces(
         n = len(block.codes)
         return ((block, first, min(n, first + step)) for first in range(0, n, step))
 
+    def whole(block: Block) -> T:
+        return reduce(add, (of(*one) for one in cut(block)))
+
     here = not (on_cluster(problem.X) or maps_of(problem.X))
+    if jobs > 1 and here and problem.n_rows > MANY * BLOCK and SUBTREES * width**2 <= HELD:
+        total = _by_subtrees(problem, whole, add, jobs)
+        problem.settle()
+        return total
     if jobs == 1 or not here or problem.n_rows > MANY * BLOCK:
-        return problem.sum(lambda block: reduce(add, (of(*one) for one in cut(block))), add, jobs)
+        return problem.sum(whole, add, jobs)
     pieces = [one for block in problem.blocks() for one in cut(block)]
     few = problem.n_rows / step * width**2 <= HELD
     parts = share_out(lambda one: of(*one), pieces, jobs) if few else None
@@ -62,3 +70,19 @@ def sum_pieces(
     total = tree_sum((reduce(add, (part for _, part in some)) for _, some in by_block), add)
     problem.settle()
     return total
+
+
+def _by_subtrees(
+    problem: Problem, of: Callable[[Block], T], add: Callable[[T, T], T], jobs: int
+) -> T:
+    """The sum over blocks along the tree, of which threads take a branch at a time."""
+    count = -(-problem.n_rows // BLOCK)
+    together = 1
+    while 2 * together * SUBTREES <= count:
+        together *= 2
+
+    def branch(first: int) -> T:
+        numbers = range(first, min(count, first + together))
+        return tree_sum((of(problem.block(k)) for k in numbers), add)
+
+    return tree_sum(share_out(branch, range(0, count, together), jobs), add)
