@@ -98,10 +98,19 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
     else:
         width = d + Y.shape[1] + 1
 
-        def of(block: Block, first: int, last: int) -> Floats:
-            return _dense_part(block, first, last, Y, shift, level)
+        about = filled(shift, DOUBLES)
+        unit = np.ones(len(about))
 
-        matrix = symmetric(sum_pieces(problem, of, _add, width, float(n) * width**2), width)
+        def of(block: Block, first: int, last: int) -> Floats:
+            Z, G = tiles(width, np.float64)
+            X: Any = block.rows.X  # type: ignore[union-attr]
+            rows = slice(block.start + first, block.start + last)
+            weights = block.weights[first:last] if block.weights.size else block.weights
+            dense_products(X[first:last], frozen(Y[rows]), about, unit, level, weights, Z, G)
+            return np.asarray(G)
+
+        lower = sum_pieces(problem, of, _add, width, float(n) * width**2, chunked=True)
+        matrix = symmetric(lower, width)
     return Gram(matrix, shift, level)
 
 
@@ -129,19 +138,6 @@ def _add(a: Floats, b: Floats) -> Floats:
 
 def _parts(n: int) -> list[tuple[int, int]]:
     return spans(n, max(1, -(-n // 8)))
-
-
-def _dense_part(
-    block: Block, first: int, last: int, Y: Floats, shift: Floats, level: Floats
-) -> Floats:
-    X: Any = block.rows.X  # type: ignore[union-attr]
-    Z, G = tiles(len(shift) + len(level) + 1, np.float64)
-    rows = slice(block.start + first, block.start + last)
-    weights = block.weights[first:last] if block.weights.size else block.weights
-    about = filled(shift, DOUBLES)
-    unit = np.ones(len(about))
-    dense_products(X[first:last], frozen(Y[rows]), about, unit, level, weights, Z, G)
-    return np.asarray(G)
 
 
 @kernel

@@ -263,6 +263,8 @@ def _against(
 
     mean = given.mean + given.lost[d:]
 
+    planes = np.ascontiguousarray(raw.T)
+
     def narrow(block: Block, first: int, last: int) -> Any:
         products, squares = np.zeros((t if back else 0, d)), np.zeros(t)
         rows = slice(block.start + first, block.start + last)
@@ -271,7 +273,7 @@ def _against(
         X: Any = block.rows.X  # type: ignore[union-attr]
         residuals(
             X[first:last], frozen(targets), given.centre, mean, weights,
-            np.ascontiguousarray(raw.T), offset, np.empty(d), products, squares,
+            planes, offset, np.empty((4, d)), np.empty((2, 4)), products, squares,
         )  # fmt: skip
         return products, squares
 
@@ -293,34 +295,45 @@ def _against(
             products -= np.outer(given.centre, r.sum(axis=0))
         return products.T, squares
 
-    of = wide if sparse or t > FUSED else narrow
-    width = problem.entries // problem.n_rows + t
-    products, squares = sum_pieces(problem, of, _add_both, width, 2.0 * problem.entries * t)
+    fused = not sparse and t <= FUSED
+    of = narrow if fused else wide
+    width, work = problem.entries // problem.n_rows + t, 2.0 * problem.entries * t
+    products, squares = sum_pieces(problem, of, _add_both, width, work, chunked=fused)
     return products.T[given.alive] / given.spread[:, None], squares
 
 
 @kernel
-def residuals(X, Y, centre, mean, weights, a, offset, z, back, squares):  # type: ignore[no-untyped-def]
+def residuals(X, Y, centre, mean, weights, a, offset, z, r, back, squares):  # type: ignore[no-untyped-def]
     """back += Zᵀr and squares += Σ w r² for r = y − Za, or for r = Za without targets.
 
-    An empty `back` is left alone. Each row z is written down first: so nothing of it can be taken
-    apart by reordered sums.
+    An empty `back` is left alone. Four rows z at a time: short rows then cost half as much. They
+    are written down first: so nothing of them can be taken apart by reordered sums.
     """
-    for i in range(X.shape[0]):
-        w = weights[i] if weights.shape[0] > 0 else 1.0
-        for j in range(X.shape[1]):
-            z[j] = X[i, j] - centre[j]
+    n, d = X.shape
+    for first in range(0, n, 4):
+        for m in range(4):
+            i = min(first + m, n - 1)  # beyond the end the last row, without weight
+            r[1, m] = 0.0 if first + m >= n else (weights[i] if weights.shape[0] > 0 else 1.0)
+            for j in range(d):
+                z[m, j] = X[i, j] - centre[j]
         for k in range(a.shape[0]):
-            r = 0.0
-            for j in range(X.shape[1]):
-                r += z[j] * a[k, j]
-            r += offset[k]
-            if Y.shape[0] > 0:
-                r = (Y[i, k] - mean[k]) - r
-            squares[k] += w * r * r
+            r0 = r1 = r2 = r3 = 0.0
+            for j in range(d):
+                r0 += z[0, j] * a[k, j]
+                r1 += z[1, j] * a[k, j]
+                r2 += z[2, j] * a[k, j]
+                r3 += z[3, j] * a[k, j]
+            r[0, 0], r[0, 1], r[0, 2], r[0, 3] = r0, r1, r2, r3
+            for m in range(4):
+                left = r[0, m] + offset[k]
+                if Y.shape[0] > 0:
+                    left = (Y[min(first + m, n - 1), k] - mean[k]) - left
+                squares[k] += r[1, m] * left * left
+                r[0, m] = r[1, m] * left
             if back.shape[0] > 0:
-                for j in range(X.shape[1]):
-                    back[k, j] += z[j] * (w * r)
+                r0, r1, r2, r3 = r[0, 0], r[0, 1], r[0, 2], r[0, 3]
+                for j in range(d):
+                    back[k, j] += (z[0, j] * r0 + z[1, j] * r1) + (z[2, j] * r2 + z[3, j] * r3)
 
 
 def _add_both(a: Any, b: Any) -> Any:

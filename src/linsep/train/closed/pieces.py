@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 CACHED = 1 << 17  # numbers of rows that are multiplied at a time
 SHORTEST = 1024  # rows of a piece, however wide: with fewer, products are slow
+EVEN = 2048  # rows of a piece that threads share out evenly enough
 HELD = 1 << 22  # numbers of all pieces' products that may wait until all are made
 MANY = 64  # blocks that threads share out evenly enough as they are
 SUBTREES = 32  # parts of many blocks that threads are handed, at least
@@ -26,6 +27,7 @@ def sum_pieces(
     add: Callable[[T, T], T],
     width: int,
     products: float,
+    chunked: bool = False,
 ) -> T:
     """Σ of(block, first, last) over pieces, one after the other in a block, blocks along the tree.
 
@@ -39,8 +41,12 @@ def sum_pieces(
     add : adds two parts
     width : numbers that a row has in a piece
     products : multiplications of the whole sum
+    chunked : whether `of` by itself keeps what it multiplies near the processor; then pieces only
+        serve to share out rows, and are as long as threads can still be kept busy with
     """
     step = max(SHORTEST, CACHED // max(1, width))
+    if chunked:
+        step = BLOCK if problem.n_rows > MANY * BLOCK else max(EVEN, step)
     if problem.n_rows <= min(step, BLOCK) and not on_cluster(problem.X):
         part = of(problem.block(0), 0, problem.n_rows)
         problem.settle()

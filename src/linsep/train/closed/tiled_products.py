@@ -11,7 +11,7 @@ import numpy as np
 
 from linsep._compile import inline, outer_sums, write_tile
 
-TOGETHER = 128  # rows that are written down and multiplied at a time
+TOGETHER = 127  # rows that are multiplied at a time; odd, so that tiles share no cache sets
 DOUBLES, SINGLES = 8, 16  # columns of a tile
 
 
