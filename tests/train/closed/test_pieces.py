@@ -37,7 +37,7 @@ def test_threads_that_take_branches_of_the_tree_give_the_bytes_of_one_alone(bloc
     for jobs, subtrees in ((1, 1), (2, 1), (2, 2), (3, 4), (2, 32)):
         monkeypatch.setattr(pieces, "SUBTREES", subtrees)
         problem = Problem(X, np.zeros(n, np.int32), None, 1, jobs)
-        answers.append(sum_pieces(problem, products, add, 3, 9.0 * n).tobytes())
+        answers.append(sum_pieces(problem, products, add, 3, 9.0 * n, True).tobytes())
     assert len(set(answers)) == 1
 
 

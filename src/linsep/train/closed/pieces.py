@@ -53,7 +53,7 @@ def sum_pieces(
         problem.settle()
         return part
     jobs = problem.n_jobs if products > ALONE else 1
-    long = products >= LONG
+    long = chunked and products >= LONG
 
     def cut(block: Block) -> Iterator[tuple[Block, int, int]]:
         n = len(block.codes)
@@ -63,7 +63,8 @@ def sum_pieces(
         return reduce(add, (of(*one) for one in cut(block)))
 
     here = not (on_cluster(problem.X) or maps_of(problem.X))
-    if jobs > 1 and here and problem.n_rows > MANY * BLOCK and SUBTREES * width**2 <= HELD:
+    held = chunked and SUBTREES * width**2 <= HELD
+    if jobs > 1 and here and problem.n_rows > MANY * BLOCK and held:
         total = _by_subtrees(problem, whole, add, _hands(jobs) if long else jobs)
         problem.settle()
         return total
