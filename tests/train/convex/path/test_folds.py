@@ -88,6 +88,23 @@ def test_threads_change_no_byte(way, data):
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
 
 
+def test_threads_change_no_byte_where_steps_take_over(monkeypatch):
+    monkeypatch.setattr(fold_descent, "_slow", lambda mets, aim: True)
+    rng = np.random.default_rng(3)
+    X = sp.random(400, 1500, 0.01, "csr", random_state=3)
+    signs = np.where(X @ rng.normal(size=1500) > 0, 1.0, -1.0)
+    one, two = (
+        fold_descent.fit_folds(
+            X, signs, np.arange(400) % 5, np.array([0.1, 10.0, 1000.0]),
+            fit_intercept=True, tol=1e-3, n_jobs=n,
+        )
+        for n in (1, 2)
+    )  # fmt: skip
+    assert (one.gap <= 1e-3).all()
+    for a, b in zip(one, two, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
 @pytest.mark.parametrize("data", [dense, short])
 def test_the_models_of_all_rows_come_with_those_of_the_folds(data):
     X, signs = data()

@@ -6,7 +6,8 @@ A step solves H s = −∇P for H = I + Σ Dᵢx̃ᵢx̃ᵢᵀ, Dᵢ = Uᵢℓ�
 and Keerthi, *Trust region Newton method for logistic regression*, 2008), by products with the rows:
 no matrix of products of features is made, so that features may be many and rows sparse. What makes
 the products few is the preconditioner. It is the diagonal of H; and for dense rows H of a sample,
-its diagonal raised to that of H, so that features the sample misses are not left out.
+its diagonal raised to that of H, so that features the sample misses are not left out; for sparse
+rows, once a step takes long, H of the most crowded columns (`linsep.train.convex.newton.crowded`).
 
 A step is taken whole, or in the largest part of it that lets P fall. The multipliers α = −Uℓ′ of
 each point, those of the heavier class shrunk until Σ αᵢyᵢ = 0, bound the optimum from below. All of
@@ -16,7 +17,7 @@ it is sums over rows (`linsep.train.convex.newton.row_products`), wherever these
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
+from linsep.train.convex.newton import crowded
+from linsep.train.convex.newton.crowded import NONE, Crowd, by_use
+from linsep.train.convex.newton.point import Point
 from linsep.train.convex.newton.row_products import RowProducts
 from linsep.train.convex.solution import Solution
 
@@ -40,7 +44,7 @@ LOSSES: dict[str, Any] = {
     "logistic": Logistic(),
     "squared_hinge": SquaredHinge(),
 }
-FORCING = 0.1  # part of the gradient that a step may leave
+FORCING = 0.1  # part of the gradient that a step may leave, unless it is told
 AIM = 0.3  # part of the gap asked for that the last step aims at
 MOST = 300  # products for a step, at most
 WIDTH = 2.0  # of the smoothed kink at first: all rows at w = 0 lie in it
@@ -54,35 +58,7 @@ WORTH = 2.0  # times its price in products that a step takes before a new precon
 ENTRY, PRODUCT, SYSTEM = 0.5, 0.035, 0.012  # ns of an entry, of n·d² and d³ of the preconditioner
 SHORTER = 0.5 ** np.arange(1.0, 34.0)  # parts of a step that are tried where all of it fails
 AT_FIRST = 6  # of those
-
-
-class Point(NamedTuple):
-    """Weights that all rows were seen from, by a smooth loss.
-
-    Attributes
-    ----------
-    u : weights and intercept
-    loss : the smooth loss
-    value, gradient : of the objective with it
-    shrink : what makes the multipliers of either class feasible
-    curved : rows with Uℓ″ > 0
-    primal, dual : P of the loss asked for, and a bound on its minimum
-    kink : what is left of the gap once the gradient is zero
-    """
-
-    u: Floats
-    loss: Any
-    value: float
-    gradient: Floats
-    shrink: Floats
-    curved: int
-    primal: float
-    dual: float
-    kink: float
-
-    @property
-    def gap(self) -> float:
-        return max(0.0, self.primal - self.dual)
+AHEAD = np.array([0.0, 0.25, 0.5, 1.0, 1.5, 2.0])  # parts of a heading that are tried
 
 
 class NewtonCG:
@@ -98,6 +74,8 @@ class NewtonCG:
     fit_intercept : whether b is free, or zero
     n_jobs : threads; never changes the bytes of the result
     start : weights and intercept to begin from
+    heading : of weights and intercept; the start is first moved that way as far as P falls
+    forcing : part of the gradient that a step may leave
     multipliers : whether the solution brings those of all rows
     patience : products that may fail to halve the gap
     like : a solver that has ended, of the same features and C: its columns and its preconditioner
@@ -108,6 +86,8 @@ class NewtonCG:
     tol = 1e-4
     _at: tuple[Point, float, int] | None = None  # point; gap last halved at, steps since
     _columns: Columns
+    _crowd: Crowd  # its columns by their use
+    _rows: RowProducts
     _price: float  # of the preconditioner, in products
     _single: bool  # whether it is summed in single precision
 
@@ -122,6 +102,8 @@ class NewtonCG:
         fit_intercept: bool = True,
         n_jobs: int | None = None,
         start: tuple[Array, float] | None = None,
+        heading: tuple[Array, float] | None = None,
+        forcing: float = FORCING,
         multipliers: bool = True,
         patience: float = math.inf,
         like: "NewtonCG | None" = None,
@@ -130,27 +112,43 @@ class NewtonCG:
         self._caps = np.array([float(C)]) if weights is None else C * np.asarray(weights, float)
         self._multipliers, self._patience, self._products = multipliers, patience, 0
         self._loss, self._free, self._start = LOSSES[loss], fit_intercept, start
+        self._heading, self._forcing = heading, forcing
         self.pool = Pool(n_jobs)
         self.n_iter, self._like = 0, like
 
     def _begin(self) -> None:
         like, known = self._like, None if self._like is None else self._like._columns
         X, scaled, self._columns = _moderate(self._X, self._free, known)
+        self._crowd = NONE if like is None else like._crowd
+        if like is not None and self._crowd is not NONE:
+            X = like._rows.X
+        elif sp.issparse(X) and X.shape[1] > WIDEST_SPARSE and not on_cluster(X):
+            X, self._crowd = by_use(X)
         self._rows = RowProducts(X, self._signs, self._caps, self.pool, scaled)
         d = X.shape[1]
         scale = self._columns.scale.astype(np.float64) if self._columns.scale.size else np.ones(d)
         self._ridge = np.append(scale * scale, 0.0)
-        u = np.zeros(d + 1)
-        if self._start is not None:
-            w, b = self._columns.inside(np.asarray(self._start[0], np.float64), self._start[1])
-            u = np.append(w, b if self._free else 0.0)
+        u = np.zeros(d + 1) if self._start is None else self._inside(*self._start)
+        smooth = SmoothedHinge(WIDTH) if isinstance(self._loss, Hinge) else self._loss
+        if self._heading is not None:
+            u = self._ahead(u, self._inside(*self._heading), smooth)
         self._inverse: Any = None if like is None else like._inverse
         self._made: Point | None = None  # where the preconditioner was made
         self._price = 0.0 if like is None else like._price
         self._single = X.dtype == np.float32 and (like is None or like._single)
-        self._used, self._foretold = 0, False
-        smooth = SmoothedHinge(WIDTH) if isinstance(self._loss, Hinge) else self._loss
+        self._used, self._foretold, self._block = 0, False, False
         self._lowest = self._highest = self._evaluate(u, smooth)
+
+    def _inside(self, w: Array, b: float) -> Floats:
+        """Weights of the data as those of the rows that are read."""
+        w, b = self._columns.inside(np.asarray(w, np.float64), b)
+        return np.append(self._crowd.inside(w), b if self._free else 0.0)
+
+    def _ahead(self, u: Floats, step: Floats, smooth: Any) -> Floats:
+        """u + t·step with the t that P is lowest at, of a few."""
+        a, b = float(self._ridge @ (u * step)), 0.5 * float(self._ridge @ (step * step))
+        P = self._rows.along(u, smooth, step, AHEAD) + AHEAD * (a + AHEAD * b)
+        return np.asarray(u + AHEAD[np.argmin(P)] * step)
 
     def candidates(self) -> Iterator[Candidate]:
         """A step, and an evaluation over all rows after it."""
@@ -230,11 +228,17 @@ class NewtonCG:
         s, r = np.zeros_like(p.u), -p.gradient
         y = self._solve(r)
         q, rho = y.copy(), float(r @ y)
-        left = FORCING**2
+        left = self._forcing**2
         if self._foretold and p.gap > 0.0:  # P is as good as quadratic here: go all the way
             left = min(left, max(1e-10, AIM * self.tol * p.primal / p.gap))
         stop, self._used = left * rho, 0
         while rho > stop and self._used < MOST:
+            if self._used >= self._crowd.price and not (self._block and self._made is p):
+                self._factor_crowd(p, self._rows.squares())  # dear, but the step is dearer
+                y = self._solve(r)
+                q, rho = y.copy(), float(r @ y)
+                stop = left * float(p.gradient @ self._solve(p.gradient))
+                continue
             Hq = self._ridge * q + self._rows.curve(q)
             if not self._free:
                 Hq[-1] = 0.0
@@ -268,9 +272,25 @@ class NewtonCG:
             self._inverse = self._factored(self._rows.rate(m), squares)
             self._price = price
             return
+        if self._block:
+            self._factor_crowd(p, squares)
+            return
         diagonal = self._ridge + squares
         diagonal[diagonal <= 0.0] = 1.0
         self._inverse, self._price = partial(np.multiply, 1.0 / diagonal), 1.0
+
+    def _factor_crowd(self, p: Point, squares: Floats) -> None:
+        """H of the most crowded columns factored, and the diagonal of the others."""
+        diagonal = self._ridge + squares
+        diagonal[diagonal <= 0.0] = 1.0
+        H = self._rows.crowded_products(self._crowd.k)
+        H[:-1, -1] *= self._free
+        block = crowded.factored(H, diagonal)
+        self._made, self._block = p, block is not None
+        if block is None:
+            self._crowd = self._crowd._replace(price=math.inf)
+        else:
+            self._inverse, self._price = block, self._crowd.price
 
     def _factored(self, rate: float, squares: Any) -> Callable[[Floats], Floats]:
         """H of the rows drawn at a rate factored, its diagonal raised to that of all."""
@@ -309,13 +329,13 @@ class NewtonCG:
         p, halved, since = self._at
         seen = (self._lowest, self._highest, self._made, p)
         points = [q and (q.u, getattr(q.loss, "h", 0.0)) for q in seen]
-        step = (self._used, self._foretold, self._products, self._single)
+        step = (self._used, self._foretold, self._products, self._single, self._block)
         return {"points": points, "since": (halved, since), "n_iter": self.n_iter, "step": step}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._begin()
         low, high, made, now = state["points"]
-        *step, self._single = state["step"]
+        *step, self._single, self._block = state["step"]
         self._lowest, self._highest = self._seen(low), self._seen(high)
         if made:
             self._precondition(self._seen(made))
@@ -337,6 +357,7 @@ class NewtonCG:
     def solution(self) -> Solution:
         low, high = self._lowest, self._highest
         w, b = self._columns.outside(low.u[:-1], float(low.u[-1]))
+        w = self._crowd.outside(w, self._X.shape[1])
         gap = max(0.0, low.primal - high.dual)
         b = float(b) if self._free else 0.0
         alpha = None

@@ -22,7 +22,7 @@ from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.losses import Logistic
-from linsep.train.convex.newton import row_kernels
+from linsep.train.convex.newton import crowded, row_kernels
 from linsep.train.convex.newton.row_layouts import Dense, Sparse
 from linsep.train.convex.newton.row_numbers import RowNumbers
 from linsep.train.convex.sampling import drawn
@@ -200,6 +200,27 @@ class RowProducts:
             return out
 
         return self.pool.sum(one, self.spans)
+
+    def crowded_products(self, k: int) -> Floats:
+        """Σ Dᵢx̃ᵢx̃ᵢᵀ of the first k columns of sparse rows and the intercept, its upper triangle.
+
+        The rows of either half of the spans are added up one after the other: the matrices may be
+        larger than the rows.
+        """
+        half = -(-len(self.spans) // 2)
+        longest = int(np.diff(self._whole.indptr).max(initial=0))
+
+        def one(some: list[Span]) -> Floats:
+            H = np.zeros((k + 1, k + 1))
+            places, values = np.empty(longest + 1, np.uint32), np.empty(longest + 1)
+            for span in some:
+                rows, D = self._part(span)[0], self._known(span)[1]
+                crowded.add_products(rows, D, k, places, values, H)
+            return H
+
+        halves = [self.spans[:half], self.spans[half:]]
+        first, *more = self.pool.map(one, [some for some in halves if some])
+        return first + more[0] if more else first
 
     def rate(self, wanted: int) -> float:
         """λ with which about `wanted` rows are drawn by the chances min(1, λDᵢ)."""

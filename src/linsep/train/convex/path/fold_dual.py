@@ -9,34 +9,37 @@ For the next C the multipliers are first stretched, α ← tα, as far as the du
 grown much, that is worth dozens of passes.
 
 Passes grow in number with C, steps of Newton's method hardly do. From the first C on at which the
-passes to come would cost more than Newton-CG, it takes over, fold by fold, each C begun at the one
-before: 60,000 short texts from C = 167 on 14 -> 3 s.
+passes to come would cost more than Newton-CG, it takes over, fold by fold
+(`linsep.train.convex.path.fold_steps`): 60,000 short texts from C = 167 on 14 -> 2 s.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import partial
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep.parallel import Pool, threads
+from linsep.parallel import Pool, one_thread, threads
 from linsep.rows.rows import aligned
-from linsep.status import Status
-from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.dual.coordinate_descent import GapSchedule
 from linsep.train.convex.dual.design import Design
 from linsep.train.convex.dual.dual_losses import Logistic
 from linsep.train.convex.dual.kernels import inner
-from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.path import fold_kernels as compiled
 from linsep.train.convex.path.fold_kernels import BIAS, LANES, MET, TOTAL
+from linsep.train.convex.path.fold_steps import FoldSteps, NotReachedError
 from linsep.train.convex.path.folds import Folded
 from linsep.train.order import block_order
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Task = Callable[[], list["Task"]]
 
 BLOCK = 64  # neighbouring rows visited in one go: their memory is fetched ahead
 CALL = 10_000_000  # entries read before an interrupt is looked for
@@ -92,22 +95,57 @@ def fit_folds(
     halt = Event()
     groups = [_Group(design, points, home, part, fit_intercept, seed, halt) for part in parts]
 
-    def along(group: _Group) -> bool:
-        for c, C in enumerate(Cs):
-            if not group.settle(float(C), tol, results, c):
-                return not halt.is_set() and group.by_products(X, signs, Cs, c, tol, results)
-        return True
+    steps = partial(FoldSteps, X, signs, home, Cs, fit_intercept, tol, halt, results)
+    run = _Path(steps, Cs, tol, results)
+    try:
+        with one_thread:  # once for all fits, not as each begins and ends
+            _run([partial(run.along, group) for group in groups], threads(n_jobs), halt)
+    except NotReachedError:
+        return None
+    for group in groups:
+        group.share(results)
+    return results
 
-    with ThreadPoolExecutor(min(threads(n_jobs), len(groups))) as executor:
-        waiting = [executor.submit(along, group) for group in groups]
+
+class _Path:
+    """What is to be done for a group of folds, and then for each of them alone."""
+
+    def __init__(
+        self, steps: Callable[[], FoldSteps], Cs: Floats, tol: float, results: Folded
+    ) -> None:
+        self.make, self.Cs, self.tol, self.results = steps, Cs, tol, results
+        self.steps: FoldSteps | None = None
+        self.lock = Lock()
+
+    def along(self, group: _Group) -> list[Task]:
+        """Descent as far as it is quick; the folds that are to be gone on with from there."""
+        for c, C in enumerate(self.Cs):
+            if not group.settle(float(C), self.tol, self.results, c):
+                with self.lock:
+                    steps = self.steps = self.steps or self.make()
+                for k, f in enumerate(group.folds.tolist()):
+                    steps.begin(f, group.reached[k])
+                return [partial(self.onwards, steps, group, f, c) for f in group.folds.tolist()]
+        return []
+
+    def onwards(self, steps: FoldSteps, group: _Group, f: int, c: int) -> list[Task]:
+        """One fold at one C by Newton-CG, and what comes after it."""
+        group.kept.append((c, f, steps.fit(f, c)))
+        more = c + 1 < len(self.Cs)
+        return [partial(self.onwards, steps, group, f, c + 1)] if more else []
+
+
+def _run(tasks: list[Task], workers: int, halt: Event) -> None:
+    """Run tasks side by side, and those that each brings when it ends."""
+    with ThreadPoolExecutor(workers) as executor:
+        waiting = {executor.submit(one) for one in tasks}
         try:
-            done = [one.result() for one in waiting]
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                waiting |= {executor.submit(more) for one in done for more in one.result()}
         except BaseException:
             halt.set()
             raise
-    for group in groups:
-        group.share(results)
-    return results if all(done) else None
 
 
 def _slow(mets: list[float], aim: float) -> bool:
@@ -145,9 +183,10 @@ class _Group:
         self.spread = inner(design.centre, design.centre)
         self.passes = 0
         self.quick = False
-        self.kept: list[tuple[int, Floats]] = []
+        self.kept: list[tuple[int, int, Floats]] = []  # number of C, of a fold or −1, multipliers
         self.primals: list[float] = []
-        self.reached: list[Any] = [None] * count  # weights and intercept at the last C
+        # weights and intercept of each fold at the last two values of C
+        self.reached: list[list[tuple[Floats, float]]] = [[] for _ in folds]
 
     def settle(self, C: float, tol: float, results: Folded, c: int) -> bool:
         """Bring every fold to its gap at this C, and write down the results."""
@@ -171,31 +210,6 @@ class _Group:
                 return False
         self.quick = self.passes - before <= 1
         return bool(done)
-
-    def by_products(
-        self, X: Any, signs: Array, Cs: Floats, first: int, tol: float, results: Folded
-    ) -> bool:
-        """The folds one after the other by Newton-CG, from the C with number `first` on."""
-        n = len(signs)
-        for k, f in enumerate(self.folds):
-            kept = self.home != f
-            rows, held, y, start = X[kept], X[~kept], signs[kept], self.reached[k]
-            for c in range(first, len(Cs)):
-                solver = NewtonCG(
-                    rows, y, C=float(Cs[c]), fit_intercept=self.free, n_jobs=1, start=start
-                )
-                done = drive(solver, Goal(tol, halt=self.halt))
-                if done.status is not Status.converged:
-                    return False
-                start = done.w, done.b
-                results.gap[f, c], results.b[f, c] = done.gap / done.primal, done.b
-                results.scores[~kept, c] = np.asarray(held @ done.w) + done.b
-                if results.W.shape[2]:
-                    results.W[f, c] = done.w
-                alpha = np.zeros(n)
-                alpha[kept] = done.alpha
-                self.kept.append((c, alpha))
-        return True
 
     def _foretold(self, C: float) -> float:
         """About the sum of the folds' P at this C: it grows ever more slowly with C."""
@@ -263,12 +277,13 @@ class _Group:
             left = self.home == f
             results.scores[left, c] = self.scores[left, k] + self.lanes[k, BIAS]
             results.b[f, c] = self.lanes[k, BIAS] - self.design.shift(w)
-            self.reached[k] = self.design.features(w), float(results.b[f, c])
+            found = self.design.features(w), float(results.b[f, c])
+            self.reached[k] = [*self.reached[k][-1:], found]
             if results.W.shape[2]:
-                results.W[f, c] = self.reached[k][0]
-        self.kept.append((c, self.alpha.sum(axis=1)))
+                results.W[f, c] = found[0]
+        self.kept.append((c, -1, self.alpha.sum(axis=1)))
 
     def share(self, results: Folded) -> None:
         """Add the multipliers of these folds to the mean over the folds that keep a row."""
-        for c, alpha in self.kept:
+        for c, _, alpha in sorted(self.kept, key=lambda one: one[:2]):  # however they ended
             results.alpha[:, c] += alpha / max(1, results.gap.shape[0] - 1)
