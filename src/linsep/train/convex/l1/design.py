@@ -42,6 +42,9 @@ class Part(Protocol):
     def matrix(self, curved: Floats) -> Floats | None:
         """AᵀDA where that is cheap; None where sweeps over columns are cheaper."""
 
+    def products(self, rows: Array, weights: Floats) -> tuple[Floats, Floats]:
+        """Σ cᵢ aᵢaᵢᵀ and Σ cᵢ aᵢ over a few rows."""
+
     def columns(self, root: Floats) -> Rows:
         """The columns of D^½A, one after the other."""
 
@@ -51,6 +54,9 @@ class Design(Protocol):
 
     def total(self, v: Floats) -> Floats:
         """Xᵀv"""
+
+    def scores(self, w: Floats) -> Floats:
+        """Xw"""
 
     def part(self, chosen: Array) -> Part:
         """Some of the columns."""
@@ -118,6 +124,11 @@ class _DensePart:
 
         return self.pool.sum(one, self._spans)
 
+    def products(self, rows: Array, weights: Floats) -> tuple[Floats, Floats]:
+        A = self.X[rows].astype(np.float64, copy=False)
+        weighted = A * weights[:, None]
+        return A.T @ weighted, weighted.sum(axis=0)
+
     def columns(self, root: Floats) -> Rows:
         return Dense(np.ascontiguousarray(self.X.T * root))
 
@@ -135,6 +146,10 @@ class _SparseDesign:
 
     def total(self, v: Floats) -> Floats:
         return self.part(np.arange(len(self.rows.indptr) - 1)).total(v)
+
+    def scores(self, w: Floats) -> Floats:
+        used = np.flatnonzero(w)
+        return self.part(used).scores(w[used])
 
     def part(self, chosen: Array) -> "_SparsePart":
         return _SparsePart(self, chosen)
@@ -197,6 +212,13 @@ class _SparsePart:
         H = self.pool.sum(one, spans(self.n_rows, -(-self.n_rows // parts))).reshape(m, m)
         _mirror(H)
         return H
+
+    def products(self, rows: Array, weights: Floats) -> tuple[Floats, Floats]:
+        m = len(self.chosen)
+        H, h = np.zeros((m, m)), np.zeros(m)
+        _some_products(self.by_row, rows, self._places, weights, m, H.reshape(-1), h)
+        _mirror(H)
+        return H, h
 
     def columns(self, root: Floats) -> Rows:
         entries = int(self.ends[-1])
@@ -270,6 +292,24 @@ def _products(rows, first, last, places, curved, m, H):  # type: ignore[no-untyp
             count += j != NOWHERE  # a branch takes longer
         for e in range(count):
             a = curved[i] * x[e]
+            own = at[e] * np.uint64(m)
+            for f in range(e + 1):
+                H[own + at[f]] += a * x[f]
+
+
+@kernel
+def _some_products(rows, some, places, weights, m, H, h):  # type: ignore[no-untyped-def]
+    """The same over a few rows, and Σ cᵢxᵢ"""
+    at, x = np.empty(m + 1, np.uint64), np.empty(m + 1)
+    for i in range(some.shape[0]):
+        count = 0
+        for e in range(rows.indptr[some[i]], rows.indptr[some[i] + 1]):
+            j = places[rows.indices[e]]
+            at[count], x[count] = j, rows.data[e]
+            count += j != NOWHERE
+        for e in range(count):
+            a = weights[i] * x[e]
+            h[at[e]] += a
             own = at[e] * np.uint64(m)
             for f in range(e + 1):
                 H[own + at[f]] += a * x[f]

@@ -1,5 +1,7 @@
 """The losses' quadratic model on one working set, and its minimum."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,6 +20,24 @@ MANY = 600  # rows from which on making a matrix costs more than sweeping over i
 DEAR = 100  # columns from which on a matrix may serve twice
 
 
+class Way(NamedTuple):
+    """Where the model has its minimum, seen from where it was made.
+
+    Attributes
+    ----------
+    change, bias : what it adds to weights and intercept
+    along : (n,) what they add to the scores
+    slope : the derivative of the losses along it, and what the penalty changes by; negative
+    foretold : how much the model falls; negative
+    """
+
+    change: Floats
+    bias: float
+    along: Floats
+    slope: float
+    foretold: float
+
+
 class Model:
     """The quadratic model on one working set."""
 
@@ -26,6 +46,7 @@ class Model:
         self.curved: Floats = np.empty(0)
         self._H: Floats | None = None
         self._h: Floats = np.empty(0)  # AᵀD1, what the intercept has in common with the columns
+        self.bent = False  # whether curvatures of some rows were replaced since
 
     def minimum(
         self,
@@ -40,8 +61,33 @@ class Model:
 
         `damping` is added to the diagonal of H; `accuracy` and `unit` are as of `by_matrix`.
         """
-        H, (l1, l2) = self._matrix(terms.curved), self.penalty
-        D = self.curved
+        self._matrix(terms.curved)
+        return self._minimum(terms, g, w, accuracy, damping, unit)
+
+    def way(self, terms: Terms, g: Floats, w: Floats, *asked: Any) -> Way:
+        """The way to that minimum; `asked` as of `minimum`."""
+        self._matrix(terms.curved)
+        return self.way_again(terms, g, w, *asked)
+
+    def way_again(self, terms: Terms, g: Floats, w: Floats, *asked: Any) -> Way:
+        """The same with the curvatures that are there."""
+        change, bias = self._minimum(terms, g, w, *asked)
+        along = self.part.scores(change) + bias
+        value = self.penalty.value
+        slope = float(g @ change) + terms.slope * bias + value(w + change) - value(w)
+        foretold = slope + 0.5 * float(self.curved @ np.square(along))
+        return Way(change, bias, along, slope, foretold)
+
+    def _minimum(
+        self,
+        terms: Terms,
+        g: Floats,
+        w: Floats,
+        accuracy: float,
+        damping: Floats,
+        unit: float = np.inf,
+    ) -> tuple[Floats, float]:
+        H, D, (l1, l2) = self._H, self.curved, self.penalty
         h0 = float(D.sum()) if self.free else 0.0
         h = self._h if h0 > 0 else np.zeros(len(g))
         pull = terms.slope / h0 if h0 > 0 else 0.0
@@ -63,16 +109,32 @@ class Model:
         bias = -(terms.slope + float(h @ change)) / h0 if h0 > 0 else 0.0
         return change, bias
 
-    def _matrix(self, D: Floats) -> Floats | None:
-        """AᵀDA, or one made before while D has hardly changed."""
-        if self._H is not None and len(self._H) >= DEAR:
+    @property
+    def by_matrix(self) -> bool:
+        """Whether there is a matrix, which `bend` can change."""
+        return self._H is not None
+
+    def bend(self, rows: npt.NDArray[np.int64], curved: Floats) -> None:
+        """Give some rows other curvatures: AᵀDA changes by Σ (D′ᵢ − Dᵢ) aᵢaᵢᵀ over them."""
+        assert self._H is not None
+        more = curved - self.curved[rows]
+        H, h = self.part.products(rows, more)
+        self._H = self._H + H
+        if self.free:
+            self._h = self._h + h
+        self.curved = self.curved.copy()
+        self.curved[rows] = curved
+        self.bent = True
+
+    def _matrix(self, D: Floats) -> None:
+        """Make AᵀDA, or keep one made before while D has hardly changed."""
+        if self._H is not None and len(self._H) >= DEAR and not self.bent:
             aged = float(np.abs(D - self.curved).sum())
             if aged <= AGED * float(D.sum()):
-                return self._H
+                return
         self.remake(D)
-        return self._H
 
     def remake(self, D: Floats) -> None:
-        self._H, self.curved = self.part.matrix(D), D
+        self._H, self.curved, self.bent = self.part.matrix(D), D, False
         if self.free:
             self._h = self.part.total(D)

@@ -28,8 +28,9 @@ from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.l1 import small
 from linsep.train.convex.l1.design import design_of
+from linsep.train.convex.l1.far_rows import mended
 from linsep.train.convex.l1.loss_terms import Smooth, Terms, dual_terms, feasible, terms_of
-from linsep.train.convex.l1.model import Model
+from linsep.train.convex.l1.model import Model, Way
 from linsep.train.convex.l1.small import SmallProxNewton
 from linsep.train.convex.losses import Logistic, SquaredHinge
 from linsep.train.convex.newton.newton_cg import NewtonCG
@@ -109,10 +110,7 @@ class ProxNewton:
         start = self._start or self._from_smooth() or self._from_some()
         if start is not None:
             self.w, self.b = np.array(start[0], np.float64), float(start[1]) * self.free
-        used = np.flatnonzero(self.w)
-        self.S = np.zeros(self.X.shape[0])
-        if len(used):
-            self.S = self.design.part(used).scores(self.w[used])
+        self.S = self.design.scores(self.w) if self.w.any() else np.zeros(self.X.shape[0])
         self.terms = self._at(self.S, self.b)
         self._balance()
         self.proposed = self.terms.pull
@@ -205,7 +203,8 @@ class ProxNewton:
                 return
 
     def state(self) -> dict[str, Any]:
-        curved = None if self._model is None else self._model.curved
+        model = self._model
+        curved = None if model is None or model.bent else model.curved
         return {**{name: getattr(self, name) for name in CARRIED}, "curved": curved}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -302,36 +301,38 @@ class ProxNewton:
         # needs slopes within about ε of l1
         size = penalty.l1 + penalty.l2 * float(np.abs(w).max(initial=0.0))
         accuracy, unit = 0.1 * min(1.0, self.tol) * size, UNIT * size
-        change, bias = model.minimum(self.terms, g, w, accuracy, self._damping(chosen), unit)
-        along = model.part.scores(change) + bias
-        self.proposed = self.terms.pull - model.curved * along
-        before = self.terms.loss + penalty.value(w)
-        slope = float(g @ change) + self.terms.slope * bias
-        promised = slope + penalty.value(w + change) - penalty.value(w)
-        size = 1.0
+        asked = (self.terms, g, w, accuracy, self._damping(chosen), unit)
+        way = model.way(*asked)
+        if isinstance(self.loss, Logistic) and model.by_matrix:
+            at, near = (self.S, self.b, self.signs, self.c), self.tol * self.primal
+            way = mended(model, way, asked, at, near, lambda way: self._ahead(way)[1].loss)
+        ahead = self._ahead(way)
+        self.proposed = self.terms.pull - model.curved * way.along
+        before, promised, size = self.terms.loss + penalty.value(w), way.slope, 1.0
         while size > 1e-8:
-            S = self.S + size * along
-            terms = self._at(S, self.b)
-            value = terms.loss + penalty.value(w + size * change)
+            S, terms = ahead
+            value = terms.loss + penalty.value(w + size * way.change)
             if value <= before + 1e-3 * size * promised + 1e-15 * before:
                 self.S, self.terms = S, terms
-                self.w[chosen] = w + size * change if size < 1.0 else w + change
-                self.S -= size * bias
-                self.b += size * bias
+                self.w[chosen] = w + size * way.change if size < 1.0 else w + way.change
+                self.S -= size * way.bias
+                self.b += size * way.bias
                 self._balance()
                 break
             size /= 2
+            ahead = self._ahead(way, size)
         # a model that was believed too far is believed less: the squared hinge knows nothing of the
         # rows that a step brings inside the margin
-        foretold = promised + 0.5 * float(model.curved @ np.square(along))
-        good = size == 1.0 and value - before <= 0.5 * foretold
+        good = size == 1.0 and value - before <= 0.5 * way.foretold
         good |= isinstance(self.loss, Logistic) and size >= FAILED
-        self.damping = (
-            max(DAMPED, 0.1 * self.damping)
-            if good
-            else min(MOST_DAMPED, max(10 * self.damping, 1e-4))
-        )
+        less, more = max(DAMPED, 0.1 * self.damping), max(10 * self.damping, 1e-4)
+        self.damping = less if good else min(MOST_DAMPED, more)
         return -promised
+
+    def _ahead(self, way: Way, size: float = 1.0) -> tuple[Floats, Terms]:
+        """Scores after a part of the way, with its step of b, and what they give."""
+        S = self.S + size * way.along
+        return S, self._at(S, self.b)
 
     def solution(self) -> Solution:
         if not hasattr(self, "terms"):
@@ -345,8 +346,7 @@ class ProxNewton:
     def interrupted(self) -> None:
         """Scores computed anew: a step may have been left half made."""
         if hasattr(self, "terms"):
-            used = np.flatnonzero(self.w)
-            self.S = self.design.part(used).scores(self.w[used])
+            self.S = self.design.scores(self.w)
             self.terms = self._at(self.S, self.b)
             self._balance()
             self.proposed = self.terms.pull
