@@ -299,12 +299,16 @@ class HessianNewton:
             yield p
             if ended:
                 return
-            before, t = decrement2, 1.0
+            before, t, mended = decrement2, 1.0, False
             while True:
                 trial = self._evaluate(p.u - t * step, curved=True)
                 if trial.value <= p.value - 1e-4 * t * decrement2 + 4e-15 * p.value:
                     break
                 yield trial
+                if not mended:
+                    mended, step = True, self.problem.mended(p, step)
+                    decrement2 = float(p.gradient @ step)
+                    continue
                 t /= 2
                 if t < 1e-9:
                     self._prove(p, curvature, decrement2)

@@ -20,6 +20,7 @@ from linsep.data.blocks.store import blocks
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.blockwise.logistic_sums import LogisticSums, Sums
+from linsep.train.convex.chords import ROUNDS
 from linsep.train.convex.coordinates import TOO_LARGE, Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.lbfgs import Memory
@@ -134,6 +135,17 @@ class Problem:
         if not self.fit_intercept:
             H[-1] = H[:, -1] = 0.0
         return Curvature(H, 4 * float(np.finfo(real).eps))
+
+    def mended(self, p: Point, step: Floats) -> Floats:
+        """The step of a Hessian that is right about the rows that `step` would move too far."""
+        steps, s = [step], p.sums
+        assert s.hessian is not None
+        for _ in range(ROUNDS):
+            more, wrong = self.sums.chords(p.u, np.array(steps))
+            if not wrong:
+                break
+            steps.append(self.curvature(s._replace(hessian=s.hessian + more)).solve(p.gradient))
+        return steps[-1]
 
 
 class Sample:

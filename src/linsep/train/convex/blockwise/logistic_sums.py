@@ -18,6 +18,7 @@ from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
+from linsep.train.convex.chords import FAR, steepest
 from linsep.train.convex.coordinates import Blocks
 from linsep.train.convex.newton.row_kernels import weigh
 from linsep.train.run.state import record
@@ -131,6 +132,24 @@ class LogisticSums:
         parts = np.empty((-(-len(X) // BLOCK), 2 * self.blocks.n_features + 5))
         _blocks(X, self.signs[rows], c, w, b, 0, len(parts), parts)
         return add_up(parts)
+
+    def chords(self, u: Floats, steps: Floats) -> tuple[Floats, int]:
+        """What the Hessian at u changes by where rows that −`steps`, one after the other, move too
+        far have the curvatures of chords (see `linsep.train.convex.chords`), and how many have in
+        the last of them."""
+        d = self.blocks.n_features
+
+        def one(k: int) -> Floats:
+            X, signs, c = self.part(k)
+            more = np.zeros(len(X))
+            last = _chords(X, signs, c, u, steps, more)
+            some = np.flatnonzero(more)
+            B = np.ones((len(some), d + 1))
+            B[:, :d] = X[some]
+            return np.append((B.T @ (B * more[some, None])).ravel(), last)
+
+        total = self.pool.sum(one, range(len(self.blocks)))
+        return total[:-1].reshape(d + 1, d + 1), int(total[-1])
 
     def extremes(self, u: Floats) -> tuple[float, float]:
         """The smallest and largest zᵢ among rows that count."""
@@ -258,6 +277,38 @@ def _combine(X, p, q, v, u):  # type: ignore[no-untyped-def]
         for j in range(d):
             v[j] += p[i] * X[i, j]
             u[j] += q[i] * X[i, j]
+
+
+@kernel
+def _chords(X, signs, c, u, steps, more):  # type: ignore[no-untyped-def]
+    """What curvatures change by into `more`; the number of rows that the last step changed"""
+    n, d = X.shape
+    last = 0
+    for i in range(n):
+        moved = 0.0
+        for k in range(steps.shape[0]):
+            s = steps[k, d]
+            for j in range(d):
+                s += X[i, j] * steps[k, j]
+            moved = max(moved, abs(s))
+        if not moved > FAR:
+            continue
+        z = u[d]
+        for j in range(d):
+            z += X[i, j] * u[j]
+        z *= signs[i]
+        weight = c[0 if c.shape[0] == 1 else i]
+        first = weight / ((1.0 + np.exp(z)) * (1.0 + np.exp(-z)))
+        bent = before = first
+        for k in range(steps.shape[0]):
+            s = steps[k, d]
+            for j in range(d):
+                s += X[i, j] * steps[k, j]
+            before = bent
+            bent = steepest(z, -s * signs[i], weight, before)
+        more[i] = bent - first
+        last += bent != before
+    return last
 
 
 @kernel

@@ -1,15 +1,7 @@
 """Rows that a step moves so far that the quadratic model of their logistic losses is wrong.
 
-A row's multiplier α(z) = c/(1 + eᶻ), which a model of curvature D takes to α − D·Δz, ends at
-α(z + Δz). Where these differ the curvature is replaced by that of a chord, with which model and
-loss agree:
-
-- where the loss bends less than the model says, (α − α(z + Δz))/Δz, the chord over the step;
-- where it bends more, D·Δz/δ with α(z + δ) = α − D·Δz: the multiplier that the model proposes, at
-  the margin that has it. A chord over a step that is far too long would be far too steep.
-
-A column that few rows speak for, all of them deep on one side, has next to no curvature: Newton's
-step takes its weight many times too far, and a line search then shortens the steps of all others.
+Their curvatures are replaced by those of chords (`linsep.train.convex.chords`), which changes the
+model's matrix by few rows, and its minimum is looked for again.
 """
 
 from collections.abc import Callable
@@ -19,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
+from linsep.train.convex.chords import ROUNDS, chord
 from linsep.train.convex.l1.model import Model, Way
 
 Floats = npt.NDArray[np.float64]
 
-FAR = 1.0  # change of a margin from which on a model is looked at
-WRONG = 0.25  # part of that change by which the margin with the model's multiplier may differ
-ROUNDS = 3  # in which a model is mended, at most
 RELIED = 0.75  # part of what it foretold that a mended model has to hold
 FEW = 8  # a model is mended where it is wrong in less than one row in so many
 
@@ -87,21 +77,11 @@ def far_rows(
 def _far_rows(S, b, along, curved, signs, c, rows, bend):  # type: ignore[no-untyped-def]
     count = 0
     for i in range(S.shape[0]):
-        if not abs(along[i]) > FAR:
-            continue
         z, step = (S[i] + b) * signs[i], along[i] * signs[i]
-        weight = c[0 if c.shape[0] == 1 else i]
-        told = curved[i] * step
-        alpha, left = weight / (1.0 + np.exp(z)), weight / (1.0 + np.exp(-z))  # α and c − α
-        moved = alpha - weight / (1.0 + np.exp(z + step))
-        chord = moved / step
-        if alpha - told > 0.0 and left + told > 0.0:
-            reached = np.log((left + told) / (alpha - told)) - z  # δ
-            if abs(reached - step) <= WRONG * abs(step):
-                continue
-            if abs(moved) > abs(told) and reached * step > 0.0:
-                chord = told / reached
-        rows[count], bend[count] = i, chord
+        bent = chord(z, step, c[0 if c.shape[0] == 1 else i], curved[i])
+        if bent == curved[i]:
+            continue
+        rows[count], bend[count] = i, bent
         count += 1
         if count == rows.shape[0]:
             break
