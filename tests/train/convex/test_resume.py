@@ -12,6 +12,7 @@ from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.gap_trend import GapTrend
 from linsep.train.convex.handover import Handover
+from linsep.train.convex.joint.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.joint.crammer_singer import CrammerSinger
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
 from linsep.train.convex.l1.prox_newton import ProxNewton
@@ -105,6 +106,7 @@ SOLVERS = {
     "primal Newton, squared": lambda: PrimalNewton(*TALL, loss="squared_hinge", keep=True),
     "l1": lambda: ProxNewton(SPARSE, SIGNS, None, 1.0, Elastic(1.0, 0.0)),
     "Crammer and Singer": lambda: CrammerSinger(X, CODES, n_classes=3),
+    "Crammer and Singer, Newton": lambda: AugmentedLagrangian(X, CODES, n_classes=3),
     "Crammer and Singer, inside": lambda: JointInteriorPoint(X, CODES, n_classes=3),
     "softmax": lambda: FullSoftmaxNewton(X, CODES, None, 1.0, n_classes=3),
     "softmax, descent": lambda: SoftmaxDescent(X, CODES, None, 1.0, n_classes=3, tol=1e-6),

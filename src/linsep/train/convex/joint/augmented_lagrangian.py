@@ -1,0 +1,392 @@
+"""Crammer and Singer's machine on many dense rows: augmented Lagrangian with Newton steps.
+
+    minimise over W, b   P = ½Σ‖wₖ‖² + Σᵢ Uᵢ max zᵢ,   zᵢₖ = sᵢₖ − sᵢ,yᵢ + [k ≠ yᵢ]
+
+The multipliers pᵢ of a row, on the simplex, are held near those of the round before, cᵢ, which
+makes the loss smooth (Rockafellar, *Augmented Lagrangians and applications of the proximal point
+algorithm in convex programming*, 1976). A round minimises ½‖W‖² + Σ Uᵢφᵢ(zᵢ) with
+
+    φ(z) = max over p of ⟨p, z⟩ − (ε/2)‖p − c‖²                          (`simplex`)
+
+by Newton's method: H is known wherever multipliers are at no bound, and steps are solved for by
+conjugate gradients, with a factor of H of some rows as preconditioner (Li, Sun and Toh, *A highly
+efficient semismooth Newton augmented Lagrangian method*, 2018). Then c ← p. The p of every point
+are feasible, A = U(e_y − p), so that every point bounds the optimum:
+
+    P − D = Σ Uᵢ(max zᵢ − ⟨pᵢ, zᵢ⟩) + ½‖W − Σ Aᵢxᵢᵀ‖²
+
+A round ends where the second part, which Newton's method makes small, is no longer the larger one.
+ε falls as rounds go on, but not far: multipliers come near because c does. Few rows have several
+multipliers above zero, and only these take part in products.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.errors import OverflowedError
+from linsep.parallel import Pool
+from linsep.train.convex.coordinates import TOO_LARGE, Blocks, Columns, moderate
+from linsep.train.convex.drive import Candidate
+from linsep.train.convex.joint.balance import even
+from linsep.train.convex.joint.class_factors import ClassFactors, worth_another
+from linsep.train.convex.joint.simplex import vertices
+from linsep.train.convex.joint.smoothed_rows import Bounds, SmoothedRows
+from linsep.train.convex.solution import Solution
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+WIDEST, LEAST, TINY = (
+    1.0,
+    0.1,
+    1e-9,
+)  # ε at first, and down to where it falls in any case; the least
+FEW, NARROWER = 2, 0.5  # steps of a round after which ε falls, and to which part
+FAR = 100.0  # times what the centre takes off the loss: a gap of the multipliers that is far off
+MANY, WIDER = 6, 1.5  # steps after which it rises
+INNER = 0.3  # of what the centre takes off the loss: what Newton's method may leave of the gap
+SLIGHT = 0.03  # part of the gap of the multipliers that counts as little
+FORCING = 0.3  # part of the gradient that a step may leave
+AIM = 0.1  # part of what a round may leave that its last step aims at
+MOST = 300  # products for a step, at most
+DAMPED = 1e-2
+SHORT, LONG = 0.3, 0.7
+MORE, LESS = 5.0, 0.2
+SEARCH = 8  # points along a step that are tried, at most
+ENOUGH = 1e-4  # of what the slope promises: by how much the function falls at least
+NEAR = 0.3  # part of the slope that may be left along a step
+PATIENCE = 60  # steps without half the gap
+SINGLE = 1e-6  # relative gap down to which float32 rows are multiplied as such
+WIDE = 160  # features from which: fewer cost little, and depend on each other more often
+
+
+class Point(NamedTuple):
+    """Weights and what all rows say of them."""
+
+    W: Floats
+    gradient: Floats
+    primal: float
+    dual: float
+    kink: float
+    pulled: float  # (ε/2)Σ Uᵢ‖pᵢ − cᵢ‖²
+
+    @property
+    def left(self) -> float:
+        """What Newton's method has left of the gap: multipliers that do not break even are taken
+        away, about as many as are too many, and each counts as one at most."""
+        uneven = float(np.abs(self.gradient[:, -1]).sum())
+        return max(0.0, self.primal - self.dual - self.kink) + uneven
+
+    @property
+    def allowed(self) -> float:
+        """What it may leave: less than what this round has to say about the multipliers."""
+        return INNER * max(self.pulled, SLIGHT * self.kink)
+
+
+class AugmentedLagrangian:
+    """The method as a solver.
+
+    Parameters
+    ----------
+    X : checked array
+    codes : class number of each row
+    weights : cᵢ ≥ 0 of each row, or None where each counts once
+    C : weight of the losses against the penalty
+    n_classes : K
+    fit_intercept : whether intercepts are free, or zero
+    n_jobs : threads; never changes the bytes of the result
+    start : multipliers (n, K) and intercepts of a neighbouring problem
+
+    Examples
+    --------
+    >>> from linsep.train.convex.drive import Goal, drive
+    >>> X, codes = np.array([[0.0, 2.0], [2.0, 0.0], [-2.0, -2.0]]), np.array([0, 1, 2])
+    >>> solution = drive(AugmentedLagrangian(X, codes, C=10.0, n_classes=3), Goal(1e-8))
+    >>> solution.status.name, (X @ solution.w.T + solution.b).argmax(axis=1)
+    ('converged', array([0, 1, 2]))
+    """
+
+    name = "newton-cg"
+    tol = 1e-4
+    _made: ClassFactors | None  # of this round
+    _products: int  # of the last step
+
+    def __init__(
+        self,
+        X: Array,
+        codes: Array,
+        weights: Array | None = None,
+        C: float = 1.0,
+        *,
+        n_classes: int,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        start: tuple[Array, Array] | None = None,
+    ) -> None:
+        n = X.shape[0]
+        self._X, self._codes, self._K, self._free = X, codes, n_classes, bool(fit_intercept)
+        self._caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, float)
+        self.pool, self.n_iter, self._start = Pool(n_jobs), 0, start
+        self._epsilon, self._shared, self._restored = WIDEST, True, False
+
+    def _begin(self) -> None:
+        used = self._caps > 0.0
+        self._used: Any = slice(None) if used.all() else used
+        X, self._columns = moderate(self._X[self._used], self._free)
+        scale = self._columns.scale.astype(np.float64)
+        self._ridge = np.append(scale**2 if scale.size else np.ones(X.shape[1]), 0.0)
+        self._own = np.ascontiguousarray(self._codes[self._used], np.int64)
+        self._U = np.ascontiguousarray(self._caps[self._used])
+        self._take(X)
+        self._W = np.zeros((self._K, X.shape[1] + 1))
+        self._lowest: tuple[float, Floats] = (math.inf, self._W)
+        self._highest: tuple[float, Array] = (-math.inf, self._rows.centre)
+        self._halved, self._since, self._damping = math.inf, 0, DAMPED
+        self._full = np.append(self._rows.moments(), 0.0)
+
+    def _take(self, X: Array) -> None:
+        """Rows in the precision that the tolerance asks for."""
+        single = X.dtype == np.float32 and self.tol >= SINGLE and X.shape[1] >= WIDE
+        blocks = Blocks(X, Columns(np.empty(0, X.dtype), np.empty(0, X.dtype)))
+        real = np.float32 if single else np.float64
+        self._rows = SmoothedRows(blocks, self._own, self._U, self._K, self.pool, real)
+
+    def _first(self) -> None:
+        """Multipliers to begin with: those given, or all of every row at its own class."""
+        rows, own = self._rows, np.arange(len(self._own))
+        rows.centre[own, self._own] = 1.0
+        if self._start is None:
+            self._W = self._least_squares()
+            return
+        A, b = self._start
+        A = A[self._used] / self._U[:, None]
+        rows.centre[:] = np.maximum(0.0, -A)
+        rows.centre[own, self._own] = 0.0
+        total = rows.centre.sum(axis=1)
+        rows.centre /= np.maximum(1.0, total)[:, None]
+        rows.centre[own, self._own] = np.maximum(0.0, 1.0 - total)
+        moves = -rows.centre.astype(np.float64) * self._U[:, None]
+        moves[own, self._own] += self._U
+        V = moves.T @ rows.blocks.X
+        self._W[:, :-1] = V / self._ridge[:-1]
+        self._W[:, -1] = self._columns.inside(V, b)[1] if self._free else 0.0
+        self._epsilon = LEAST
+
+    def _least_squares(self) -> Floats:
+        """The first step from W = 0 with ε = 1, where pᵢₖ = 1/K and H is the same for all classes:
+        regression on the classes."""
+        rows = self._rows
+        G = rows.gram()
+        G.flat[:: len(G) + 1] += self._ridge + 1e-6 * G.diagonal().max()
+        targets = np.zeros((self._K, len(G)))
+        for k, total in enumerate(rows.class_sums()):
+            targets[k] = total
+        targets -= targets.mean(axis=0)
+        if not self._free:
+            G[-1] = G[:, -1] = targets[:, -1] = 0.0
+            G[-1, -1] = 1.0
+        return np.ascontiguousarray(np.linalg.solve(G, targets.T).T)
+
+    def candidates(self) -> Iterator[Candidate]:
+        """One for each round."""
+        if not self._restored:
+            self._begin()
+            self._first()
+        else:
+            yield self._candidate()
+        while self._since <= PATIENCE:
+            if self.tol < SINGLE and self._rows.real == np.float32:
+                centre = self._rows.centre
+                self._take(self._rows.blocks.X)
+                self._rows.centre[:] = centre
+            if not self._round():
+                return
+            yield self._candidate()
+
+    def _candidate(self) -> Candidate:
+        return Candidate(max(1, self.n_iter), self._lowest[0], self._highest[0], len(self._own))
+
+    def _round(self) -> bool:
+        """Newton steps with one centre; whether one of them could be made."""
+        rows, epsilon = self._rows, self._epsilon
+        rows.scores(self._W, rows.S)
+        self._made, self._products = None, 0
+        p = self._evaluate(0.0, self._W)
+        exact, before = False, self.n_iter
+        while p.left > p.allowed and not self._reached(p):
+            step = self._step(p, exact)
+            rows.scores(step, rows.dS)
+            t = self._length(p, step)
+            if t == 0.0:
+                break
+            exact = abs(t - 1.0) < 0.1
+            if t < SHORT:
+                self._damping *= MORE
+            elif t > LONG:
+                self._damping *= LESS
+            p = self._evaluate(t, p.W + t * step)
+            self.n_iter += 1
+            self._since += 1
+            if self._since > PATIENCE:
+                break
+        self._keep(p)
+        self._W = p.W
+        rows.centre[:] = rows.P
+        steps = self.n_iter - before
+        if steps <= FEW or epsilon > LEAST:
+            far = p.kink > FAR * p.pulled
+            self._epsilon = max(TINY, epsilon * (NARROWER**3 if far else NARROWER))
+        elif steps >= MANY:
+            self._epsilon = WIDER * epsilon
+        return self.n_iter > before or p.kink > 0.0
+
+    def _reached(self, p: Point) -> bool:
+        """Whether this point closes the gap, as far as intercepts leave it to be seen."""
+        return min(p.primal, self._lowest[0]) - p.dual <= self.tol * p.primal
+
+    def _evaluate(self, t: float, W: Floats) -> Point:
+        """Go t along the step to W."""
+        at: Bounds = self._rows.evaluate(self._epsilon, t)
+        penalty = 0.5 * float(np.sum(self._ridge * W * W))
+        gradient = self._ridge * W - at.V
+        if not self._free:
+            gradient[:, -1] = 0.0
+        primal = penalty + at.charge
+        if not (math.isfinite(primal) and np.isfinite(gradient).all()):
+            raise OverflowedError(TOO_LARGE)
+        dual = at.away - self._conjugate(at.V)
+        if primal < self._lowest[0]:
+            self._lowest = primal, W
+        pulled = 0.5 * self._epsilon * at.moved
+        return Point(W, gradient, primal, dual, max(0.0, at.charge - at.mean), pulled)
+
+    def _conjugate(self, V: Floats) -> float:
+        return 0.5 * float(np.sum(V[:, :-1] ** 2 / self._ridge[:-1]))
+
+    def _keep(self, p: Point) -> None:
+        """The bound of a point, with multipliers that break even where intercepts are free."""
+        dual, P = p.dual, self._rows.P
+        if self._free:
+            own = np.arange(len(self._own))
+            A = -P.astype(np.float64) * self._U[:, None]
+            A[own, self._own] = 0.0
+            A[own, self._own] = -A.sum(axis=1)
+            A = even(A, self._own)
+            V = A.T @ self._rows.blocks.X
+            dual = float(A[own, self._own].sum()) - 0.5 * float(np.sum(V * V / self._ridge[:-1]))
+            P = np.maximum(0.0, -A) / self._U[:, None]
+        if dual > self._highest[0]:
+            self._highest = dual, P.copy()
+        gap = self._lowest[0] - self._highest[0]
+        if gap <= 0.5 * self._halved:
+            self._halved, self._since = gap, 0
+
+    def _step(self, p: Point, exact: bool) -> Floats:
+        """Nearly −H⁻¹∇, by preconditioned conjugate gradients."""
+        ridge = self._ridge + self._damping * self._full / self._epsilon
+        inverse = self._preconditioner(ridge)
+        s, r = np.zeros_like(p.W), -p.gradient
+        y = inverse(r)
+        q, rho = y.copy(), float(np.vdot(r, y))
+        left = FORCING**2
+        if exact and p.left > 0.0:
+            left = min(left, max(1e-8, AIM * p.allowed / p.left))
+        stop, self._products = left * rho, 0
+        while rho > stop and self._products < MOST:
+            Hq = ridge * q + self._rows.curve(q)
+            if not self._free:
+                Hq[:, -1] = 0.0
+            self._products += 1
+            bent = float(np.vdot(q, Hq))
+            if not bent > 0.0:
+                break
+            s += rho / bent * q
+            r -= rho / bent * Hq
+            y = inverse(r)
+            rho, before = float(np.vdot(r, y)), rho
+            q = y + rho / before * q
+        return s
+
+    def _preconditioner(self, ridge: Floats) -> ClassFactors:
+        """The one there is, or another where that pays."""
+        if self._made is not None:
+            if not worth_another(self._rows, self._products):
+                return self._made
+            self._shared = False
+        self._made = ClassFactors(self._rows, ridge, self._free, self._shared)
+        return self._made
+
+    def _length(self, p: Point, step: Floats) -> float:
+        """How far to go along a step: to where the function has fallen and most of the slope is
+        gone; 0 where it does not fall."""
+        a = float(np.sum(self._ridge * p.W * step))
+        b = float(np.sum(self._ridge * step * step))
+        slope = float(np.vdot(p.gradient, step))
+        if not slope < 0.0:
+            return 0.0
+        start = self._rows.along(self._epsilon, 0.0)[0]
+        low, high, t = (0.0, slope), (0.0, 0.0), 1.0
+        for k in range(4 * SEARCH):
+            value, rise = self._rows.along(self._epsilon, t)
+            fell = value - start + t * (a + 0.5 * t * b) <= ENOUGH * t * slope
+            rise += a + t * b
+            if fell and abs(rise) <= -NEAR * slope:
+                return t
+            if fell and rise < 0.0:
+                low = t, rise
+                if not high[0]:
+                    t *= 2.0
+                    continue
+            else:
+                high = t, max(rise, 0.0)
+            if k >= SEARCH and low[0] > 0.0:
+                break
+            width = high[0] - low[0]
+            t = low[0] - width * low[1] / (high[1] - low[1])
+            t = min(max(t, low[0] + 0.1 * width), high[0] - 0.1 * width)
+        return low[0]
+
+    def state(self) -> dict[str, Any]:
+        known = {"W": self._W, "centre": self._rows.centre, "epsilon": self._epsilon}
+        best = {"lowest": self._lowest, "highest": self._highest, "n_iter": self.n_iter}
+        more = {"halved": self._halved, "since": self._since}
+        more |= {"shared": self._shared, "damping": self._damping}
+        return {**known, **best, **more}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._begin()
+        self._rows.centre[...] = state["centre"]
+        self._W, self._epsilon, self.n_iter = (state[k] for k in ("W", "epsilon", "n_iter"))
+        self._lowest, self._highest = state["lowest"], state["highest"]
+        self._halved, self._since, self._shared = (state[k] for k in ("halved", "since", "shared"))
+        self._damping, self._restored = state["damping"], True
+
+    def interrupted(self) -> None:
+        """A round left half done: the best points are whole."""
+        if not hasattr(self, "_rows"):
+            self._begin()
+            self._first()
+        if not math.isfinite(self._lowest[0]):
+            vertices(self._rows.S, self._own, self._rows.P)
+            self._evaluate(0.0, self._W)
+
+    def rescaled(self) -> None:
+        """Columns of extreme scale are brought near one at once."""
+
+    def solution(self) -> Solution:
+        primal, W = self._lowest
+        w, b = self._columns.outside(W[:, :-1].copy(), W[:, -1])
+        b = b - b.mean() if self._free else np.zeros(self._K)
+        A = np.zeros((len(self._codes), self._K))
+        own, P = np.arange(len(self._own)), self._highest[1]
+        moves = -P.astype(np.float64) * self._U[:, None]
+        moves[own, self._own] = 0.0
+        moves[own, self._own] = -moves.sum(axis=1)
+        A[self._used] = moves
+        dual = self._highest[0] if math.isfinite(self._highest[0]) else 0.0
+        gap = max(0.0, primal - dual)
+        return Solution(w, b, A, primal, dual, gap, max(1, self.n_iter))
