@@ -7,7 +7,7 @@ and Keerthi, *Trust region Newton method for logistic regression*, 2008), by pro
 no matrix of products of features is made, so that features may be many and rows sparse. What makes
 the products few is the preconditioner. It is the diagonal of H; and for dense rows H of a sample,
 its diagonal raised to that of H, so that features the sample misses are not left out; for sparse
-rows, once a step takes long, H of the most crowded columns (`linsep.train.convex.newton.crowded`).
+rows, once a step takes long, H of the columns with most entries (`frequent_columns`).
 
 A step is taken whole, or in the largest part of it that lets P fall. The multipliers α = −Uℓ′ of
 each point, those of the heavier class shrunk until Σ αᵢyᵢ = 0, bound the optimum from below. All of
@@ -30,8 +30,8 @@ from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
-from linsep.train.convex.newton import crowded
-from linsep.train.convex.newton.crowded import NONE, Crowd, by_use
+from linsep.train.convex.newton import frequent_columns
+from linsep.train.convex.newton.frequent_columns import NONE, ColumnOrder, by_use
 from linsep.train.convex.newton.point import Point
 from linsep.train.convex.newton.row_products import RowProducts
 from linsep.train.convex.solution import Solution
@@ -86,7 +86,7 @@ class NewtonCG:
     tol = 1e-4
     _at: tuple[Point, float, int] | None = None  # point; gap last halved at, steps since
     _columns: Columns
-    _crowd: Crowd  # its columns by their use
+    _order: ColumnOrder  # its columns by their use
     _rows: RowProducts
     _price: float  # of the preconditioner, in products
     _single: bool  # whether it is summed in single precision
@@ -119,11 +119,11 @@ class NewtonCG:
     def _begin(self) -> None:
         like, known = self._like, None if self._like is None else self._like._columns
         X, scaled, self._columns = _moderate(self._X, self._free, known)
-        self._crowd = NONE if like is None else like._crowd
-        if like is not None and self._crowd is not NONE:
+        self._order = NONE if like is None else like._order
+        if like is not None and self._order is not NONE:
             X = like._rows.X
         elif sp.issparse(X) and X.shape[1] > WIDEST_SPARSE and not on_cluster(X):
-            X, self._crowd = by_use(X)
+            X, self._order = by_use(X)
         self._rows = RowProducts(X, self._signs, self._caps, self.pool, scaled)
         d = X.shape[1]
         scale = self._columns.scale.astype(np.float64) if self._columns.scale.size else np.ones(d)
@@ -142,7 +142,7 @@ class NewtonCG:
     def _inside(self, w: Array, b: float) -> Floats:
         """Weights of the data as those of the rows that are read."""
         w, b = self._columns.inside(np.asarray(w, np.float64), b)
-        return np.append(self._crowd.inside(w), b if self._free else 0.0)
+        return np.append(self._order.inside(w), b if self._free else 0.0)
 
     def _ahead(self, u: Floats, step: Floats, smooth: Any) -> Floats:
         """u + t·step with the t that P is lowest at, of a few."""
@@ -233,8 +233,8 @@ class NewtonCG:
             left = min(left, max(1e-10, AIM * self.tol * p.primal / p.gap))
         stop, self._used = left * rho, 0
         while rho > stop and self._used < MOST:
-            if self._used >= self._crowd.price and not (self._block and self._made is p):
-                self._factor_crowd(p, self._rows.squares())  # dear, but the step is dearer
+            if self._used >= self._order.price and not (self._block and self._made is p):
+                self._factor_frequent(p, self._rows.squares())  # dear, but the step is dearer
                 y = self._solve(r)
                 q, rho = y.copy(), float(r @ y)
                 stop = left * float(p.gradient @ self._solve(p.gradient))
@@ -273,24 +273,24 @@ class NewtonCG:
             self._price = price
             return
         if self._block:
-            self._factor_crowd(p, squares)
+            self._factor_frequent(p, squares)
             return
         diagonal = self._ridge + squares
         diagonal[diagonal <= 0.0] = 1.0
         self._inverse, self._price = partial(np.multiply, 1.0 / diagonal), 1.0
 
-    def _factor_crowd(self, p: Point, squares: Floats) -> None:
-        """H of the most crowded columns factored, and the diagonal of the others."""
+    def _factor_frequent(self, p: Point, squares: Floats) -> None:
+        """H of the most frequent columns factored, and the diagonal of the others."""
         diagonal = self._ridge + squares
         diagonal[diagonal <= 0.0] = 1.0
-        H = self._rows.crowded_products(self._crowd.k)
+        H = self._rows.frequent_products(self._order.k)
         H[:-1, -1] *= self._free
-        block = crowded.factored(H, diagonal)
+        block = frequent_columns.factored(H, diagonal)
         self._made, self._block = p, block is not None
         if block is None:
-            self._crowd = self._crowd._replace(price=math.inf)
+            self._order = self._order._replace(price=math.inf)
         else:
-            self._inverse, self._price = block, self._crowd.price
+            self._inverse, self._price = block, self._order.price
 
     def _factored(self, rate: float, squares: Any) -> Callable[[Floats], Floats]:
         """H of the rows drawn at a rate factored, its diagonal raised to that of all."""
@@ -357,7 +357,7 @@ class NewtonCG:
     def solution(self) -> Solution:
         low, high = self._lowest, self._highest
         w, b = self._columns.outside(low.u[:-1], float(low.u[-1]))
-        w = self._crowd.outside(w, self._X.shape[1])
+        w = self._order.outside(w, self._X.shape[1])
         gap = max(0.0, low.primal - high.dual)
         b = float(b) if self._free else 0.0
         alpha = None

@@ -22,7 +22,7 @@ from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.losses import Logistic
-from linsep.train.convex.newton import crowded, row_kernels
+from linsep.train.convex.newton import frequent_columns, row_kernels
 from linsep.train.convex.newton.row_layouts import Dense, Sparse
 from linsep.train.convex.newton.row_numbers import RowNumbers
 from linsep.train.convex.sampling import drawn
@@ -201,7 +201,7 @@ class RowProducts:
 
         return self.pool.sum(one, self.spans)
 
-    def crowded_products(self, k: int) -> Floats:
+    def frequent_products(self, k: int) -> Floats:
         """Σ Dᵢx̃ᵢx̃ᵢᵀ of the first k columns of sparse rows and the intercept, its upper triangle.
 
         The rows of either half of the spans are added up one after the other: the matrices may be
@@ -215,7 +215,7 @@ class RowProducts:
             places, values = np.empty(longest + 1, np.uint32), np.empty(longest + 1)
             for span in some:
                 rows, D = self._part(span)[0], self._known(span)[1]
-                crowded.add_products(rows, D, k, places, values, H)
+                frequent_columns.add_products(rows, D, k, places, values, H)
             return H
 
         halves = [self.spans[:half], self.spans[half:]]

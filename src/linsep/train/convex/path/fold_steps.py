@@ -1,8 +1,8 @@
 """Folds of a path on sparse rows by Newton-CG, each C begun at the ones before.
 
-All folds read the same rows, their columns in the order of their use
-(`linsep.train.convex.newton.crowded`); a row that a fold leaves out has the weight zero there. From
-w(C₁) and w(C₂) the next C begins on the line through both, where its P is lowest.
+All folds read the same rows, their columns in the order of their use (`frequent_columns` of
+`linsep.train.convex.newton`); a row that a fold leaves out has the weight zero there. From w(C₁)
+and w(C₂) the next C begins on the line through both, where its P is lowest.
 """
 
 from threading import Event
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.newton.crowded import by_use
+from linsep.train.convex.newton.frequent_columns import by_use
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.path.folds import Folded
 
@@ -58,12 +58,12 @@ class FoldSteps:
         self.signs, self.home, self.Cs, self.free = signs, home, Cs, free
         self.goal, self.results = Goal(tol, halt=halt), results
         self.features = X.shape[1]
-        self.X, self.crowd = by_use(X)
+        self.X, self.order = by_use(X)
         self.reached: dict[int, list[Floats]] = {}  # of each fold, at the last two values of C
 
     def begin(self, f: int, models: list[tuple[Floats, float]]) -> None:
         """Models of the fold at one or two values of C before the first that is fitted here."""
-        self.reached[f] = [np.append(self.crowd.inside(w), b) for w, b in models[-2:]]
+        self.reached[f] = [np.append(self.order.inside(w), b) for w, b in models[-2:]]
 
     def fit(self, f: int, c: int) -> Floats:
         """Fit fold f at the C with number c; returns the multipliers of all rows."""
@@ -86,5 +86,5 @@ class FoldSteps:
         results.gap[f, c], results.b[f, c] = done.gap / done.primal, done.b
         results.scores[left, c] = np.asarray(self.X[left] @ done.w) + done.b
         if results.W.shape[2]:
-            results.W[f, c] = self.crowd.outside(done.w, self.features)
+            results.W[f, c] = self.order.outside(done.w, self.features)
         return np.where(left, 0.0, done.alpha)

@@ -1,4 +1,4 @@
-"""Columns in the order of their use, and the preconditioner that the most crowded ones make."""
+"""Columns in the order of their use, and the preconditioner that the most frequent ones make."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.drive import solve
 from linsep.train.convex.losses import Logistic
-from linsep.train.convex.newton import crowded
+from linsep.train.convex.newton import frequent_columns
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.row_products import RowProducts
 
@@ -26,35 +26,35 @@ def clicks(n=1500, d=4000, entries=8, seed=0):
 
 def test_scores_are_the_same_in_either_order_of_the_columns():
     X, _ = clicks()
-    near, crowd = crowded.by_use(X)
+    near, order = frequent_columns.by_use(X)
     w = np.random.default_rng(1).normal(size=X.shape[1])
-    assert near @ crowd.inside(w) == pytest.approx(X @ w)
+    assert near @ order.inside(w) == pytest.approx(X @ w)
     used = np.flatnonzero(X.getnnz(axis=0))
-    assert crowd.outside(crowd.inside(w), X.shape[1])[used].tolist() == w[used].tolist()
+    assert order.outside(order.inside(w), X.shape[1])[used].tolist() == w[used].tolist()
 
 
 def test_columns_come_by_their_use_and_those_without_entries_are_left_out():
     X, _ = clicks()
-    counts = crowded.by_use(X)[0].getnnz(axis=0)
+    counts = frequent_columns.by_use(X)[0].getnnz(axis=0)
     assert (np.diff(counts) <= 0).all() and counts[-1] > 0
 
 
 def test_columns_in_order_stay_as_they_are():
-    near, _ = crowded.by_use(clicks()[0])
-    again, crowd = crowded.by_use(near)
-    assert again is near and crowd.old is None
+    near, _ = frequent_columns.by_use(clicks()[0])
+    again, order = frequent_columns.by_use(near)
+    assert again is near and order.old is None
 
 
 def test_the_preconditioner_of_all_columns_is_the_inverse_of_the_hessian():
     X, signs = clicks(300, 30)
-    near, _ = crowded.by_use(X)
+    near, _ = frequent_columns.by_use(X)
     n, d = near.shape
     loss = Logistic()
     with Pool(1) as pool:
         rows = RowProducts(near, signs.astype(np.int8), np.ones(1), pool)
         rows.evaluate(np.zeros(d + 1), loss, loss)
         ridge = np.append(np.ones(d), 0.0)
-        invert = crowded.factored(rows.crowded_products(d), ridge + rows.squares())
+        invert = frequent_columns.factored(rows.frequent_products(d), ridge + rows.squares())
     A = np.column_stack([near.toarray(), np.ones(n)])
     H = np.diag(ridge) + 0.25 * A.T @ A
     r = np.random.default_rng(2).normal(size=d + 1)
@@ -62,22 +62,22 @@ def test_the_preconditioner_of_all_columns_is_the_inverse_of_the_hessian():
 
 
 def test_a_matrix_that_is_not_positive_has_no_factor():
-    assert crowded.factored(np.array([[1.0, 2.0], [0.0, 1.0]]), np.ones(2)) is None
+    assert frequent_columns.factored(np.array([[1.0, 2.0], [0.0, 1.0]]), np.ones(2)) is None
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("free", [True, False])
-def test_long_steps_factor_crowded_columns_and_end_at_the_same_optimum(monkeypatch, loss, free):
+def test_long_steps_factor_frequent_columns_and_end_at_the_same_optimum(monkeypatch, loss, free):
     X, signs = clicks()
     made = []
-    products = RowProducts.crowded_products
+    products = RowProducts.frequent_products
     monkeypatch.setattr(
-        RowProducts, "crowded_products", lambda self, k: made.append(k) or products(self, k)
+        RowProducts, "frequent_products", lambda self, k: made.append(k) or products(self, k)
     )
     settings = {"loss": loss, "fit_intercept": free, "C": 100.0, "tol": 1e-8}
     with_block = solve(NewtonCG, X, signs, **settings)
     assert made and with_block.status is Status.converged
-    monkeypatch.setattr(crowded, "factored", lambda H, diagonal: None)
+    monkeypatch.setattr(frequent_columns, "factored", lambda H, diagonal: None)
     without = solve(NewtonCG, X, signs, **settings)
     assert with_block.primal == pytest.approx(without.primal, rel=2e-8)
 

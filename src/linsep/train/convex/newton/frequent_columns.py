@@ -1,4 +1,4 @@
-"""Sparse columns in the order of their use, and the Hessian of the most crowded ones.
+"""Sparse columns in the order of their use, and the Hessian of the most frequent ones.
 
 In text, one-hot tables and click logs a few columns have most of the entries. Numbered first, their
 weights lie together near the processor: a product with 200,000 rows of 24 entries in 262,144
@@ -23,12 +23,12 @@ from linsep._scipy import linalg as sl
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-MOST = 0xFFFF  # entries beyond which columns count as equally crowded: sixteen bits sort quickly
+MOST = 0xFFFF  # entries beyond which columns count as equally frequent: sixteen bits sort quickly
 ENTRY, PAIR, SYSTEM = 2.0, 3.0, 0.012  # ns of an entry in a product, of a pair of them, of k³
 
 
-class Crowd(NamedTuple):
-    """How columns were numbered anew, and what the most crowded of them are good for.
+class ColumnOrder(NamedTuple):
+    """How columns were numbered anew, and what the most frequent of them are good for.
 
     Attributes
     ----------
@@ -54,19 +54,19 @@ class Crowd(NamedTuple):
         return full
 
 
-NONE = Crowd(None, 0, math.inf)
+NONE = ColumnOrder(None, 0, math.inf)
 
 
-def by_use(X: Any) -> tuple[Any, Crowd]:
-    """X with its columns numbered anew, the most crowded first, those without entries left out.
+def by_use(X: Any) -> tuple[Any, ColumnOrder]:
+    """X with its columns numbered anew, the most frequent first, those without entries left out.
 
     The entries are those of X; where its columns are in that order, so is the matrix.
 
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> X, crowd = by_use(sp.csr_matrix([[0.0, 0.0, 3.0], [5.0, 0.0, 7.0]]))
-    >>> X.toarray(), crowd.old
+    >>> X, order = by_use(sp.csr_matrix([[0.0, 0.0, 3.0], [5.0, 0.0, 7.0]]))
+    >>> X.toarray(), order.old
     (array([[3., 0.],
            [7., 5.]]), array([2, 0]))
     """
@@ -75,14 +75,14 @@ def by_use(X: Any) -> tuple[Any, Crowd]:
     _count(unsigned, counts)
     use = np.minimum(counts, MOST).astype(np.uint16)
     if (use[:-1] >= use[1:]).all() and use[-1:].all():
-        return X, Crowd(None, *_worth(X, counts))
+        return X, ColumnOrder(None, *_worth(X, counts))
     old = np.argsort(MOST - use, kind="stable")[: np.count_nonzero(use)]
     numbers = np.zeros(X.shape[1], np.int32)
     numbers[old] = np.arange(len(old), dtype=np.int32)
     places = np.empty(len(X.indices), np.int32)
     _renumber(unsigned, numbers, places)
     near = type(X)((X.data, places, X.indptr), shape=(X.shape[0], len(old)))
-    return near, Crowd(old, *_worth(near, counts[old]))
+    return near, ColumnOrder(old, *_worth(near, counts[old]))
 
 
 def _worth(X: Any, counts: Array) -> tuple[int, float]:
