@@ -10,6 +10,7 @@ from linsep.train.convex.drive import solve
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import frequent_columns
 from linsep.train.convex.newton.newton_cg import NewtonCG
+from linsep.train.convex.newton.point import Point
 from linsep.train.convex.newton.row_products import RowProducts
 
 
@@ -74,7 +75,7 @@ def test_long_steps_factor_frequent_columns_and_end_at_the_same_optimum(monkeypa
     monkeypatch.setattr(
         RowProducts, "frequent_products", lambda self, k: made.append(k) or products(self, k)
     )
-    settings = {"loss": loss, "fit_intercept": free, "C": 100.0, "tol": 1e-8}
+    settings = {"loss": loss, "fit_intercept": free, "C": 100.0, "tol": 1e-8, "frequent": True}
     with_block = solve(NewtonCG, X, signs, **settings)
     assert made and with_block.status is Status.converged
     monkeypatch.setattr(frequent_columns, "factored", lambda H, diagonal: None)
@@ -84,7 +85,7 @@ def test_long_steps_factor_frequent_columns_and_end_at_the_same_optimum(monkeypa
 
 def test_threads_do_not_change_a_byte():
     X, signs = clicks(20_000, 4000)
-    one, two = (solve(NewtonCG, X, signs, C=100.0, n_jobs=n) for n in (1, 2))
+    one, two = (solve(NewtonCG, X, signs, C=100.0, n_jobs=n, frequent=True) for n in (1, 2))
     assert one.w.tobytes() == two.w.tobytes() and one.b == two.b
 
 
@@ -96,3 +97,9 @@ def test_a_heading_is_followed_only_as_far_as_the_objective_falls():
     assert ahead.n_iter == 1  # the heading leads to the optimum, in steps of a quarter
     uphill = solve(NewtonCG, X, signs, tol=1e-6, start=start, heading=(-best.w, -best.b))
     assert uphill.status is Status.converged
+
+
+def test_the_gap_of_a_point_is_what_lies_between_its_bounds():
+    p = Point(np.zeros(2), None, 3.0, np.zeros(2), np.ones(2), 0, primal=3.0, dual=1.0, kink=0.0)
+    assert p.gap == 2.0
+    assert p._replace(dual=4.0).gap == 0.0

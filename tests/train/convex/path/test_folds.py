@@ -1,5 +1,7 @@
 """Folds fitted side by side: the models of separate fits, proved by their gaps, on any threads."""
 
+from threading import Event
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,8 +13,9 @@ from linsep.parallel import Pool
 from linsep.train.convex.path import fold_dual as fold_descent
 from linsep.train.convex.path import fold_newton, fold_products
 from linsep.train.convex.path.fold_sample import FoldSample, Rows
+from linsep.train.convex.path.fold_steps import FoldSteps
 from linsep.train.convex.path.fold_sums import FoldSums
-from linsep.train.convex.path.folds import homes
+from linsep.train.convex.path.folds import Folded, homes
 
 CS = np.logspace(-3, 3, 5)
 
@@ -103,6 +106,24 @@ def test_threads_change_no_byte_where_steps_take_over(monkeypatch):
     assert (one.gap <= 1e-3).all()
     for a, b in zip(one, two, strict=True):
         assert a.tobytes() == b.tobytes()
+
+
+def test_steps_of_a_fold_leave_its_rows_out_and_begin_at_the_models_before():
+    X, signs = sparse(400, 1500)
+    home, Cs = np.arange(400) % 4, np.array([0.1, 1.0, 10.0])
+    W, b, whole = np.zeros((4, 3, 1500)), np.zeros((4, 3)), np.zeros((0, 0))
+    results = Folded(W, b, b.copy(), np.zeros((400, 3)), np.zeros((400, 3)), whole)
+    steps = FoldSteps(X, signs, home, Cs, True, 1e-6, Event(), results)
+    steps.begin(2, [])
+    for c in range(3):
+        alpha = steps.fit(2, c)
+        assert not alpha[home == 2].any()
+    kept = home != 2
+    alone = LogisticRegression(C=10.0, tol=1e-8).fit(X[kept], signs[kept])
+    np.testing.assert_allclose(results.W[2, 2], alone.coef_[0], atol=2e-3)
+    np.testing.assert_allclose(
+        results.scores[~kept, 2], X[~kept] @ results.W[2, 2] + results.b[2, 2], atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("data", [dense, short])

@@ -78,6 +78,8 @@ class NewtonCG:
     forcing : part of the gradient that a step may leave
     multipliers : whether the solution brings those of all rows
     patience : products that may fail to halve the gap
+    frequent : whether sparse columns are numbered by their use, and the most frequent ones factored
+        where a step takes long; rows on a cluster have no such order, and give other last digits
     like : a solver that has ended, of the same features and C: its columns and its preconditioner
         serve again
     """
@@ -106,6 +108,7 @@ class NewtonCG:
         forcing: float = FORCING,
         multipliers: bool = True,
         patience: float = math.inf,
+        frequent: bool = False,
         like: "NewtonCG | None" = None,
     ) -> None:
         self._X, self._signs = X, signs.astype(np.int8, copy=False)
@@ -114,7 +117,7 @@ class NewtonCG:
         self._loss, self._free, self._start = LOSSES[loss], fit_intercept, start
         self._heading, self._forcing = heading, forcing
         self.pool = Pool(n_jobs)
-        self.n_iter, self._like = 0, like
+        self.n_iter, self._like, self._frequent = 0, like, frequent
 
     def _begin(self) -> None:
         like, known = self._like, None if self._like is None else self._like._columns
@@ -122,7 +125,7 @@ class NewtonCG:
         self._order = NONE if like is None else like._order
         if like is not None and self._order is not NONE:
             X = like._rows.X
-        elif sp.issparse(X) and X.shape[1] > WIDEST_SPARSE and not on_cluster(X):
+        elif self._frequent and sp.issparse(X) and X.shape[1] > WIDEST_SPARSE:
             X, self._order = by_use(X)
         self._rows = RowProducts(X, self._signs, self._caps, self.pool, scaled)
         d = X.shape[1]

@@ -76,7 +76,7 @@ class FoldSteps:
         left = self.home == f
         solver = NewtonCG(
             self.X, self.signs, np.where(left, 0.0, 1.0), float(self.Cs[c]), n_jobs=1,
-            fit_intercept=self.free, start=start, heading=heading, forcing=FORCING,
+            fit_intercept=self.free, start=start, heading=heading, forcing=FORCING, frequent=True,
         )  # fmt: skip
         done = drive(solver, self.goal)
         if done.status is not Status.converged:
