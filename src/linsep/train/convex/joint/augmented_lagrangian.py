@@ -233,6 +233,7 @@ class AugmentedLagrangian:
             self._since += 1
             if self._since > PATIENCE:
                 break
+        self._since += 1  # a round without a step counts too
         self._keep(p)
         self._W = p.W
         rows.centre[:] = rows.P
