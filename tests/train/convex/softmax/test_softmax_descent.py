@@ -43,7 +43,7 @@ def test_a_pass_is_the_loss_and_its_derivatives(weighted):
         blocks = Blocks(X, Columns(np.empty(0), np.empty(0)))
         passes = SoftmaxPasses(blocks, y, c, 4, pool, np.float64)
         seen = passes(W, b)
-        diagonal, (out, doubt) = passes.diagonal(W, b, False), passes.balance(W, b)
+        diagonal, (out, doubt) = passes.diagonal(W, b), passes.balance(W, b)
     S = X @ W.T + b
     P = np.exp(S - S.max(axis=1, keepdims=True))
     P /= P.sum(axis=1, keepdims=True)

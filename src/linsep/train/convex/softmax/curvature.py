@@ -1,54 +1,61 @@
 """An approximate inverse Hessian of multinomial logistic regression, from a sample of the rows.
 
-    Hₖ = ridge + Σ cᵢ pᵢₖ(1 − pᵢₖ) (xᵢ − m)(xᵢ − m)ᵀ        one block for each class
+    Hₖ = ridge + Σ cᵢ pᵢₖ(1 − pᵢₖ) (xᵢ − mₖ)(xᵢ − mₖ)ᵀ        one block for each class
 
-First all classes share one block, the mean over classes, which one factor serves. Where that is not
-enough, later ones are made at the point reached: a block for each class where their factors need no
-more memory than a part of the rows, otherwise the shared one with rows in doubt counting more.
+First all classes share one covariance. Where that is not enough, later guesses are made at the
+point reached: a factor for each class where these need no more memory than a part of the rows,
+otherwise the shared one again, corrected for each class.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from linsep.train.convex.lbfgs import Preconditioner
+from linsep.train.convex.softmax import shared_covariance
 from linsep.train.convex.softmax.passes import SoftmaxPasses
+from linsep.train.convex.softmax.shared_covariance import SharedCovariance
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-ROWS = 4  # for each feature, looked at for a block
+ROWS = 4  # for each feature, looked at for the factor of a class
 ALL = 1 << 23  # rows times classes up to which every row may be drawn
-PASSES = 10.0  # at least, before another guess: each forgets the steps before it
+FRESH = 10.0  # passes at least, before another guess: each forgets the steps before it
 LOOKED_AT = 2  # rows, for each one drawn, where there are more
 LARGEST = 1 << 27  # numbers that the factors of all classes may hold
 
 
-class Kind(NamedTuple):
-    """Which guess: shared by all classes or not, and from how many rows."""
-
-    shared: bool
-    rows: int
-
-
-def _kind(passes: SoftmaxPasses, stage: int) -> Kind:
-    """The guess of a stage: more rows each time."""
+def _own(passes: SoftmaxPasses, stage: int) -> bool:
+    """Whether the guess of a stage has a factor for each class: they must fit, and pay."""
     n, d, K = passes.blocks.n_rows, passes.blocks.n_features, passes.n_classes
-    own = stage > 0 and K * min(d, n) * d <= min(LARGEST, max(1 << 24, n * d // 2))
-    per_feature = ROWS << (stage - 1 if own else stage)
-    return Kind(not own, min(n, max(2048, per_feature * d)))
+    fit = K * min(d, n) * d <= min(LARGEST, max(1 << 24, n * d // 2))
+    return stage > 0 and fit and _own_cost(passes, 1) <= 2 * _shared_wait(passes)
+
+
+def _rows(passes: SoftmaxPasses, stage: int) -> int:
+    """Rows for the factor of a class: more each time."""
+    n, d = passes.blocks.n_rows, passes.blocks.n_features
+    return min(n, max(2048, (ROWS << (stage - 1)) * d))
+
+
+def _own_cost(passes: SoftmaxPasses, stage: int) -> float:
+    """What a factor for each class costs to make, in passes."""
+    n, d, K = passes.blocks.n_rows, passes.blocks.n_features, passes.n_classes
+    rows = _rows(passes, stage)
+    return (rows * d * K * 2.0 + K * d * d * (rows + d / 3)) / (4.0 * n * d * K)
+
+
+def _shared_wait(passes: SoftmaxPasses) -> float:
+    return FRESH + shared_covariance.cost(passes)
 
 
 def rebuilding_cost(passes: SoftmaxPasses, stage: int) -> float:
-    """What the guess of a stage costs to make, in passes."""
-    n, d, K = passes.blocks.n_rows, passes.blocks.n_features, passes.n_classes
-    kind = _kind(passes, stage)
-    blocks = 1 if kind.shared else K
-    work = kind.rows * d * K * 2.0 + blocks * d * d * (kind.rows + d / 3)
-    if kind.shared:  # it changes little from one point to the next
-        return 20.0 + work / (4.0 * n * d * K)
-    return max(PASSES, work / (4.0 * n * d * K))
+    """Passes to wait for before the guess of a stage is made: what making it costs, or more."""
+    if not _own(passes, stage):
+        return _shared_wait(passes)
+    return max(FRESH, _own_cost(passes, stage))
 
 
 class Curvature:
@@ -57,36 +64,48 @@ class Curvature:
     Attributes
     ----------
     doubt : Σ cᵢpᵢₖ(1 − pᵢₖ) by class, the curvature in each bias, as the last pass saw it
+    scale : by which all steps are multiplied
     """
 
     doubt: Floats
 
-    def __init__(self, inverse: Preconditioner, stage: int, free: bool) -> None:
-        self._inverse, self._stage, self._free = inverse, stage, free
+    def __init__(
+        self, inverse: Preconditioner | SharedCovariance, stage: int, free: bool, scale: float
+    ) -> None:
+        self._inverse, self._stage, self._free, self.scale = inverse, stage, free, scale
 
     @classmethod
     def at(
-        cls, passes: SoftmaxPasses, ridge: Floats, W: Floats, b: Floats, free: bool, stage: int = 0
+        cls,
+        passes: SoftmaxPasses,
+        ridge: Floats,
+        W: Floats,
+        b: Floats,
+        free: bool,
+        stage: int = 0,
+        scale: float = 1.0,
     ) -> "Curvature":
         """From probabilities at (W, b)."""
-        n, kind = passes.blocks.n_rows, _kind(passes, stage)
-        few = kind.rows if kind.shared else LOOKED_AT * kind.rows
-        seen = n if n * passes.n_classes <= ALL else min(n, few)
-        rows = None if seen == n else np.arange(seen) * n // seen
-        P, c = passes.probabilities(rows, W, b), np.broadcast_to(passes.c, n)
-        c = (c if rows is None else c[rows]).astype(np.float64) * (n / seen)
+        n = passes.blocks.n_rows
         if not ridge.all():  # without a penalty some is needed here: a little of the curvature
             sizes = float(np.mean(np.square(passes.blocks.rows(slice(0, min(n, 4096))))))
             ridge = np.full(len(ridge), 1e-4 * sizes / passes.n_classes + 1e-300)
+        if not _own(passes, stage):
+            return cls(SharedCovariance(passes, ridge, W, b, free), stage, free, scale)
+        wanted = _rows(passes, stage)
+        seen = n if n * passes.n_classes <= ALL else min(n, LOOKED_AT * wanted)
+        rows = None if seen == n else np.arange(seen) * n // seen
+        P, c = passes.probabilities(rows, W, b), np.broadcast_to(passes.c, n)
+        c = (c if rows is None else c[rows]).astype(np.float64) * (n / seen)
         inverse = Preconditioner(
-            passes.blocks if rows is None else passes.blocks.rows(rows), P, c, ridge, kind.rows,
-            passes.pool, centre=free, shared=kind.shared,
-            diagonal=passes.diagonal(W, b, kind.shared),
+            passes.blocks if rows is None else passes.blocks.rows(rows), P, c, ridge, wanted,
+            passes.pool, centre=free, shared=False, diagonal=passes.diagonal(W, b),
         )  # fmt: skip
-        return cls(inverse, stage, free)
+        return cls(inverse, stage, free, 1.0)
 
     def __call__(self, G: Floats) -> Floats:
-        """H⁻¹G, the biases following the weights."""
+        """H⁻¹G, the biases following the weights; no step is the same for all classes."""
+        G = G - G.mean(axis=0)
         centres = self._inverse.centres
         step = np.zeros_like(G)
         g = G[:, -1:]
@@ -95,7 +114,8 @@ class Curvature:
             step[:, -1] = G[:, -1] / np.maximum(self.doubt, 1e-3 * self.doubt.mean() + 1e-300) - (
                 centres * step[:, :-1]
             ).sum(axis=1)
-        return step
+        step -= step.mean(axis=0)
+        return self.scale * step
 
     @property
     def next(self) -> int:
@@ -109,4 +129,4 @@ class Curvature:
 
     def rebuilt(self, passes: SoftmaxPasses, ridge: Floats, W: Floats, b: Floats) -> "Curvature":
         """The next guess, at the point reached."""
-        return Curvature.at(passes, ridge, W, b, self._free, self.next)
+        return Curvature.at(passes, ridge, W, b, self._free, self.next, self.scale)

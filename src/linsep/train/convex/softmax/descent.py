@@ -113,6 +113,7 @@ class SoftmaxDescent:
         """The point, past steps, and where the guess at the Hessian was made: that is made again
         from there, which needs rows but no memory."""
         known = {"point": self._p, "pairs": self._memory.pairs, "guessed": self._guessed}
+        known["scale"] = self._curvature.scale
         best = {"best": self._best, "gap": self._gap, "promised": self._promised}
         more = {"spent": self._spent, "n_iter": self.n_iter, "separated": self.separated}
         return {**known, **best, **more}
@@ -123,7 +124,9 @@ class SoftmaxDescent:
         self._p, self._best = state["point"], state["best"]
         self._memory = Memory(self._size)
         self._memory.pairs = list(state["pairs"])
-        self._curvature = Curvature.at(self._passes, self._ridge, W, b, self._free, stage)
+        self._curvature = Curvature.at(
+            self._passes, self._ridge, W, b, self._free, stage, state["scale"]
+        )
         self._gap, self._promised = state["gap"], state["promised"]
         self._spent, self.n_iter, self.separated = (
             state[name] for name in ("spent", "n_iter", "separated")
@@ -228,11 +231,19 @@ class SoftmaxDescent:
             q = self._point(p.W + t * direction[:, :-1], p.b + t * direction[:, -1])
             self._spent += 1.0
             if q.value <= p.value + 1e-4 * t * slope + noise:
-                memory.add(t * direction, q.gradient - p.gradient)
+                self._learn(t * direction, q.gradient - p.gradient)
                 self._promised = -slope
                 return q
             t *= max(0.1, min(0.5, -0.5 * slope * t / (q.value - p.value - t * slope)))
         return None
+
+    def _learn(self, s: Floats, y: Floats) -> None:
+        """Remember a step and the change of the gradient along it, and scale the guess to it."""
+        self._memory.add(s, y)
+        guessed = float(np.vdot(y, self._curvature(y))) / self._curvature.scale
+        along = float(np.vdot(s, y))
+        if guessed > 0.0 and along > 0.0:
+            self._curvature.scale = along / guessed
 
     def _all_right(self, p: Point) -> bool:
         """Whether, without a penalty, every row has more than half for its own class: the losses

@@ -43,6 +43,24 @@ class Seen(NamedTuple):
     doubt: Floats
 
 
+class Tilts(NamedTuple):
+    """Sums over rows with the weights qᵢₖ = cᵢ pᵢₖ(1 − pᵢₖ) of each class.
+
+    Attributes
+    ----------
+    sums : Σ qᵢₖ xᵢ, (K, d)
+    squares : Σᵢₖ qᵢₖ xᵢⱼ², (d,)
+    weight : Σ qᵢₖ
+    scores, score_squares : Σ qᵢₖ zᵢₖ and Σ qᵢₖ zᵢₖ², zᵢₖ = ⟨wₖ, xᵢ⟩
+    """
+
+    sums: Floats
+    squares: Floats
+    weight: Floats
+    scores: Floats
+    score_squares: Floats
+
+
 class SoftmaxPasses:
     """The losses of labelled rows as a function of (W, b), without a number kept for any row.
 
@@ -97,13 +115,13 @@ class SoftmaxPasses:
         t = self.pool.sum(one, range(len(self.blocks)))[1:]
         return t[:K] - self.share, t[:K] - t[K:]
 
-    def diagonal(self, W: Floats, b: Floats, shared: bool) -> Floats:
-        """Σ cᵢ pᵢₖ(1 − pᵢₖ) xᵢⱼ² for each class, (K, d), or its mean over classes, (1, d)."""
+    def diagonal(self, W: Floats, b: Floats) -> Floats:
+        """Σ cᵢ pᵢₖ(1 − pᵢₖ) xᵢⱼ² for each class, (K, d)."""
         V, bias = W.astype(self.real), b.astype(self.real)
 
         def one(k: int) -> Floats:
             start, stop = self.blocks.span(k)
-            out = np.zeros((1 if shared else len(W), W.shape[1]), self.real)
+            out = np.zeros(W.shape, self.real)
             X = self.blocks.rows(slice(start, stop))
             for first in range(0, stop - start, self._step):
                 x = X[first : first + self._step]
@@ -112,10 +130,39 @@ class SoftmaxPasses:
                 c = self.c if len(self.c) == 1 else self.c[rows]
                 self._probabilities(S, bias, self.codes[rows], c)
                 S *= c * (1 - S)
-                out += (S.mean(axis=0, keepdims=True) if shared else S) @ np.square(x)
+                out += S @ np.square(x)
             return out.astype(np.float64)
 
         return self.pool.sum(one, range(len(self.blocks)))
+
+    def tilts(self, W: Floats, b: Floats) -> Tilts:
+        """How the rows look to each class: one pass."""
+        V, bias, (K, d) = W.astype(self.real), b.astype(self.real), W.shape
+
+        def one(k: int) -> Floats:
+            start, stop = self.blocks.span(k)
+            out, sums = np.zeros((K, d + 3)), np.zeros((K, d), self.real)
+            squares = np.zeros(d, self.real)
+            X = self.blocks.rows(slice(start, stop))
+            for first in range(0, stop - start, self._step):
+                x = X[first : first + self._step]
+                rows = slice(start + first, start + first + len(x))
+                S = V @ x.T.astype(self.real, copy=False)
+                own = S.copy()
+                c = self.c if len(self.c) == 1 else self.c[rows]
+                self._probabilities(S, bias, self.codes[rows], c)
+                S *= c * (1 - S)
+                sums += S @ x
+                squares += S.sum(axis=0) @ np.square(x)
+                out[:, d] += S.sum(axis=1)
+                out[:, d + 1] += np.einsum("ki,ki->k", S, own)
+                own *= own
+                out[:, d + 2] += np.einsum("ki,ki->k", S, own)
+            out[:, :d] = sums
+            return np.vstack([out, np.append(squares, np.zeros(3))])
+
+        t = self.pool.sum(one, range(len(self.blocks)))
+        return Tilts(t[:K, :d], t[K, :d], t[:K, d], t[:K, d + 1], t[:K, d + 2])
 
     def _part(self, start: int, stop: int, W: Array, b: Array) -> Floats:
         """Gradient, loss, Σ cp and Σ cp² of a block, one after the other."""
