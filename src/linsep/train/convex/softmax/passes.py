@@ -141,7 +141,7 @@ class SoftmaxPasses:
 
         def one(k: int) -> Floats:
             start, stop = self.blocks.span(k)
-            out, sums = np.zeros((K, d + 3)), np.zeros((K, d), self.real)
+            out, sums = np.zeros((K + 1, d + 3)), np.zeros((K, d), self.real)
             squares = np.zeros(d, self.real)
             X = self.blocks.rows(slice(start, stop))
             for first in range(0, stop - start, self._step):
@@ -154,12 +154,12 @@ class SoftmaxPasses:
                 S *= c * (1 - S)
                 sums += S @ x
                 squares += S.sum(axis=0) @ np.square(x)
-                out[:, d] += S.sum(axis=1)
-                out[:, d + 1] += np.einsum("ki,ki->k", S, own)
+                out[:K, d] += S.sum(axis=1)
+                out[:K, d + 1] += np.einsum("ki,ki->k", S, own)
                 own *= own
-                out[:, d + 2] += np.einsum("ki,ki->k", S, own)
-            out[:, :d] = sums
-            return np.vstack([out, np.append(squares, np.zeros(3))])
+                out[:K, d + 2] += np.einsum("ki,ki->k", S, own)
+            out[:K, :d], out[K, :d] = sums, squares
+            return out
 
         t = self.pool.sum(one, range(len(self.blocks)))
         return Tilts(t[:K, :d], t[K, :d], t[:K, d], t[:K, d + 1], t[:K, d + 2])

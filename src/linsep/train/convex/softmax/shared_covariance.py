@@ -17,8 +17,7 @@ takes 44 passes with it, and 320 with M alone; on pixels (MNIST), which are far 
 and 212.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +31,7 @@ from linsep.train.convex.softmax.passes import SoftmaxPasses, Tilts
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-ROWS = 4  # for each feature, that M is made of at least
+ROWS, MOST = 4, 16  # for each feature, that M is made of at least and at most
 FEWEST = 2048
 LOOKED_AT = 2  # rows, for each one drawn, where there are more
 PART = 2048  # rows of the sample that a thread works on at a time
@@ -40,16 +39,16 @@ FARTHEST = 100.0  # that the variance of scores is believed to be from what M fo
 
 
 def sample_size(passes: SoftmaxPasses) -> int:
-    """Rows of a sample: those whose m·d² products cost as much as a pass, 4ndK, or a few more."""
+    """Rows of a sample: those whose m·d² products cost as much as a pass, 4ndK, within limits."""
     n, d, K = passes.blocks.n_rows, passes.blocks.n_features, passes.n_classes
-    return min(n, max(FEWEST, ROWS * d, 4 * n * K // d))
+    return min(n, max(FEWEST, ROWS * d, min(MOST * d, 4 * n * K // d)))
 
 
 def cost(passes: SoftmaxPasses) -> float:
     """What making it costs, in passes."""
     n, d, K = passes.blocks.n_rows, passes.blocks.n_features, passes.n_classes
     m = sample_size(passes)
-    products = m * d * (d + 2 * K * (1 + LOOKED_AT)) + 2 * d**3
+    products = m * d * (d + 2 * K * (2 + LOOKED_AT)) + 2 * d**3
     return 1.0 + products / (4.0 * n * d * K)
 
 
@@ -143,50 +142,49 @@ class _Factor:
         return np.asarray(self._trsm(1.0, self._factor, half, lower=1, trans_a=1)).T
 
 
-class _Sample(NamedTuple):
-    """Rows, and qᵢₖ of each with what it stands for."""
-
-    rows: Array
-    q: Array
-
-
 def _within(passes: SoftmaxPasses, W: Floats, b: Floats, centres: Floats) -> Floats:
     """M = Σᵢₖ qᵢₖ (xᵢ − mₖ)(xᵢ − mₖ)ᵀ / Σᵢₖ qᵢₖ over a sample of the rows."""
-    sample = _drawn(passes, W, b)
-    middle = centres.mean(axis=0).astype(sample.q.dtype)
-    m = (centres - middle).astype(sample.q.dtype)
+    rows, counts = _drawn(passes, W, b)
+    real = passes.real
+    middle = centres.mean(axis=0).astype(real)
+    m = (centres - middle).astype(real)
 
     def products(part: slice) -> Floats:
-        x, q = passes.blocks.rows(sample.rows[part]) - middle, sample.q[part]
+        x, q = passes.blocks.rows(rows[part]) - middle, passes.probabilities(rows[part], W, b)
+        q *= (1 - q) * counts[part, None]
         own = q.T @ x - 0.5 * q.sum(axis=0)[:, None] * m
         cross = m.T @ own
-        x *= np.sqrt(q.sum(axis=1))[:, None]
-        return np.asarray(x.T @ x - cross - cross.T, np.float64)
+        each = q.sum(axis=1)
+        x *= np.sqrt(each)[:, None]
+        total = each.sum(dtype=np.float64)
+        return np.append(np.asarray(x.T @ x - cross - cross.T, np.float64).ravel(), total)
 
-    parts = _in_parts(passes, products, len(sample.rows))
-    return tree_sum(parts, np.add) / max(float(sample.q.sum(dtype=np.float64)), 1e-300)
-
-
-def _in_parts(passes: SoftmaxPasses, function: Callable[[slice], Array], count: int) -> list[Array]:
-    """A function of each part of so many chosen rows; those on a cluster are brought here."""
-    parts = [slice(start, start + PART) for start in range(0, count, PART)]
-    if on_cluster(passes.blocks.X):
-        return [function(part) for part in parts]
-    return passes.pool.map(function, parts)
+    parts = _parts(len(rows))
+    far = on_cluster(passes.blocks.X)  # then the chosen rows are brought here
+    sums = tree_sum(map(products, parts), np.add) if far else passes.pool.sum(products, parts)
+    return sums[:-1].reshape(len(middle), -1) / max(float(sums[-1]), 1e-300)
 
 
-def _drawn(passes: SoftmaxPasses, W: Floats, b: Floats) -> _Sample:
-    """About as many rows as are wanted, those in doubt first."""
+def _parts(count: int) -> list[slice]:
+    return [slice(start, start + PART) for start in range(0, count, PART)]
+
+
+def _drawn(passes: SoftmaxPasses, W: Floats, b: Floats) -> tuple[Array, Array]:
+    """About as many rows as are wanted, those in doubt first, and what each stands for."""
     n, wanted = passes.blocks.n_rows, sample_size(passes)
     seen = min(n, LOOKED_AT * wanted)
     rows = np.arange(seen) * n // seen
-    P = np.concatenate(_in_parts(passes, lambda part: passes.probabilities(rows[part], W, b), seen))
     c = np.broadcast_to(passes.c, n)[rows].astype(np.float64)
-    each = c * (1.0 - np.einsum("ik,ik->i", P, P).astype(np.float64))  # Σₖ qᵢₖ
+
+    def undecided(part: slice) -> Floats:
+        P = passes.probabilities(rows[part], W, b)
+        return c[part] * (1.0 - np.einsum("ik,ik->i", P, P).astype(np.float64))  # Σₖ qᵢₖ
+
+    far = on_cluster(passes.blocks.X)
+    each = np.concatenate(list((map if far else passes.pool.map)(undecided, _parts(seen))))
     chance = np.minimum(1.0, each * (wanted / max(float(each.sum()), 1e-300)))
     for _ in range(2):
         if chance.any():
             chance = np.minimum(1.0, chance * (wanted / float(chance.sum())))
     drawn = draw(chance, 0)
-    P, counts = P[drawn], c[drawn] / chance[drawn]
-    return _Sample(rows[drawn], P * (1 - P) * counts[:, None].astype(P.dtype))
+    return rows[drawn], (c[drawn] / chance[drawn]).astype(passes.real)
