@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.blockwise import near_kink as band
+from linsep.train.convex.blockwise.kink_descent import Objective
 from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.blockwise.smoothed_hinge import SparseTallRows, TallRows
 from linsep.train.convex.blockwise.sparse_sums import SparseRows
@@ -56,6 +57,27 @@ def test_a_band_has_the_rows_that_cross_the_corner_on_the_way_to_where_another_l
     assert abs(astray.loss.sum() / known.loss.sum() - 1) > 1e-4
     for mine, all_rows in zip(led, known, strict=True):
         np.testing.assert_allclose(mine, all_rows, rtol=1e-9, atol=1e-14)
+
+
+def test_rows_of_a_sample_stand_for_those_outside_the_band(monkeypatch):
+    monkeypatch.setattr(band, "ROOM", 12 * (D + 4) * 2500)
+    h, there = 0.02, U + np.array([0.5, 0.3, 0.0, 0.0])
+    with Pool(1) as pool:
+        rows = rows_of("dense", pool)
+        every = rows.joined([rows.piece(k, np.arange(N) % 4 == 0) for k in rows.parts])
+        every.c = 4 * every.c
+        sample = Objective(every, np.full(D + 1, 1e-3), True)
+        sums, known = rows.at(U, h), rows.at(there, h).loss.sum()
+        alone = band.band_of(rows, U, h, sums, D)
+        helped = band.band_of(rows, U, h, sums, D, (), sample)
+        assert len(helped.inside.signs) <= 2 * 2500
+        for mine, all_rows in zip(helped.at(U, h), sums, strict=True):
+            if np.shape(mine) in [(2, D), (2,)]:
+                np.testing.assert_allclose(mine, all_rows, rtol=2e-3)
+        astray = abs(alone.at(there, h).loss.sum() - known)
+        assert abs(helped.at(there, h).loss.sum() - known) < 0.5 * astray
+        wide = band.band_of(rows, U, 1.0, rows.at(U, 1.0), D, (), sample)
+        assert wide is not None  # though its corner has more rows than memory
 
 
 def test_a_corner_wider_than_memory_has_no_band(monkeypatch):

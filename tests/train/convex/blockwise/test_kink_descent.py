@@ -38,6 +38,31 @@ def test_steps_close_the_gap(objective, h):
     assert end.h < WIDTH or h == SQUARED
 
 
+@pytest.mark.parametrize("h", [WIDTH, SQUARED])
+def test_steps_to_the_lowest_points_of_their_lines_never_rise_at_a_width(objective, h):
+    descent, values = KinkDescent(objective, 1e-6, 200), {}
+    evaluate = descent.evaluate
+
+    def kept(u, width):
+        p = evaluate(u, width)
+        values.setdefault(width, []).append(p.value)
+        return p
+
+    descent.evaluate = kept
+    descent.settle(descent.evaluate(np.zeros(4), h))
+    assert descent.gap <= 1e-6 * descent.lowest.primal
+    for mine in values.values():
+        assert (np.diff(mine) <= 1e-14).all()
+
+
+def test_a_sample_tells_where_a_step_overshoots(objective):
+    p = objective.at(np.array([0.3, -0.1, 0.2, 0.05]), 0.5)
+    step = objective.step(p, 0.0)
+    objective.sample = Objective(objective.rows, objective.ridge, True)
+    assert not objective.overshoots(p, step)
+    assert objective.overshoots(p, 10 * step)
+
+
 def test_a_rare_feature_of_one_class_is_not_overshot():
     # Its rows lie beyond the corner, where nothing but the penalty says how far to go back.
     rng = np.random.default_rng(1)

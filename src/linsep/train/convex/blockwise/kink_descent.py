@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import OverflowedError
+from linsep.train.convex.blockwise.line_minimum import Line, lowest
 from linsep.train.convex.blockwise.smoothed_hinge import SQUARED, TallSums
 from linsep.train.convex.curvature import Curvature
 from linsep.train.run.replay_log import ReplayLog
@@ -143,6 +144,20 @@ class Objective:
             v, value = w, trial
         return -v
 
+    def size(self, line: Line, u: Floats, step: Floats, h: float, slope: float = 0.0) -> float:
+        """The s with the smallest F(u − s·step) + s·slope at a width of h, for rows in memory."""
+        bend = float(self.ridge @ (step * step))
+        return lowest(line, h, slope - float(self.ridge @ (u * step)), bend)
+
+    def overshoots(self, p: Point, step: Floats) -> bool:
+        """Whether a sample that falls at p as all rows do rises again before half of the step."""
+        if self.sample is None or p.h == SQUARED:
+            return False
+        q = self.sample.at(p.u, p.h, curved=False)
+        slope = float((q.gradient - p.gradient) @ step)
+        line = self.sample.rows.line(p.u, step)
+        return self.sample.size(line, p.u, step, p.h, slope) < 0.5
+
     def lowest(self, p: Point, step: Floats) -> tuple[float, float]:
         """The t, of some below 1, with the smallest F(p − t·step), and F there."""
         u, ridge = p.u, self.ridge
@@ -201,15 +216,14 @@ class KinkDescent:
         last = self.passes + most
         while not self.ended and self.passes < last:
             step = self.objective.tried(p, self.objective.step(p, damping))
+            if most < math.inf and self.objective.overshoots(p, step):
+                return p
             decrement2 = float(p.gradient @ step)
             since = 0 if p.gap < 0.9 * least else since + 1
             least = min(least, p.gap)
             if since > _PATIENCE or not (math.isfinite(decrement2) and p.primal > 0.0):
                 self.stuck = True
-            elif p.h != SQUARED and p.kink > max(self.tol * p.primal, 10.0 * decrement2):
-                # The kink holds the gap up, which falls with h²: make it as narrow as asked for.
-                narrow = math.sqrt(0.5 * self.tol * p.primal / p.kink)
-                h = p.h * min(0.7, max(NARROWING, narrow))
+            elif (h := self._narrower(p, decrement2)) < p.h:
                 if h < LEAST:
                     self.stuck = True
                     return p
@@ -232,6 +246,35 @@ class KinkDescent:
                         # a sample came to too narrow a kink
                         p = self.evaluate(p.u, min(WIDTH, WIDENING * p.h))
                         yield p
+        return p
+
+    def _narrower(self, p: Point, decrement2: float) -> float:
+        """The width to go on with: less where the kink holds the gap up, which falls with h²."""
+        if p.h == SQUARED or p.kink <= max(self.tol * p.primal, 10.0 * decrement2):
+            return p.h
+        return p.h * min(0.7, max(NARROWING, math.sqrt(0.5 * self.tol * p.primal / p.kink)))
+
+    def settle(self, p: Point) -> Point:
+        """From an evaluated point on to the end, each step to the lowest point of its line.
+
+        For rows in memory, where a line costs no more than an evaluation.
+        """
+        since, least, t = 0, math.inf, None
+        while not self.ended:
+            step = self.objective.step(p, 0.0)
+            decrement2 = float(p.gradient @ step)
+            since = 0 if p.gap < 0.9 * least else since + 1
+            least = min(least, p.gap)
+            h = self._narrower(p, decrement2)
+            line = self.objective.rows.line(p.u, step, t)
+            size = self.objective.size(line, p.u, step, h)
+            lost = since > _PATIENCE or not (math.isfinite(decrement2) and p.primal > 0.0)
+            if lost or (h == p.h and not size > 0.0) or 0.0 < h < LEAST:
+                self.stuck = True
+                return p
+            if h < p.h:
+                since, least = 0, math.inf
+            p, t = self.evaluate(p.u - size * step, h), line.after(size)
         return p
 
     def shortened(self, p: Point, step: Floats) -> Generator[Point, None, Point]:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.train.convex.blockwise.kink_descent import Objective
+from linsep.train.convex.blockwise.line_minimum import Line
 from linsep.train.convex.blockwise.smoothed_hinge import SparseTallRows, TallRows, TallSums
 
 Floats = npt.NDArray[np.float64]
@@ -50,6 +52,12 @@ class Band:
             active=s.active + below.active,
         )
 
+    def line(self, u: Floats, step: Floats, t: Floats | None = None) -> Line:
+        """The line u − s·step, as all rows see it; the t of those inside may be known."""
+        sides, below = np.array([1.0, -1.0]), self.below
+        slope = below.v @ step[:-1] + float(step[-1]) * below.weight * sides
+        return self.inside.line(u, step, t)._replace(slope=float(slope.sum()))
+
     def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
         """Σ cᵢφ(tᵢ) at u − t·step for each size t."""
         sides, below = np.array([1.0, -1.0]), self.below
@@ -59,16 +67,25 @@ class Band:
 
 
 def band_of(
-    rows: Tall, u: Floats, h: float, sums: TallSums, entries: float, astray: Sequence[Floats] = ()
+    rows: Tall,
+    u: Floats,
+    h: float,
+    sums: TallSums,
+    entries: float,
+    astray: Sequence[Floats] = (),
+    sample: Objective | None = None,
 ) -> Band | None:
     """The rows nearest to the corner at (u, b), of width `h`, where `sums` were found.
 
     Near is a row that a small change of the weights brings there: a long one crosses a wide space.
     Nearest are those that met the corner on the way to a point of `astray`, where earlier bands led
-    that did without them. None where the rows within the corner are too many for memory; a row has
-    so many `entries`.
+    that did without them. A `sample` says how long rows are, feature by feature for its spread, and
+    those of it that are not near stand for all others: what crosses the corner from outside is then
+    right on average. None where there is no sample and the rows within the corner are too many for
+    memory; a row has so many `entries`.
     """
-    near, reach = _nearest(rows, u, h, max(2, int(ROOM / (12 * (entries + 4)))), astray)
+    most = max(2, int(ROOM / (12 * (entries + 4))))
+    near, reach = _nearest(rows, _Corner(u, h, astray, sample), most)
     if not near.any() or not reach > 0.0:
         return None
 
@@ -76,6 +93,8 @@ def band_of(
         return rows.piece(k, near)
 
     pieces = rows.pool.map(piece, rows.parts)
+    if sample is not None and reach < math.inf:
+        pieces += _others(sample.rows, _Corner(u, h, astray, sample), reach, most)
     inside = rows.joined([one for one in pieces if len(one[1])])
     own = inside.at(u, h, curved=False)
     below = sums._replace(
@@ -84,19 +103,46 @@ def band_of(
     return Band(inside, below)
 
 
-def _nearest(
-    rows: Tall, u: Floats, h: float, most: int, astray: Sequence[Floats] = ()
-) -> tuple[Any, float]:
+class _Corner:
+    """Where the corner is, and what counts as near."""
+
+    def __init__(
+        self, u: Floats, h: float, astray: Sequence[Floats], sample: Objective | None
+    ) -> None:
+        self.u, self.astray = u, astray
+        # Rows within the corner have to be in the band, unless others can stand for them.
+        self.h, self.M = h, np.ones(len(u))
+        if sample is not None:
+            squares = sample.squares
+            self.h, self.M = 0.0, np.where(squares > 0.0, 1.0, 1e300)
+            np.divide(1.0, squares, out=self.M, where=squares > 1e-300)
+
+    def distances(self, rows: Tall, k: int) -> Floats:
+        """Of the rows of block k."""
+        return rows.distances(k, self.u, self.h, self.astray, self.M)
+
+
+def _others(sample: Tall, corner: _Corner, reach: float, most: int) -> list[tuple[Any, Any, Any]]:
+    """Rows of a sample that are as far as `reach`, about `most` of them at most."""
+    far = np.concatenate([corner.distances(sample, k) for k in sample.parts]) >= reach
+    every = -(-int(far.sum()) // most)
+    if every > 1:
+        far[np.flatnonzero(far)[np.arange(int(far.sum())) % every > 0]] = False
+    pieces = [sample.piece(k, far) for k in sample.parts]
+    return [(X, signs, max(1, every) * c) for X, signs, c in pieces]
+
+
+def _nearest(rows: Tall, corner: _Corner, most: int) -> tuple[Any, float]:
     """Which rows are nearest, at most so many, and how far from the corner all others are at least.
 
-    Rows within it, or that met it on the way to a point of `astray`, are at a distance of zero.
+    Rows that met it on the way to where an earlier band led are at a distance of zero.
     """
     far: list[Floats] = []
     places: list[Any] = []
     reach, first = math.inf, 0
 
     def distances(k: int) -> Floats:
-        return rows.distances(k, u, h, astray)
+        return corner.distances(rows, k)
 
     for mine in rows.pool.in_order(distances, rows.parts):
         near = mine < reach

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from linsep.data.blocks.page_release import room_for, rows_of
 from linsep.errors import DataError
 from linsep.parallel import Pool
-from linsep.train.convex.blockwise.kink_descent import WIDTH, KinkDescent, Objective, Point, finish
+from linsep.train.convex.blockwise.kink_descent import WIDTH, KinkDescent, Objective, Point
 from linsep.train.convex.blockwise.near_kink import band_of
 from linsep.train.convex.blockwise.smoothed_hinge import SQUARED, SparseTallRows, TallRows
 from linsep.train.convex.blockwise.sparse_sums import SparseRows, columns_of
@@ -46,7 +46,7 @@ PER_FEATURE = 10  # and rows for each feature: with fewer, most lie near the kin
 _PER_FEATURE = 256  # sampled rows for each feature
 _COARSE = 1e-4  # the finest gap worth having in a sample: it errs by more
 _ERROR = 0.25  # of d/n, about which the solution of n sampled rows errs: finer is not worth having
-_FIRST = 8  # evaluations over all rows before the rows about the corner are taken apart
+_FIRST = 4  # evaluations over all rows before the rows about the corner are taken apart
 _STEPS = 400  # most of those
 _FAILURES = 20  # bands in a row that may fail to halve the gap
 
@@ -213,7 +213,7 @@ class _Given:
         if not sp.issparse(self.X):  # whose sample may lack features
             self.objective.sample = few
         descent = KinkDescent(few, blur, 60)
-        p = finish(descent.run(descent.evaluate(u, h)))
+        p = descent.settle(descent.evaluate(u, h))
         return p.u, p.h
 
     def near_kink(self, descent: KinkDescent, u: Floats, h: float) -> Iterator[Point]:
@@ -225,13 +225,14 @@ class _Given:
         entries = self.X.nnz / n if sp.issparse(self.X) else d
         astray: list[Floats] = []
         while not descent.ended and failed < _FAILURES and p.h != SQUARED:
-            band = band_of(self.rows, p.u, p.h, p.sums, entries, astray)
+            sample = self.objective.sample
+            band = band_of(self.rows, p.u, p.h, p.sums, entries, astray, sample)
             if band is None:  # too many rows for memory: fewer about a narrower kink
                 p, failed = (yield from descent.run(p, _FIRST)), failed + 1
                 astray.clear()
                 continue
             inner = KinkDescent(Objective(band, self.ridge, self.free), 0.3 * descent.tol, _STEPS)
-            led = finish(inner.run(inner.evaluate(p.u, p.h)))
+            led = inner.settle(inner.evaluate(p.u, p.h))
             before, q = descent.gap, descent.evaluate(led.u, led.h)
             yield q
             if q.primal <= p.primal:

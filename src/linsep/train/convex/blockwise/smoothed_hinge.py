@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from linsep._compile import kernel
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
+from linsep.train.convex.blockwise.line_minimum import Line, line_of
 from linsep.train.convex.blockwise.sparse_sums import SparseRows
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.losses import Hinge, SmoothedHinge, SquaredHinge
@@ -120,12 +121,16 @@ class TallRows:
         _signed_scores(X, signs, np.ascontiguousarray(u[:-1]), float(u[-1]), out)
         return out
 
-    def distances(self, k: int, u: Floats, h: float, astray: Sequence[Floats]) -> Floats:
-        """How far rows of block k are from the corner at `u`, for their length."""
+    def distances(self, k: int, u: Floats, h: float, astray: Sequence[Floats], M: Floats) -> Floats:
+        """How far rows of block k are from the corner at `u`, for their length by diag(M)."""
         X, signs, _ = self.part(k)
         out = np.empty(len(X))
-        _distances(X, signs, np.array([u, *astray]), h, out)
+        _distances(X, signs, np.array([u, *astray]), h, M, out)
         return out
+
+    def line(self, u: Floats, step: Floats, t: Floats | None = None) -> Line:
+        """The line u − s·step, as the rows see it, whose t may be known."""
+        return line_of(self, u, step, t)
 
     def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
         """Σ cᵢφ(tᵢ) at u − t·step for each size t."""
@@ -185,14 +190,18 @@ class SparseTallRows:
         """zᵢ of the rows of block k."""
         return np.asarray(self.rows.part(k)[1] * self.rows.scores(k, u))
 
-    def distances(self, k: int, u: Floats, h: float, astray: Sequence[Floats]) -> Floats:
-        """How far rows of block k are from the corner at `u`, for their length."""
+    def distances(self, k: int, u: Floats, h: float, astray: Sequence[Floats], M: Floats) -> Floats:
+        """How far rows of block k are from the corner at `u`, for their length by diag(M)."""
         t = 1.0 - self.signed_scores(k, u)
         met = np.abs(t) < h
         for point in astray:
             met |= (1.0 - self.signed_scores(k, point)) * np.sign(t) < h
-        lengths = np.sqrt(self.rows.lengths(k, np.eye(self.rows.n_features + 1)))
+        lengths = np.sqrt(self.rows.lengths(k, np.diag(M)))
         return np.where(met, 0.0, np.abs(t) / lengths)
+
+    def line(self, u: Floats, step: Floats, t: Floats | None = None) -> Line:
+        """The line u − s·step, as the rows see it, whose t may be known."""
+        return line_of(self, u, step, t)
 
     def along(self, u: Floats, step: Floats, h: float, sizes: Floats) -> Floats:
         """Σ cᵢφ(tᵢ) at u − t·step for each size t."""
@@ -300,16 +309,16 @@ def _signed_scores(X, signs, w, b, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _distances(X, signs, points, h, out):  # type: ignore[no-untyped-def]
-    """|tᵢ| / ‖(xᵢ, 1)‖ at the first point, or zero where a row meets the corner by another one"""
+def _distances(X, signs, points, h, M, out):  # type: ignore[no-untyped-def]
+    """|tᵢ| / √Σ Mⱼx̃ᵢⱼ² at the first point, or zero where a row meets the corner by another one"""
     n, d = X.shape
     for i in range(n):
         y = 1.0 if signs[i] > 0 else -1.0
-        s, length2 = points[0, d], 1.0
+        s, length2 = points[0, d], M[d]
         for j in range(d):
             x = np.float64(X[i, j])
             s += x * points[0, j]
-            length2 += x * x
+            length2 += M[j] * x * x
         t = 1.0 - y * s
         side = 1.0 if t > 0.0 else -1.0
         met = abs(t) < h
