@@ -88,3 +88,15 @@ def test_a_rare_feature_of_one_class_is_not_overshot():
         objective.sample = sample
         q = objective.at(p.u - objective.tried(p, step), SQUARED)
     assert q.value - best.value < 0.1 * (p.value - best.value)
+
+
+def test_a_sample_of_all_rows_leads_to_the_minimum_of_the_squared_hinge_at_once(objective):
+    descent = KinkDescent(objective, 1e-9, 200)
+    best = finish(descent.run(descent.evaluate(np.zeros(4), SQUARED)))
+    p = objective.at(np.array([3.0, -1.0, 0.2, 0.05]), SQUARED)
+    step = objective.step(p, 0.0)
+    fell = p.value - objective.at(p.u - step, SQUARED).value
+    assert abs(fell / float(p.gradient @ step) - 0.5) > 0.05  # no parabola
+    objective.sample = Objective(objective.rows, objective.ridge, True)
+    q = objective.at(p.u - objective.tried(p, step), SQUARED)
+    assert q.value - best.value < 1e-3 * (p.value - best.value)

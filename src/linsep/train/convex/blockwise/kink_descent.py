@@ -25,6 +25,7 @@ NARROWING = 0.5  # the least part of a width that the next one is
 WIDENING = 16.0  # times as wide as in the sample, where that leads astray
 LEAST = 1e-7  # width below which the rows in the corner are too few to steer by
 _SHORTER = 0.5 ** np.arange(1.0, 17.0)  # parts of a step that are tried where all of it fails
+_BENT = 0.05  # of a step's decrement, by which its fall may differ from half: a quadratic's
 OVERSHOT = 0.1  # a step that brings less of its decrement, of which a quadratic gives half
 _STEPS = 20  # of Newton in a sample, at most
 _PATIENCE = 100  # evaluations at one width that may fail to close the gap
@@ -106,15 +107,17 @@ class Objective:
         return Curvature(H).solve(p.gradient)
 
     def tried(self, p: Point, step: Floats) -> Floats:
-        """A step of the squared hinge, or where it overshoots in the sample one that does not."""
+        """A step of the squared hinge, or the sample's own where F is no parabola along it."""
         if self.sample is None or p.h != SQUARED:
             return step
         q = self.sample.at(p.u, p.h)
         moved = self.sample.at(p.u - step, p.h, curved=False)
         fell = q.value - moved.value + float((p.gradient - q.gradient) @ step)
-        if fell >= OVERSHOT * float(p.gradient @ step):
+        decrement2 = float(p.gradient @ step)
+        if abs(fell - 0.5 * decrement2) <= _BENT * decrement2 + 4e-15 * p.value:
             return step
-        return self._corrected(self.sample, q, p)
+        other = self._corrected(self.sample, q, p)
+        return other if float(p.gradient @ other) > 0.0 else step
 
     def _corrected(self, sample: "Objective", q: Point, p: Point) -> Floats:
         """The step to the minimum of F over the sample, seen from p as q, corrected by all rows.
@@ -241,7 +244,8 @@ class KinkDescent:
                 if fell >= 0.3 * decrement2:
                     damping = damping / 6 if damping > 1e-9 else 0.0
                 elif fell < OVERSHOT * decrement2:
-                    damping = 8.0 * damping if damping > 0.0 else 1e-2
+                    if self.objective.sample is None or p.h != SQUARED:  # else it is asked instead
+                        damping = 8.0 * damping if damping > 0.0 else 1e-2
                     if self.max_iter is None and self.passes == 2 and p.h != SQUARED:
                         # a sample came to too narrow a kink
                         p = self.evaluate(p.u, min(WIDTH, WIDENING * p.h))
