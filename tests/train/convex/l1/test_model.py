@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from linsep.parallel import Pool
+from linsep.status import Status
+from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.l1.design import design_of
 from linsep.train.convex.l1.loss_terms import terms_of
 from linsep.train.convex.l1.model import Model
@@ -53,3 +55,12 @@ def test_shifted_and_scaled_columns_have_the_weights_of_their_own_units():
     expected, moved = near.solution(), far.solution()
     np.testing.assert_allclose(moved.w, expected.w, atol=1e-5)
     assert moved.b == pytest.approx(expected.b - 1e4 * expected.w.sum(), abs=0.2)
+
+
+def test_many_columns_that_depend_on_each_other_take_few_steps():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(9_000, 8)) @ rng.normal(size=(8, 1_100)) + rng.normal(size=(9_000, 1_100))
+    signs = np.where(X @ rng.normal(size=1_100) + 100.0 * rng.normal(size=9_000) > 0, 1, -1)
+    solver = ProxNewton(X, signs.astype(np.int8), None, 1.0, LASSO)
+    found = drive(solver, Goal(1e-4, 30))
+    assert found.status is Status.converged and found.n_iter < 10

@@ -14,7 +14,7 @@ from linsep.train.convex.steps.proximal_newton import on_faces
 Floats = npt.NDArray[np.float64]
 
 SWEEPS = 30
-FACES = 1000  # columns up to which linear systems help where sweeps are slow
+FACES = 4096  # columns up to which a linear system costs no more than sweeps that were too slow
 AGED = 0.03  # share by which curvatures may have changed since their matrix was made
 MANY = 600  # rows from which on making a matrix costs more than sweeping over it
 DEAR = 100  # columns from which on a matrix may serve twice
