@@ -21,6 +21,15 @@ def wide():
     return X, (X @ rng.standard_normal(260) + 2 * rng.standard_normal(len(X)) > 0).astype(int)
 
 
+def rare():
+    """Pixels that are zero in nearly all rows: Newton's steps fail where such rows turn."""
+    rng = np.random.default_rng(3)
+    often = np.geomspace(0.3, 1e-3, 520)
+    X = np.where(rng.random((30_000, 520)) < often, rng.integers(1, 256, (30_000, 520)), 0)
+    scores = X @ rng.standard_normal(520) + 100.0 * rng.standard_normal(len(X))
+    return X.astype(np.float32), (scores > 0).astype(int)
+
+
 def one_hot(columns=11, levels=100, n=70_000):
     rng = np.random.default_rng(2)
     places = rng.integers(0, levels, (n, columns)) + levels * np.arange(columns)
@@ -34,6 +43,7 @@ CASES = {
     "wide": (wide, linsep.LogisticRegression(), "newton-cg"),
     "sparse": (one_hot, linsep.LogisticRegression(), "newton-cg"),
     "squared hinge": (one_hot, linsep.LinearSVC(loss="squared_hinge"), "newton-cg"),
+    "rare features": (rare, linsep.LinearSVC(loss="squared_hinge"), "newton-cg"),
     "short rows": (lambda: one_hot(9, 10), linsep.LogisticRegression(), "newton"),
     "short rows, hinge": (lambda: one_hot(9, 10), linsep.LinearSVC(), "newton"),
 }

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, solve
-from linsep.train.convex.newton import newton_cg
+from linsep.train.convex.newton import preconditioner
 from linsep.train.convex.newton.newton_cg import NewtonCG
 
 LOSSES = ("logistic", "squared_hinge", "hinge")
@@ -85,7 +85,7 @@ def test_threads_do_not_change_a_byte(loss):
 def test_both_preconditioners_lead_to_the_same_optimum(loss, monkeypatch):
     X, y = rows(4000, 60)
     sampled = solve(NewtonCG, X, y, loss=loss, tol=1e-6)
-    monkeypatch.setattr(newton_cg, "WIDEST", 0)  # the diagonal alone
+    monkeypatch.setattr(preconditioner, "WIDEST", 0)  # the diagonal alone
     plain = solve(NewtonCG, X, y, loss=loss, tol=1e-6)
     assert plain.primal == pytest.approx(sampled.primal, rel=2e-6)
 

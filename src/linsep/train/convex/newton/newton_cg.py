@@ -5,18 +5,17 @@
 A step solves H s = −∇P for H = I + Σ Dᵢx̃ᵢx̃ᵢᵀ, Dᵢ = Uᵢℓ″(zᵢ), only as far as it is worth (Lin, Weng
 and Keerthi, *Trust region Newton method for logistic regression*, 2008), by products with the rows:
 no matrix of products of features is made, so that features may be many and rows sparse. What makes
-the products few is the preconditioner. It is the diagonal of H; and for dense rows H of a sample,
-its diagonal raised to that of H, so that features the sample misses are not left out; for sparse
-rows, once a step takes long, H of the columns with most entries (`frequent_columns`).
+the products few is the `preconditioner`.
 
-A step is taken whole, or in the largest part of it that lets P fall. The multipliers α = −Uℓ′ of
+A step is taken whole, or in the part of it, of some, that lets P fall most. Where the hinges' steps
+fail again and again, they are those of a model that knows where rows turn (`near_kinks`): it needs
+H of all rows, and is worth it once failures cost as much. The multipliers α = −Uℓ′ of
 each point, those of the heavier class shrunk until Σ αᵢyᵢ = 0, bound the optimum from below. All of
 it is sums over rows (`linsep.train.convex.newton.row_products`), wherever these lie.
 """
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,9 +29,10 @@ from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.losses import Hinge, Logistic, SmoothedHinge, SquaredHinge
-from linsep.train.convex.newton import frequent_columns
 from linsep.train.convex.newton.frequent_columns import NONE, ColumnOrder, by_use
+from linsep.train.convex.newton.near_kinks import pieces, settle
 from linsep.train.convex.newton.point import Point
+from linsep.train.convex.newton.preconditioner import WIDEST_SPARSE, Preconditioner
 from linsep.train.convex.newton.row_products import RowProducts
 from linsep.train.convex.solution import Solution
 
@@ -49,15 +49,16 @@ AIM = 0.3  # part of the gap asked for that the last step aims at
 MOST = 300  # products for a step, at most
 WIDTH = 2.0  # of the smoothed kink at first: all rows at w = 0 lie in it
 NARROWING = 0.5  # the least part of a width that the next one is
+SETTLED = 0.25  # the same where a model knows where rows turn: it solves each width at once
 LEAST = 1e-7  # width below which the rows near the kink are too few to steer by
-PER_FEATURE = 6  # rows of a sample for each feature: fewer make a poor preconditioner
-WIDEST = 4096  # features up to which a matrix of their products is factored
-WIDEST_SPARSE = 1024  # the same where rows are sparse, and products of features costly beside them
 PATIENCE = 60  # steps with one loss that may fail to halve the gap
-WORTH = 2.0  # times its price in products that a step takes before a new preconditioner is due
-ENTRY, PRODUCT, SYSTEM = 0.5, 0.035, 0.012  # ns of an entry, of n·d² and d³ of the preconditioner
 SHORTER = 0.5 ** np.arange(1.0, 34.0)  # parts of a step that are tried where all of it fails
 AT_FIRST = 6  # of those
+SHORTENED = 4  # products that the evaluations of a step cost which is shortened
+KEPT = 0.5  # part of the fall that a step foretells from which on it has not failed
+TURNING = 2.0  # times as long as Newton's: a step that takes rows near their kinks across them
+FACTORS = 20  # of the changing Hessian, about, that the model's minimum takes
+ROOM = 1 << 26  # bytes of those rows, at most
 AHEAD = np.array([0.0, 0.25, 0.5, 1.0, 1.5, 2.0])  # parts of a heading that are tried
 
 
@@ -90,8 +91,7 @@ class NewtonCG:
     _columns: Columns
     _order: ColumnOrder  # its columns by their use
     _rows: RowProducts
-    _price: float  # of the preconditioner, in products
-    _single: bool  # whether it is summed in single precision
+    _inverse: Preconditioner
 
     def __init__(
         self,
@@ -135,11 +135,13 @@ class NewtonCG:
         smooth = SmoothedHinge(WIDTH) if isinstance(self._loss, Hinge) else self._loss
         if self._heading is not None:
             u = self._ahead(u, self._inside(*self._heading), smooth)
-        self._inverse: Any = None if like is None else like._inverse
-        self._made: Point | None = None  # where the preconditioner was made
-        self._price = 0.0 if like is None else like._price
-        self._single = X.dtype == np.float32 and (like is None or like._single)
-        self._used, self._foretold, self._block = 0, False, False
+        known_inverse = None if like is None else like._inverse
+        self._inverse = Preconditioner(
+            self._rows, self._ridge, self._free, self._order, known_inverse
+        )
+        self._used, self._foretold = 0, False
+        self._lost, self._settling = 0.0, False  # products on steps that failed; and no more
+        self._left = math.inf  # by which P is still higher than the last model foretold
         self._lowest = self._highest = self._evaluate(u, smooth)
 
     def _inside(self, w: Array, b: float) -> Floats:
@@ -167,17 +169,21 @@ class NewtonCG:
             else:
                 since += 1
             yield Candidate(self.n_iter, self._lowest.primal, self._highest.dual, p.curved)
-            step = self._step(p)
-            falls = -0.5 * float(p.gradient @ step)
+            step, falls = self._settled(p) if self._settling else self._step(p)
             smooth = self._narrower(p, falls)
             if smooth is None:
                 return
             q = self._evaluate(p.u + step, smooth)
+            if smooth is p.loss and self._fails(p, q, falls):
+                self._evaluate(p.u, p.loss)
+                step, falls = self._settled(p)
+                q = self._evaluate(p.u + step, smooth)
             if smooth is p.loss and not self._fell(p, q, step):
                 t = self._length(p, step)
                 if t == 0.0:
                     return
                 q = self._evaluate(p.u + t * step, smooth)
+            self._left = q.value - p.value + falls if smooth is p.loss else math.inf
             self._foretold = smooth is p.loss and abs(p.value - q.value - falls) < 0.1 * falls
             since = since if smooth is p.loss else 0
             p, self.n_iter = q, self.n_iter + 1
@@ -193,7 +199,7 @@ class NewtonCG:
         if p.kink <= max(self.tol * p.primal, 20.0 * falls):
             return p.loss
         narrow = math.sqrt(0.5 * self.tol * p.primal / p.kink)
-        h = p.loss.h * min(0.7, max(NARROWING, narrow))
+        h = p.loss.h * min(0.7, max(SETTLED if self._settling else NARROWING, narrow))
         return SmoothedHinge(h) if h >= LEAST else None
 
     def _evaluate(self, u: Floats, smooth: Any) -> Point:
@@ -225,22 +231,21 @@ class NewtonCG:
         """Whether P is lower after the whole step, by enough."""
         return q.value - p.value <= 1e-4 * float(p.gradient @ step) + 4e-15 * p.value
 
-    def _step(self, p: Point) -> Floats:
-        """Nearly H⁻¹(−∇P), by preconditioned conjugate gradients."""
-        self._precondition(p)
+    def _step(self, p: Point) -> tuple[Floats, float]:
+        """Nearly H⁻¹(−∇P), by preconditioned conjugate gradients, and the fall it foretells."""
+        self._inverse.prepare(p, self._used)
         s, r = np.zeros_like(p.u), -p.gradient
-        y = self._solve(r)
+        y = self._inverse.solve(r)
         q, rho = y.copy(), float(r @ y)
         left = self._forcing**2
         if self._foretold and p.gap > 0.0:  # P is as good as quadratic here: go all the way
             left = min(left, max(1e-10, AIM * self.tol * p.primal / p.gap))
         stop, self._used = left * rho, 0
         while rho > stop and self._used < MOST:
-            if self._used >= self._order.price and not (self._block and self._made is p):
-                self._factor_frequent(p, self._rows.squares())  # dear, but the step is dearer
-                y = self._solve(r)
+            if self._inverse.improve(p, self._used):  # dear, but the step is dearer
+                y = self._inverse.solve(r)
                 q, rho = y.copy(), float(r @ y)
-                stop = left * float(p.gradient @ self._solve(p.gradient))
+                stop = left * float(p.gradient @ self._inverse.solve(p.gradient))
                 continue
             Hq = self._ridge * q + self._rows.curve(q)
             if not self._free:
@@ -251,68 +256,39 @@ class NewtonCG:
                 break
             s += rho / bent * q
             r -= rho / bent * Hq
-            y = self._solve(r)
+            y = self._inverse.solve(r)
             rho, before = float(r @ y), rho
             q = y + rho / before * q
         self._products += self._used
-        return s
+        return s, -0.5 * float(p.gradient @ s)
 
-    def _precondition(self, p: Point) -> None:
-        """Make a preconditioner where there is none, or where a new one would save its price."""
-        if self._inverse is not None and self._used <= WORTH * self._price:
-            return
-        self._made = p
-        d, m = self._rows.d, max(1024, PER_FEATURE * self._rows.d)
-        price = (PRODUCT * min(m, p.curved) * d + SYSTEM * d * d) * d
-        price /= ENTRY * self._rows.entries
-        widest = WIDEST_SPARSE if self._rows.sparse else WIDEST
-        factored = d <= widest and price <= MOST
-        if p.curved <= 2 * m and factored:
-            self._inverse, self._price = self._factored(math.inf, 0.0), price
-            return
-        squares = self._rows.squares()
-        if factored:
-            self._inverse = self._factored(self._rows.rate(m), squares)
-            self._price = price
-            return
-        if self._block:
-            self._factor_frequent(p, squares)
-            return
-        diagonal = self._ridge + squares
-        diagonal[diagonal <= 0.0] = 1.0
-        self._inverse, self._price = partial(np.multiply, 1.0 / diagonal), 1.0
+    def _fails(self, p: Point, q: Point, falls: float) -> bool:
+        """Whether the step from p to q is the last one that may fail before rows near their kinks
+        are looked at."""
+        if self._settling or q.value <= p.value - KEPT * falls or pieces(p.loss) is None:
+            return False
+        self._lost += self._used + SHORTENED
+        price = self._inverse.cost(p.curved) + FACTORS * self._inverse.cost(0)
+        self._settling = self._inverse.suits and self._lost >= price
+        return self._settling
 
-    def _factor_frequent(self, p: Point, squares: Floats) -> None:
-        """H of the most frequent columns factored, and the diagonal of the others."""
-        diagonal = self._ridge + squares
-        diagonal[diagonal <= 0.0] = 1.0
-        H = self._rows.frequent_products(self._order.k)
-        H[:-1, -1] *= self._free
-        block = frequent_columns.factored(H, diagonal)
-        self._made, self._block = p, block is not None
-        if block is None:
-            self._order = self._order._replace(price=math.inf)
-        else:
-            self._inverse, self._price = block, self._order.price
+    def _settled(self, p: Point) -> tuple[Floats, float]:
+        """The step of a model that knows where rows near their kinks turn, and its fall.
 
-    def _factored(self, rate: float, squares: Any) -> Callable[[Floats], Floats]:
-        """H of the rows drawn at a rate factored, its diagonal raised to that of all."""
-        while True:
-            real = np.float32 if self._single else np.float64
-            H = self._rows.products(rate, real)
-            H[np.diag_indices(len(H))] += self._ridge + np.maximum(0.0, squares - H.diagonal())
-            if not self._free:
-                H[-1] = H[:, -1] = 0.0
-            curvature = Curvature(H, 4.0 * float(np.finfo(real).eps))
-            if not (curvature.singular and self._single):
-                return curvature.solve
-            self._single = False  # nor would it do nearer to the optimum
-
-    def _solve(self, r: Floats) -> Floats:
-        y = np.asarray(self._inverse(r))
-        if not self._free:
-            y[-1] = 0.0
-        return y
+        None at all where the last one kept its word: then it is time for a narrower kink.
+        """
+        if self._narrower(p, max(0.0, self._left)) is not p.loss:
+            return np.zeros_like(p.u), max(0.0, self._left)
+        H, loss = self._inverse.hessian(), pieces(p.loss)
+        assert loss is not None
+        self._products += int(self._inverse.cost(p.curved))
+        curvature = Curvature(H)
+        step = -curvature.solve(p.gradient)
+        if curvature.singular:
+            return step, -0.5 * float(p.gradient @ step)
+        near = self._rows.near_kinks(loss, step, TURNING, ROOM // (8 * len(H)))
+        near.rows[:, -1] *= self._free
+        return settle(p.gradient, H, near, loss, step)
 
     def _length(self, p: Point, step: Floats) -> float:
         """How far to go: the longest halving of a step after which P has fallen."""
@@ -324,27 +300,31 @@ class NewtonCG:
             rose = losses - rest + sizes * (a + sizes * b)
             enough = np.flatnonzero(rose <= 1e-4 * sizes * slope + 4e-15 * p.value)
             if len(enough):
-                return float(sizes[enough[0]])
+                return float(sizes[np.argmin(rose)])
         return 0.0
 
     def state(self) -> dict[str, Any]:
         assert self._at is not None
         p, halved, since = self._at
-        seen = (self._lowest, self._highest, self._made, p)
+        seen = (self._lowest, self._highest, self._inverse.made, p)
         points = [q and (q.u, getattr(q.loss, "h", 0.0)) for q in seen]
-        step = (self._used, self._foretold, self._products, self._single, self._block)
-        return {"points": points, "since": (halved, since), "n_iter": self.n_iter, "step": step}
+        step = (self._used, self._foretold, self._products, self._lost, self._settling, self._left)
+        inverse = (self._inverse.all_rows, self._inverse.single, self._inverse.block)
+        return {
+            "points": points, "since": (halved, since), "n_iter": self.n_iter, "step": step,
+            "inverse": inverse,
+        }  # fmt: skip
 
     def restore(self, state: dict[str, Any]) -> None:
         self._begin()
         low, high, made, now = state["points"]
-        *step, self._single, self._block = state["step"]
         self._lowest, self._highest = self._seen(low), self._seen(high)
         if made:
-            self._precondition(self._seen(made))
+            self._inverse.restore(self._seen(made), *state["inverse"])
         p = self._seen(now)  # the last: products are with the curvatures of what was looked at last
         self._at, self.n_iter = (p, *state["since"]), state["n_iter"]
-        self._used, self._foretold, self._products = step
+        self._used, self._foretold, self._products, *more = state["step"]
+        self._lost, self._settling, self._left = more
 
     def _seen(self, point: tuple[Floats, float]) -> Point:
         u, h = point

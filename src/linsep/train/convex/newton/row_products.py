@@ -23,6 +23,7 @@ from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import frequent_columns, row_kernels
+from linsep.train.convex.newton.near_kinks import NearKinks, Pieces
 from linsep.train.convex.newton.row_layouts import Dense, Sparse
 from linsep.train.convex.newton.row_numbers import RowNumbers
 from linsep.train.convex.sampling import drawn
@@ -275,6 +276,41 @@ class RowProducts:
         if held:
             X, D = (np.concatenate(both) for both in zip(*held, strict=True))
             yield X, D
+
+    def near_kinks(self, loss: Pieces, step: Floats, reach: float, most: int) -> NearKinks:
+        """The rows that a step `reach` times as long as this one takes across a kink of the loss,
+        where all rows were looked at last; not many more than `most`, those that get there first.
+        """
+
+        def ahead(span: Span) -> tuple[Floats, Array]:
+            part, y, _ = self._part(span)
+            along = np.empty(span[1] - span[0])
+            row_kernels.scores(part, y, step, along)
+            part_of = loss.distance(self._known(span)[0]) / np.maximum(np.abs(along), 1e-300)
+            places = np.flatnonzero(part_of <= reach)
+            return part_of[places], span[0] + places
+
+        far, chosen, nearest = np.empty(0), np.empty(0, np.int64), reach
+        for more, places in self.pool.in_order(ahead, self.spans):
+            near = more <= nearest
+            far, chosen = np.append(far, more[near]), np.append(chosen, places[near])
+            if len(far) > 2 * most:
+                nearest = float(np.partition(far, most)[most])
+                far, chosen = far[far <= nearest], chosen[far <= nearest]
+        if len(far) > most:
+            chosen = chosen[far <= np.partition(far, most)[most]]
+
+        def rows(span: Span) -> tuple[Array, Floats, Floats]:
+            there = chosen[slice(*np.searchsorted(chosen, span))]
+            near = self.X[there].toarray() if self.sparse else self._blocks.rows(there)
+            signed = np.ones((len(there), self.d + 1))
+            signed[:, :-1] = near
+            signed *= self.signs[there, None]
+            caps = self.caps[there] if len(self.caps) > 1 else np.full(len(there), self.caps[0])
+            return signed, self._known(span)[0][there - span[0]], caps
+
+        parts = self.pool.in_order(rows, self.spans)
+        return NearKinks(*(np.concatenate(some) for some in zip(*parts, strict=True)))
 
     def multipliers(self, u: Floats, smooth: Any, shrink: Floats) -> Array:
         """αᵢ of all rows at u, those of each class times its number; in a file where rows are."""
