@@ -17,7 +17,8 @@ are feasible, A = U(e_y − p), so that every point bounds the optimum:
 
 A round ends where the second part, which Newton's method makes small, is no longer the larger one.
 ε falls as rounds go on, but not far: multipliers come near because c does. Few rows have several
-multipliers above zero, and only these take part in products.
+multipliers above zero, and only these take part in products. With a new centre many lose theirs,
+and H its curvature with them: steps begin damped, as if every row had a little.
 """
 
 import math
@@ -40,20 +41,16 @@ from linsep.train.convex.solution import Solution
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-WIDEST, LEAST, TINY = (
-    1.0,
-    0.1,
-    1e-9,
-)  # ε at first, and down to where it falls in any case; the least
+WIDEST, LEAST, TINY = 1.0, 0.1, 1e-9  # ε at first; down to where it falls in any case; the least
 FEW, NARROWER = 2, 0.5  # steps of a round after which ε falls, and to which part
 FAR = 100.0  # times what the centre takes off the loss: a gap of the multipliers that is far off
-MANY, WIDER = 6, 1.5  # steps after which it rises
+MANY, GENTLY = 6, 0.8  # steps after which it falls less: what is left of the gap goes with ε
 INNER = 0.3  # of what the centre takes off the loss: what Newton's method may leave of the gap
 SLIGHT = 0.03  # part of the gap of the multipliers that counts as little
 FORCING = 0.3  # part of the gradient that a step may leave
 AIM = 0.1  # part of what a round may leave that its last step aims at
 MOST = 300  # products for a step, at most
-DAMPED = 1e-2
+DAMPED, LEAST_DAMPED = 0.05, 1e-3  # of H's diagonal: at the beginning of a round, and later
 SHORT, LONG = 0.3, 0.7
 MORE, LESS = 5.0, 0.2
 SEARCH = 8  # points along a step that are tried, at most
@@ -76,10 +73,13 @@ class Point(NamedTuple):
 
     @property
     def left(self) -> float:
-        """What Newton's method has left of the gap: multipliers that do not break even are taken
-        away, about as many as are too many, and each counts as one at most."""
-        uneven = float(np.abs(self.gradient[:, -1]).sum())
-        return max(0.0, self.primal - self.dual - self.kink) + uneven
+        """What Newton's method has left of the gap."""
+        return max(0.0, self.primal - self.dual - self.kink) + self.uneven
+
+    @property
+    def uneven(self) -> float:
+        """What multipliers too many to break even add to the gap, one each at most."""
+        return float(np.abs(self.gradient[:, -1]).sum())
 
     @property
     def allowed(self) -> float:
@@ -146,7 +146,6 @@ class AugmentedLagrangian:
         self._lowest: tuple[float, Floats] = (math.inf, self._W)
         self._highest: tuple[float, Array] = (-math.inf, self._rows.centre)
         self._halved, self._since, self._damping = math.inf, 0, DAMPED
-        self._full = np.append(self._rows.moments(), 0.0)
 
     def _take(self, X: Array) -> None:
         """Rows in the precision that the tolerance asks for."""
@@ -215,6 +214,7 @@ class AugmentedLagrangian:
         rows, epsilon = self._rows, self._epsilon
         rows.scores(self._W, rows.S)
         self._made, self._products = None, 0
+        self._damping = max(self._damping, DAMPED)
         p = self._evaluate(0.0, self._W)
         exact, before = False, self.n_iter
         while p.left > p.allowed and not self._reached(p):
@@ -227,7 +227,7 @@ class AugmentedLagrangian:
             if t < SHORT:
                 self._damping *= MORE
             elif t > LONG:
-                self._damping *= LESS
+                self._damping = max(LEAST_DAMPED, self._damping * LESS)
             p = self._evaluate(t, p.W + t * step)
             self.n_iter += 1
             self._since += 1
@@ -242,12 +242,12 @@ class AugmentedLagrangian:
             far = p.kink > FAR * p.pulled
             self._epsilon = max(TINY, epsilon * (NARROWER**3 if far else NARROWER))
         elif steps >= MANY:
-            self._epsilon = WIDER * epsilon
+            self._epsilon = max(TINY, GENTLY * epsilon)
         return self.n_iter > before or p.kink > 0.0
 
     def _reached(self, p: Point) -> bool:
-        """Whether this point closes the gap, as far as intercepts leave it to be seen."""
-        return min(p.primal, self._lowest[0]) - p.dual <= self.tol * p.primal
+        """Whether this point closes the gap."""
+        return min(p.primal, self._lowest[0]) - p.dual + p.uneven <= self.tol * p.primal
 
     def _evaluate(self, t: float, W: Floats) -> Point:
         """Go t along the step to W."""
@@ -288,7 +288,7 @@ class AugmentedLagrangian:
 
     def _step(self, p: Point, exact: bool) -> Floats:
         """Nearly −H⁻¹∇, by preconditioned conjugate gradients."""
-        ridge = self._ridge + self._damping * self._full / self._epsilon
+        ridge = self._ridge + self._damping * self._bent()
         inverse = self._preconditioner(ridge)
         s, r = np.zeros_like(p.W), -p.gradient
         y = inverse(r)
@@ -302,15 +302,21 @@ class AugmentedLagrangian:
             if not self._free:
                 Hq[:, -1] = 0.0
             self._products += 1
-            bent = float(np.vdot(q, Hq))
-            if not bent > 0.0:
+            curved = float(np.vdot(q, Hq))
+            if not curved > 0.0:
                 break
-            s += rho / bent * q
-            r -= rho / bent * Hq
+            s += rho / curved * q
+            r -= rho / curved * Hq
             y = inverse(r)
             rho, before = float(np.vdot(r, y)), rho
             q = y + rho / before * q
         return s
+
+    def _bent(self) -> Floats:
+        """H's diagonal over all classes; where no row has a part in H, that of all rows."""
+        if not len(self._rows.rows):
+            return np.append(self._rows.moments(), self._U.sum()) / self._epsilon
+        return np.append(self._rows.squares()[:, :-1].mean(axis=0), 0.0)
 
     def _preconditioner(self, ridge: Floats) -> ClassFactors:
         """The one there is, or another where that pays."""

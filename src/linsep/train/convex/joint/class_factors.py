@@ -38,7 +38,8 @@ class ClassFactors:
         self._free = free
         counts = rows.counts[rows.rows]
         diagonal = rows.squares()
-        self._bent = np.maximum(diagonal[:, -1], 1e-3 * diagonal[:, -1].mean() + 1e-300)
+        bent = diagonal[:, -1] + ridge[-1]
+        self._bent = np.maximum(bent, 1e-3 * bent.mean() + 1e-300)
         diagonal = diagonal[:, :-1]
         self._inverse = Preconditioner(
             _Chosen(rows.blocks, rows.rows), (rows.P[rows.rows] > 0.0) / counts[:, None],

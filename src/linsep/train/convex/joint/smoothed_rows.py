@@ -158,11 +158,12 @@ class SmoothedRows:
         def one(span: tuple[int, int]) -> Array:
             if dense:
                 return self._dense_curve(Q, span)
-            V = np.zeros_like(Q)
+            V = np.zeros_like(q)
             known = self.blocks.X, self.rows, self._pointers, self._classes, self.curved
-            curve(*known, Q, *span, np.empty(self.K), V)
-            return V
+            curve(*known, q, *span, np.empty(self.K), V)
+            return V.astype(np.float64, copy=False)
 
+        q = np.ascontiguousarray(Q, self.real)
         return np.asarray(add_up(np.array(self.pool.map(one, spans(m, max(1, -(-m // PARTS)))))))
 
     def squares(self) -> Floats:
@@ -240,11 +241,11 @@ def curve(X, rows, pointers, classes, curved, Q, first, last, u, V):  # type: ig
             for k in range(d):
                 total += q[k] * x[k]
             u[h] = total
-            mean += total
+            mean += u[h]
         mean /= m
         for h in range(m):
             v = V[classes[start + h]]
-            a = curved[j] * (u[h] - mean)
+            a = V.dtype.type(curved[j] * (u[h] - mean))
             for k in range(d):
                 v[k] += a * x[k]
             v[d] += a
