@@ -100,3 +100,12 @@ def test_a_sample_of_all_rows_leads_to_the_minimum_of_the_squared_hinge_at_once(
     objective.sample = Objective(objective.rows, objective.ridge, True)
     q = objective.at(p.u - objective.tried(p, step), SQUARED)
     assert q.value - best.value < 1e-3 * (p.value - best.value)
+
+
+def test_steps_that_promise_little_are_taken_whatever_a_sample_says(objective, monkeypatch):
+    monkeypatch.setattr(Objective, "overshoots", lambda self, p, step: True)
+    descent = KinkDescent(objective, 1e-6)
+    p = descent.evaluate(np.zeros(4), WIDTH)
+    assert finish(descent.run(p, 2)) is p and descent.passes == 1
+    finish(descent.run(p, 2, small=np.inf))
+    assert descent.passes == 3

@@ -210,18 +210,22 @@ class KinkDescent:
             self.highest = p
         return p
 
-    def run(self, p: Point, most: float = math.inf) -> Generator[Point, None, Point]:
+    def run(
+        self, p: Point, most: float = math.inf, small: float = 0.0
+    ) -> Generator[Point, None, Point]:
         """From an evaluated point on, `most` evaluations at most; returns the last point gone to.
 
-        Yields every point that was evaluated.
+        Yields every point that was evaluated. Where only some are to be made, a step that the
+        sample says overshoots ends them, unless it promises less than `small`.
         """
         since, least, damping = 0, math.inf, 0.0
         last = self.passes + most
         while not self.ended and self.passes < last:
             step = self.objective.tried(p, self.objective.step(p, damping))
-            if most < math.inf and self.objective.overshoots(p, step):
-                return p
             decrement2 = float(p.gradient @ step)
+            asked = most < math.inf and decrement2 > small
+            if asked and self.objective.overshoots(p, step):
+                return p
             since = 0 if p.gap < 0.9 * least else since + 1
             least = min(least, p.gap)
             if since > _PATIENCE or not (math.isfinite(decrement2) and p.primal > 0.0):

@@ -47,6 +47,7 @@ _PER_FEATURE = 256  # sampled rows for each feature
 _COARSE = 1e-4  # the finest gap worth having in a sample: it errs by more
 _ERROR = 0.25  # of d/n, about which the solution of n sampled rows errs: finer is not worth having
 _FIRST = 4  # evaluations over all rows before the rows about the corner are taken apart
+_AGAIN = 2  # and after each look at where those lead
 _STEPS = 400  # most of those
 _FAILURES = 20  # bands in a row that may fail to halve the gap
 
@@ -236,7 +237,7 @@ class _Given:
             before, q = descent.gap, descent.evaluate(led.u, led.h)
             yield q
             if q.primal <= p.primal:
-                p = q
+                p = yield from descent.run(q, _AGAIN, descent.tol * q.primal)
                 astray.clear()
             else:  # rows from outside crossed the kink: the next band has them
                 astray.append(q.u)
