@@ -146,7 +146,7 @@ def test_folds_that_products_cannot_fit_are_left_to_others(monkeypatch):
 
     def lost(self, p):
         steps.append(p)
-        return np.zeros_like(p.u)
+        return np.zeros_like(p.u), 0.0
 
     monkeypatch.setattr(fold_products.NewtonCG, "_step", lost)
     assert fold_products.fit_folds(*given, fit_intercept=True, tol=1e-6) is None

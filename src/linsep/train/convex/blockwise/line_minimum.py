@@ -50,7 +50,7 @@ def lowest(line: Line, h: float, slope: float, bend: float) -> float:
 
     >>> corner = Line(np.array([1.0]), np.array([-1.0]), np.array([1.0]))
     >>> round(lowest(corner, 0.5, 0.0, 0.0), 3)  # the loss ends where t = 1 − s = −h
-    1.4
+    1.5
     """
     t, d, c, slope = line.t, line.d, line.c, slope + line.slope
     first = _slope(t, d, c, h, 0.0)[0] + slope
