@@ -281,6 +281,25 @@ def test_steps_that_lead_nowhere_end_the_looks(monkeypatch):
     assert len(looks) <= 3 * (fold_newton.HALVINGS + 1)
 
 
+def test_a_model_goes_on_from_that_of_another_C_where_it_is_better_off_there():
+    X, signs, home = in_order()
+    Cs = np.array([1e-4, 1e-3, 1e-2])
+    with Pool(1) as pool:
+        run = fold_newton._Run(X, signs, home, Cs, True, pool)
+        assert (run.settle(1e-6) <= 1e-6).all()
+        U, which = run.U.copy(), np.argwhere(np.ones((5, 3)))
+        assert not run._lend(which)  # each is the best at its own C
+        run.U[2, 1] *= 1e4
+        f, c = np.array([2]), np.array([1])
+        run.seen[f, c] = run.sums.kept(run.U[f, c], f, c, run.scores)
+        assert run._lend(which)
+    assert any((run.U[2, 1] == U[2, other]).all() for other in (0, 2))
+    P = run._values() * Cs
+    run.U[2, 1] = U[2, 1]
+    run.seen[f, c] = run.sums.kept(run.U[f, c], f, c, run.scores)
+    assert P[2, 1] < 2.0 * (run._values() * Cs)[2, 1]
+
+
 def test_multipliers_held_back_leave_their_part_of_the_gradient():
     X, signs = dense(n=500, d=4)
     rows = Rows(X, signs, folds_of(signs, 2), np.arange(500), np.ones(500))

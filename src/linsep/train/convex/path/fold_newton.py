@@ -120,7 +120,7 @@ class _Run:
         left, own = np.argwhere(gap == np.inf), np.zeros(gap.shape, bool)
         H = self._bends(left)
         for look in range(LOOKS):
-            before = gap.copy()
+            before, last = gap.copy(), self.U.copy()
             there, held = self._move_and_evaluate(left, H, own, tol)
             if not look:  # Hessians of all rows' models may do for the proof
                 self._measure(there, self._bends(there), gap, self.at[there[:, 1]])
@@ -131,9 +131,29 @@ class _Run:
             left = left[(gap > tol)[*left.T]]
             if not len(left):
                 return gap
-            own |= (gap > SLOW * before) | (gap == np.inf)
+            slow = (gap > SLOW * before) | (gap == np.inf)
+            still = own[*left.T].all() and (self.U[*left.T] == last[*left.T]).all()
+            if not self._lend(left) and still:
+                return None  # steps on the sample lead nowhere
+            own |= slow
             H = self._bends(left, now=True)
         return None
+
+    def _lend(self, which: Array) -> bool:
+        """Go on from the model of another C where P is lower there; whether any does.
+
+        A sum over the rows that a fold keeps knows no C, so that this takes no pass. Where rows are
+        so far beyond their planes that their losses neither fall nor bend, no step leads back.
+        """
+        lent = False
+        U, seen = self.U.copy(), self.seen.copy()
+        for f, c in which:
+            squares, losses = (self.ridge * U[f] ** 2).sum(axis=1), seen[f, :, :, -2].sum(axis=1)
+            value = 0.5 * squares / self.Cs[c] + losses
+            best = int(value.argmin())
+            if value[best] < value[c]:
+                self.U[f, c], self.seen[f, c], lent = U[f, best], seen[f, best], True
+        return lent
 
     def _begin(self) -> None:
         """Models of all rows for every C, and Hessians there."""
