@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -196,3 +198,20 @@ def test_made_rows_have_the_shapes_they_are_named_for():
     assert (X.sum(axis=1) == 4).all()
     X, y = made.text(300, 50, 6, 4, 0)
     assert np.allclose(sp.linalg.norm(X, axis=1), 1.0)
+
+
+def test_a_cell_out_of_time_ends_with_the_workers_it_started():
+    """Workers inherit the pipes: as long as one lives, reading does not end."""
+    script = (
+        "import subprocess, sys, time\n"
+        "worker = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        'print(\'{"began": "linsep"}\', flush=True)\n'
+        "time.sleep(600)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    told, ending = run._listen(process, 2.0)
+    assert told == [{"began": "linsep"}]
+    assert ending == "out of time after 2 s"

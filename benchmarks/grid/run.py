@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -39,10 +40,14 @@ def run_cell(name: str, learner: str, seconds: float, orders: int, alone: bool) 
     ]  # fmt: skip
     places = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))},
     )  # fmt: skip
-    told, ending = _listen(process, SYSTEMS * seconds + GRACE)
+    try:
+        told, ending = _listen(process, SYSTEMS * seconds + GRACE)
+    except BaseException:  # it has a session of its own, which no Ctrl-C reaches
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     if any("unsuited" in fact for fact in told):
         return None
     return judge(name, learner, told, ending)._replace(commit=commit())
@@ -83,7 +88,7 @@ def _listen(process: Any, seconds: float) -> tuple[list[dict[str, Any]], str]:
         try:
             text = lines.get(timeout=max(0.01, end - time.monotonic()))
         except queue.Empty:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with workers, which keep its pipes open
             _close(process, threads)
             return told, f"out of time after {seconds:.0f} s"
         if text is None:
