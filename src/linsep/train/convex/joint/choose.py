@@ -9,7 +9,7 @@ Newton steps begins: 60,000 x 784 pixels, 10 classes: 20 s, descent leaves a gap
 far more weights than rows, as where classes are many, descent on lists of classes does not crawl:
 20,000 x 768, 1,000 classes: 340 passes. Where rows are too many to be written out for the interior
 point method, and weights few, a softened loss takes Newton steps: 581,012 x 54 raw columns,
-7 classes: 22 steps in 65 s on two cores with compiling.
+7 classes: 11 s on two cores, where descent leaves 6e-3 after three minutes.
 """
 
 from typing import Any
