@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from linsep import LinearSVC, LogisticRegression, Perceptron, path
 from linsep.errors import ParameterError
 from linsep.learners.model_selection.path import _chosen
+from linsep.train.convex.path import fold_products
 
 X, y = load_breast_cancer(return_X_y=True)
 X = X / X.std(axis=0)
@@ -153,3 +154,25 @@ def test_wide_rows_are_scored_as_in_all_their_features(monkeypatch):
     np.testing.assert_allclose(near.scores, far.scores, atol=1e-12)
     assert near.C == far.C
     np.testing.assert_allclose(near.model.coef_, far.model.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "shared"), [(900, 300, True), (300, 260, True), (120, 90, False)]
+)
+def test_folds_of_many_dense_features_are_fitted_together(n, d, shared, monkeypatch):
+    calls = []
+    fit_folds = fold_products.fit_folds
+    monkeypatch.setattr(
+        fold_products, "fit_folds", lambda *a, **k: calls.append(1) or fit_folds(*a, **k)
+    )
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n, d)) / np.sqrt(np.arange(1, d + 1))
+    y = X[:, 0] + 0.5 * rng.normal(size=n) > 0
+    found = path(LogisticRegression(), X, y, Cs=[0.01, 1.0, 100.0], cv=3)
+    assert bool(calls) is shared
+    assert (found.gaps <= 1e-3).all()
+    folds = list(StratifiedKFold(3).split(X, y))
+    for f, (train, test) in enumerate(folds):
+        for c, C in enumerate(found.Cs):
+            alone = LogisticRegression(C=C, tol=1e-8).fit(X[train], y[train])
+            assert abs(found.scores[f, c] - alone.score(X[test], y[test])) <= 3 / len(test)

