@@ -36,13 +36,3 @@ def chord(z, step, weight, curved):  # type: ignore[no-untyped-def]
         if abs(moved) > abs(told) and reached * step > 0.0:
             bend = told / reached
     return bend
-
-
-@inline(shared=True)
-def steepest(z, step, weight, curved):  # type: ignore[no-untyped-def]
-    """The same, never less than `curved`, and where the step crosses a margin of zero no less than
-    the chord up to there: a row so deep that its multiplier hardly changes proposes none"""
-    bend = max(curved, chord(z, step, weight, curved))
-    if abs(step) > FAR and z * (z + step) < 0.0:
-        bend = max(bend, (weight / (1.0 + np.exp(z)) - 0.5 * weight) / -z)
-    return bend

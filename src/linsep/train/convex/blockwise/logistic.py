@@ -29,6 +29,8 @@ from linsep.errors import ParameterError
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.basis import better_basis
+from linsep.train.convex.blockwise.far_rows import HELD, FarRows
+from linsep.train.convex.blockwise.full_steps import PASS, FullSteps
 from linsep.train.convex.blockwise.logistic_problem import Point, Problem, Sample
 from linsep.train.convex.blockwise.sparse_problem import SparseProblem, suits
 from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, decrease_left
@@ -179,12 +181,16 @@ class HessianNewton:
         free, start = self._settings["fit_intercept"], self._settings["start"]
         self.problem = problem = kind(X, signs, weights, C, free, self.pool, self._rescale)
         problem.replay_log = self._log
-        u = np.zeros(X.shape[1] + 1)
-        if free:
-            u[-1] = problem.odds
+        self._steps = FullSteps(FarRows(problem.sums, free), self._evaluate)
+        u = self._without_weights()
         if start is not None:
             w, b = problem.columns.inside(np.asarray(start[0], np.float64), float(start[1]))
             u = np.append(w, b if free else 0.0)
+        return u
+
+    def _without_weights(self) -> Floats:
+        u = np.zeros(len(self.problem.ridge))
+        u[-1] = self.problem.odds if self.problem.fit_intercept else 0.0
         return u
 
     def candidates(self) -> Iterator[Candidate]:
@@ -270,13 +276,16 @@ class HessianNewton:
         sample = Sample(problem, own, signs, c)
         if cold:
             u = sample.solve(u, None, 3e-5)
-        last, memory = None, Memory(8)
+        last, memory, foretold = None, Memory(8), 0.0
         while True:
             p = self._evaluate(u)
             yield p
-            if not self._closer(p, sample, last):
+            held = last is None or last.value - p.value >= HELD * foretold - 4e-15 * p.value
+            if not (held and self._closer(p, sample, last)):
+                self._steps.far.take(rows[sample.far.places])
                 return self.best.u if self.best else u
             u, last = sample.follow(p, last, memory), p
+            foretold = float(p.gradient @ (p.u - u))
 
     def _closer(self, p: Point, sample: Sample, last: Point | None) -> bool:
         """Whether another corrected sample is worth its pass."""
@@ -291,30 +300,34 @@ class HessianNewton:
     def _by_newton(self, u: Floats) -> Iterator[Point]:
         """Newton's method with the Hessian of all rows."""
         p, before = self._evaluate(u, curved=True), math.inf
+        if p.value > self.problem.without_weights:  # no start is better than this one
+            yield p
+            p = self._evaluate(self._without_weights(), curved=True)
         while True:
-            curvature = self.problem.curvature(p.sums)
+            model = self.problem.quadratic(p.sums, p.u)
+            curvature = model.curvature
             step = curvature.solve(p.gradient)
             decrement2 = float(p.gradient @ step)
             ended = self._judge(p, curvature, step, decrement2, before)
             yield p
             if ended:
                 return
-            before, t, mended = decrement2, 1.0, False
-            while True:
-                trial = self._evaluate(p.u - t * step, curved=True)
-                if trial.value <= p.value - 1e-4 * t * decrement2 + 4e-15 * p.value:
-                    break
-                yield trial
-                if not mended:
-                    mended, step = True, self.problem.mended(p, step)
-                    decrement2 = float(p.gradient @ step)
-                    continue
-                t /= 2
-                if t < 1e-9:
-                    self._prove(p, curvature, decrement2)
-                    self._at_rounding(p)
-                    return
-            self.fell, p = p.value - trial.value, trial
+            q = yield from self._steps.ahead(p, model, curvature, self._always)
+            if q is None:
+                self._prove(p, curvature, decrement2)
+                self._at_rounding(p)
+                return
+            self.fell, before, goal = p.value - q.value, decrement2, self._wanted_gap * p.value
+            if q.sums.hessian is None:
+                q = yield from self._steps.go_on(p, q, model, curvature, goal)
+            p = q
+
+    @property
+    def _always(self) -> bool:
+        """Whether every pass makes a Hessian: they cost little, or prove what no gap does."""
+        digits, ridge = asked_for(self._tols[0], self._given[3]) < _DIGITS, self.problem.ridge
+        cheap = not self.problem.sampled or len(ridge) < 2 * PASS
+        return digits or cheap or not ridge[:-1].all()
 
     def _judge(
         self, p: Point, curvature: Curvature, step: Floats, decrement2: float, before: float

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from linsep.data.blocks.store import blocks
 from linsep.errors import DataError, OverflowedError
 from linsep.parallel import Pool
+from linsep.train.convex.blockwise.far_rows import HELD, ROUNDS, FarRows, Quadratic
 from linsep.train.convex.blockwise.logistic_sums import LogisticSums, Sums
-from linsep.train.convex.chords import ROUNDS
 from linsep.train.convex.coordinates import TOO_LARGE, Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.lbfgs import Memory
@@ -28,6 +28,8 @@ from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+_SURE = 0.01  # part of its fall to which the model of a sample is minimised
 
 
 class Point(NamedTuple):
@@ -106,6 +108,14 @@ class Problem:
             )
         return math.log(share) - math.log1p(-share)
 
+    @property
+    def without_weights(self) -> float:
+        """F where all weights are zero, and the intercept is that of the shares of the classes."""
+        if not self.fit_intercept:
+            return math.log(2.0)
+        tail = math.exp(-abs(self.odds))  # of the smaller share over the larger
+        return math.log1p(tail) + tail / (1.0 + tail) * abs(self.odds)
+
     def point(self, u: Floats, curved: bool = False) -> Point:
         """One pass over all rows."""
         if not np.isfinite(u).all():
@@ -126,26 +136,15 @@ class Problem:
             gradient[-1] = 0.0
         return gradient
 
-    def curvature(self, s: Sums, real: Any = np.float64) -> Curvature:
-        """The Hessian of F, its sums carried in the type `real`."""
+    def quadratic(self, s: Sums, u: Floats, real: Any = np.float64) -> Quadratic:
+        """The Hessian of F at u, its sums carried in the type `real`."""
         assert s.hessian is not None
         H = s.hessian + np.diag(self.ridge)
         if not np.isfinite(H).all():
             raise OverflowedError(TOO_LARGE)
         if not self.fit_intercept:
             H[-1] = H[:, -1] = 0.0
-        return Curvature(H, 4 * float(np.finfo(real).eps))
-
-    def mended(self, p: Point, step: Floats) -> Floats:
-        """The step of a Hessian that is right about the rows that `step` would move too far."""
-        steps, s = [step], p.sums
-        assert s.hessian is not None
-        for _ in range(ROUNDS):
-            more, wrong = self.sums.chords(p.u, np.array(steps))
-            if not wrong:
-                break
-            steps.append(self.curvature(s._replace(hessian=s.hessian + more)).solve(p.gradient))
-        return steps[-1]
+        return Quadratic(H, u, 4 * float(np.finfo(real).eps))
 
 
 class Sample:
@@ -156,13 +155,15 @@ class Sample:
         self.sums = LogisticSums(Blocks(rows, nothing), signs, c, problem.sums.pool)
         self.problem = problem
         self.curvature: Curvature | None = None
+        self.far = FarRows(self.sums, problem.fit_intercept)
         # A penalty keeps the Hessian away from singular; without one every digit is needed.
         self._real = rows.dtype if problem.ridge.any() else np.dtype(np.float64)
 
     def _at(self, u: Floats, curved: bool) -> tuple[float, Floats]:
         s = self.sums.at(u, self._real if curved else None)
         if curved:
-            self.curvature = self.problem.curvature(s, self._real)
+            self._model = self.problem.quadratic(s, u, self._real)
+            self.curvature = self._model.curvature
         ridge = self.problem.ridge
         value = 0.5 * float(ridge @ (u * u)) + float(s.loss.sum())
         return value, ridge * u + self.problem.masked(s.gradient)
@@ -183,24 +184,50 @@ class Sample:
         value, g, before = value - float(shift @ u), g - shift, math.inf
         for _ in range(40):
             assert self.curvature is not None
-            step = self.curvature.solve(g)
+            step = self._step(u, g)
             decrement2, t = float(g @ step), 1.0
             if before == math.inf and gradient is not None:
                 stop = max(stop, 1e-3 * decrement2)
             if not decrement2 > stop:
                 return u - step
-            while True:
-                trial, slope = self._at(u - t * step, False)
-                trial -= float(shift @ (u - t * step))
-                if trial <= value - 1e-4 * t * decrement2 + 1e-13 * abs(value):
-                    break
+            step, trial, slope = self._ahead(u, value, g, shift, step)
+            decrement2 = float(g @ step)
+            while trial > value - 1e-4 * t * decrement2 + 1e-13 * abs(value):
                 t = t / 2
                 if t < 1e-6:
                     return u
+                trial, slope = self._at(u - t * step, False)
+                trial -= float(shift @ (u - t * step))
             if t < 1 or decrement2 > 0.2 * before:  # a Hessian costs five trials
                 self._at(u - t * step, True)
             u, value, g, before = u - t * step, trial, slope - shift, decrement2
         return u
+
+    def _step(self, u: Floats, g: Floats) -> Floats:
+        assert self.curvature is not None
+        return self.far.step(g, self._model, u, _SURE) if len(self.far) else self.curvature.solve(g)
+
+    def _ahead(
+        self, u: Floats, value: float, g: Floats, shift: Floats, step: Floats
+    ) -> tuple[Floats, float, Floats]:
+        """A step from u, and value and slope at its end: the given one, or that of a model which
+        keeps the losses of rows that are to blame where F falls far less than foretold."""
+        best: tuple[Floats, float, Floats] | None = None
+        for k in range(ROUNDS + 1):
+            trial, slope = self._at(u - step, False)
+            trial -= float(shift @ (u - step))
+            if best is None or trial < best[1]:
+                best = step, trial, slope
+            fell, falls = value - trial, float(g @ step)
+            if fell >= HELD * falls or k == ROUNDS:
+                break
+            if self._model.u is not u:
+                self._at(u, True)
+            elif not self.far.add(u, step, 0.5 * falls - fell):
+                break
+            step = self._step(u, g)
+        assert best is not None
+        return best
 
     def follow(self, p: Point, last: Point | None, memory: Memory) -> Floats:
         """Where the sample, corrected by the gradient at p and by past passes, has its minimum."""

@@ -18,7 +18,7 @@ from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
-from linsep.train.convex.chords import FAR, steepest
+from linsep.train.convex.chords import FAR
 from linsep.train.convex.coordinates import Blocks
 from linsep.train.convex.newton.row_kernels import weigh
 from linsep.train.run.state import record
@@ -133,23 +133,24 @@ class LogisticSums:
         _blocks(X, self.signs[rows], c, w, b, 0, len(parts), parts)
         return add_up(parts)
 
-    def chords(self, u: Floats, steps: Floats) -> tuple[Floats, int]:
-        """What the Hessian at u changes by where rows that −`steps`, one after the other, move too
-        far have the curvatures of chords (see `linsep.train.convex.chords`), and how many have in
-        the last of them."""
-        d = self.blocks.n_features
+    def misjudged(self, u: Floats, step: Floats, least: float, most: int) -> tuple[Array, Floats]:
+        """Rows whose losses at u − step differ from their second-order expansions at u by more than
+        `least`, and by how much: not many more than `most`, those that differ most."""
 
-        def one(k: int) -> Floats:
+        def one(k: int) -> tuple[Array, Floats]:
             X, signs, c = self.part(k)
-            more = np.zeros(len(X))
-            last = _chords(X, signs, c, u, steps, more)
-            some = np.flatnonzero(more)
-            B = np.ones((len(some), d + 1))
-            B[:, :d] = X[some]
-            return np.append((B.T @ (B * more[some, None])).ravel(), last)
+            errors = np.zeros(len(X))
+            _misjudge(X, signs, c, u, step, errors)
+            places = np.flatnonzero(errors > least)
+            return places + self.blocks.span(k)[0], errors[places]
 
-        total = self.pool.sum(one, range(len(self.blocks)))
-        return total[:-1].reshape(d + 1, d + 1), int(total[-1])
+        chosen, errors = np.empty(0, np.int64), np.empty(0)
+        for places, more in self.pool.in_order(one, range(len(self.blocks))):
+            chosen, errors = np.append(chosen, places), np.append(errors, more)
+            if len(chosen) > 2 * most:
+                worst = np.sort(np.argpartition(-errors, most)[:most])
+                chosen, errors = chosen[worst], errors[worst]
+        return chosen, errors
 
     def extremes(self, u: Floats) -> tuple[float, float]:
         """The smallest and largest zᵢ among rows that count."""
@@ -279,36 +280,31 @@ def _combine(X, p, q, v, u):  # type: ignore[no-untyped-def]
             u[j] += q[i] * X[i, j]
 
 
+@inline(shared=True)
+def _loss(z):  # type: ignore[no-untyped-def]
+    """log(1 + e^{−z})"""
+    return np.log1p(np.exp(-abs(z))) + max(0.0, -z)
+
+
 @kernel
-def _chords(X, signs, c, u, steps, more):  # type: ignore[no-untyped-def]
-    """What curvatures change by into `more`; the number of rows that the last step changed"""
+def _misjudge(X, signs, c, u, step, errors):  # type: ignore[no-untyped-def]
+    """|ℓ(z + Δ) − ℓ(z) − ℓ′(z)Δ − ½ℓ″(z)Δ²| of the rows that are moved far, Δ = −y⟨step, x̃⟩"""
     n, d = X.shape
-    last = 0
     for i in range(n):
-        moved = 0.0
-        for k in range(steps.shape[0]):
-            s = steps[k, d]
-            for j in range(d):
-                s += X[i, j] * steps[k, j]
-            moved = max(moved, abs(s))
-        if not moved > FAR:
+        s = step[d]
+        for j in range(d):
+            s += X[i, j] * step[j]
+        if not abs(s) > FAR:
             continue
         z = u[d]
         for j in range(d):
             z += X[i, j] * u[j]
         z *= signs[i]
+        s *= -signs[i]
         weight = c[0 if c.shape[0] == 1 else i]
-        first = weight / ((1.0 + np.exp(z)) * (1.0 + np.exp(-z)))
-        bent = before = first
-        for k in range(steps.shape[0]):
-            s = steps[k, d]
-            for j in range(d):
-                s += X[i, j] * steps[k, j]
-            before = bent
-            bent = steepest(z, -s * signs[i], weight, before)
-        more[i] = bent - first
-        last += bent != before
-    return last
+        alpha = np.divide(1.0, 1.0 + np.exp(z))
+        told = s * (0.5 * s * alpha * (1.0 - alpha) - alpha)
+        errors[i] = weight * abs(_loss(z + s) - _loss(z) - told)
 
 
 @kernel

@@ -42,9 +42,9 @@ class LogisticRows:
         s = self.blocks.at(u, loss, loss, curved is not None)
         return Sums(s.v, s.real, s.weight, s.mistakes, s.hessian)
 
-    def chords(self, u: Floats, steps: Floats) -> tuple[Floats, int]:
-        """Sparse rows keep their curvatures, however far they are moved."""
-        return np.zeros((len(u), len(u))), 0
+    def misjudged(self, u: Floats, step: Floats, least: float, most: int) -> tuple[Array, Floats]:
+        """No losses of sparse rows are kept, however far they are moved."""
+        return np.empty(0, np.int64), np.empty(0)
 
     def extremes(self, u: Floats) -> tuple[float, float]:
         """The smallest and largest zᵢ among rows that count."""
