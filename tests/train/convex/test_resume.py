@@ -15,6 +15,7 @@ from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.joint.crammer_singer import CrammerSinger
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
+from linsep.train.convex.joint.primal_dual import PrimalDual
 from linsep.train.convex.joint.softened_newton import SoftenedNewton
 from linsep.train.convex.l1.prox_newton import ProxNewton
 from linsep.train.convex.losses import Hinge, Logistic
@@ -108,6 +109,7 @@ SOLVERS = {
     "l1": lambda: ProxNewton(SPARSE, SIGNS, None, 1.0, Elastic(1.0, 0.0)),
     "Crammer and Singer": lambda: CrammerSinger(X, CODES, n_classes=3),
     "Crammer and Singer, Newton": lambda: AugmentedLagrangian(X, CODES, n_classes=3),
+    "Crammer and Singer, in turn": lambda: PrimalDual(X, CODES, n_classes=3),
     "Crammer and Singer, softened": lambda: SoftenedNewton(X, CODES, n_classes=3),
     "Crammer and Singer, inside": lambda: JointInteriorPoint(X, CODES, n_classes=3),
     "softmax": lambda: FullSoftmaxNewton(X, CODES, None, 1.0, n_classes=3),

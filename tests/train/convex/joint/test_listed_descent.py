@@ -18,6 +18,7 @@ from linsep.train.convex.joint.listed_sweep import (
     list_classes,
     sweep_listed,
 )
+from linsep.train.convex.joint.primal_dual import PrimalDual
 from linsep.train.run.state import copied
 
 
@@ -150,4 +151,4 @@ def test_it_begins_where_weights_are_far_more_than_rows(monkeypatch):
     wide = np.random.default_rng(0).standard_normal((400, 200))
     assert first(wide, 100, False) is ListedDescent
     assert first(wide, 100, True) is AugmentedLagrangian
-    assert first(np.tile(wide, (40, 1)), 100, False) is AugmentedLagrangian
+    assert first(np.tile(wide, (40, 1)), 100, False) is PrimalDual

@@ -5,11 +5,14 @@ every machine. Measured: 178 x 13 raw columns, 3 classes: 13 steps in 3 ms, desc
 0.99 after 1,000 passes; 1,797 x 64 pixels, 10 classes: 28 steps, descent leaves 6e-4; 20,000 x 16,
 26 classes: descent 152 passes, the steps would be 50 and cost twice as much. Where weights are too
 many for steps and rows are dense and wide, descent crawls as well, and an augmented Lagrangian with
-Newton steps begins: 60,000 x 784 pixels, 10 classes: 20 s, descent leaves a gap after minutes. With
-far more weights than rows, as where classes are many, descent on lists of classes does not crawl:
-20,000 x 768, 1,000 classes: 340 passes. Where rows are too many to be written out for the interior
-point method, and weights few, a softened loss takes Newton steps: 581,012 x 54 raw columns,
-7 classes: 11 s on two cores, where descent leaves 6e-3 after three minutes.
+Newton steps begins: 60,000 x 784 pixels, 10 classes: 20 s, descent leaves a gap after minutes. Its
+equations are the worse the nearer weights come to rows in number, and without intercepts passes
+over weights and multipliers in turn are then quicker: 50,000 x 384, 768 and 1,536 embeddings of 100
+classes 25, 50 and 59 s on two cores, against 47 s and two that do not end. With far more weights,
+as where classes are many, descent on lists of classes does not crawl: 20,000 x 768, 1,000 classes:
+340 passes. Where rows are too many to be written out for the interior point method, and weights
+few, a softened loss takes Newton steps: 581,012 x 54 raw columns, 7 classes: 11 s on two cores,
+where descent leaves 6e-3 after three minutes.
 """
 
 from typing import Any
@@ -25,6 +28,7 @@ from linsep.train.convex.joint.augmented_lagrangian import WIDE, AugmentedLagran
 from linsep.train.convex.joint.crammer_singer import CrammerSinger
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
 from linsep.train.convex.joint.listed_descent import ListedDescent
+from linsep.train.convex.joint.primal_dual import PrimalDual
 from linsep.train.convex.joint.softened_newton import SoftenedNewton
 
 Array = npt.NDArray[Any]
@@ -36,7 +40,9 @@ STEPS = {True: 15, False: 50}  # of the interior point method, where rows are fe
 FEW = 1 << 16  # rows times classes up to which they are few
 AT_ONCE = 100.0  # passes of descent that are not worth waiting for, where steps cost no more
 AT_ALL = 5e9  # what a step may cost at most
-SPARE = 4.0  # weights for each row from which descent on lists of classes begins
+SPARE = 8.0  # weights for each row from which descent on lists of classes begins
+FILLED = 0.25  # weights for each row from which passes over weights and multipliers begin
+FINE = 1e-5  # relative gap below which Newton steps are quicker than those
 WRITTEN = 1 << 24  # entries up to which rows are written out for steps
 
 
@@ -68,14 +74,21 @@ def joint_solver(
     given: dict[str, Any] = {"n_classes": n_classes, "n_jobs": n_jobs}
     dense = not (sp.issparse(X) or on_cluster(X))
     if which == "auto" and dense and steps == np.inf and X.shape[1] >= WIDE:
-        if fit_intercept or n_classes * X.shape[1] < SPARE * X.shape[0]:
-            newton = AugmentedLagrangian(X, codes, weights, C, start=start, **shared)
-            return Handover(newton, lambda at: descent((at.alpha, at.b)))
+
+        def newton(at: tuple[Array, Array] | None) -> AugmentedLagrangian:
+            return AugmentedLagrangian(X, codes, weights, C, start=at, **shared)
+
+        spare = n_classes * X.shape[1] / X.shape[0]
+        if fit_intercept or spare < FILLED:
+            return Handover(newton(start), lambda at: descent((at.alpha, at.b)))
+
+        def turns(at: tuple[Array, Array] | None) -> PrimalDual:
+            return PrimalDual(X, codes, weights, C, max_iter=max_iter, start=at, **given)
+
+        if spare < SPARE:
+            return Handover(turns(start), lambda at: newton((at.alpha, at.b)), until=FINE)
         listed = ListedDescent(X, codes, weights, C, start=start, seed=seed, **given)
-        return Handover(
-            listed,
-            lambda at: AugmentedLagrangian(X, codes, weights, C, start=(at.alpha, at.b), **shared),
-        )
+        return Handover(listed, lambda at: turns((at.alpha, at.b)))
     if which == "auto" and dense and not fit_intercept and tall(X, n_classes):
         softened = SoftenedNewton(X, codes, weights, C, start=start, **given)
         return Handover(softened, lambda at: descent((at.alpha, at.b)))

@@ -96,6 +96,47 @@ def along(S, dS, t, centre, codes, caps, inverse, first, last, q, sums):  # type
 
 
 @kernel
+def reflect(S, dS, rho, relaxed, centre, codes, caps, first, last, P, sums):  # type: ignore[no-untyped-def]
+    """P ← the projections of c + ρz at S + 2dS; then c and S go on, c + γ(p − c) and S + γdS.
+
+    `rho` is ρ, `relaxed` is γ. Adds Σ U max z at S + dS, Σ U(1 − p_y), and the squares of p − c,
+    p − e_y and S, weighted by U, to `sums`.
+    """
+    K = S.shape[1]
+    zero = S.dtype.type(0)
+    one = S.dtype.type(1)
+    for i in range(first, last):
+        s, q, c, step, y = S[i], P[i], centre[i], dS[i], codes[i]
+        own = s[y] + step[y] - one
+        twice = s[y] + step[y] + step[y] - one
+        top, largest, total = zero, -1e300, 0.0
+        for k in range(K):
+            z = s[k] + step[k] - own if k != y else zero
+            top = max(top, z)
+            z = s[k] + step[k] + step[k] - twice if k != y else zero
+            q[k] = c[k] + rho * z
+            largest = max(largest, q[k])
+            total += q[k]
+        beta = threshold(q, K, largest, total)
+        change, away, size = 0.0, 0.0, 0.0
+        for k in range(K):
+            p = max(zero, q[k] - beta)
+            q[k] = p
+            move = p - c[k]
+            change += move * move
+            away += p * p
+            size += s[k] * s[k]
+            c[k] += relaxed * move
+            s[k] += relaxed * step[k]
+        p = q[y]
+        sums[0] += caps[i] * top
+        sums[1] += caps[i] * (1.0 - p)
+        sums[2] += caps[i] * change
+        sums[3] += caps[i] * (away + 1.0 - 2.0 * p)
+        sums[4] += caps[i] * size
+
+
+@kernel
 def vertices(S, codes, P):  # type: ignore[no-untyped-def]
     """P ← one at the class of the largest z, the own class where none is above zero"""
     K = S.shape[1]

@@ -18,7 +18,7 @@ from linsep._compile import kernel
 from linsep.data.blocks.blocks import spans
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import Blocks
-from linsep.train.convex.joint.simplex import along, listed, project
+from linsep.train.convex.joint.simplex import along, listed, project, reflect
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -121,6 +121,20 @@ class SmoothedRows:
         charge, away, mean, moved = add_up(np.array([sums for sums, _ in parts])).tolist()
         self._list(epsilon)
         return Bounds(charge, away, mean, moved, add_up(np.array([V for _, V in parts])))
+
+    def reflect(self, rho: float, relaxed: float) -> tuple[Floats, Floats]:
+        """Projections beyond a step dS, and γ along it (`simplex.reflect`): sums, and Σ Aᵢx̃ᵢᵀ."""
+
+        def one(span: tuple[int, int]) -> tuple[Floats, Floats]:
+            sums, V = np.zeros(5), np.zeros((self.K, self.d + 1))
+            known = self.real.type(rho), self.real.type(relaxed), self.centre
+            reflect(self.S, self.dS, *known, self.codes, self.caps, *span, self.P, sums)
+            pull(self.blocks.X, self.P, self.codes, self.caps, *span, V)
+            return sums, V
+
+        parts = self.pool.map(one, self._parts)
+        sums = add_up(np.array([sums for sums, _ in parts]))
+        return sums, add_up(np.array([V for _, V in parts]))
 
     def _list(self, epsilon: float) -> None:
         """The rows with several classes above zero, and these."""
