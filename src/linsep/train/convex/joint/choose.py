@@ -42,7 +42,6 @@ AT_ONCE = 100.0  # passes of descent that are not worth waiting for, where steps
 AT_ALL = 5e9  # what a step may cost at most
 SPARE = 8.0  # weights for each row from which descent on lists of classes begins
 FILLED = 0.25  # weights for each row from which passes over weights and multipliers begin
-FINE = 1e-5  # relative gap below which Newton steps are quicker than those
 WRITTEN = 1 << 24  # entries up to which rows are written out for steps
 
 
@@ -86,7 +85,7 @@ def joint_solver(
             return PrimalDual(X, codes, weights, C, max_iter=max_iter, start=at, **given)
 
         if spare < SPARE:
-            return Handover(turns(start), lambda at: newton((at.alpha, at.b)), until=FINE)
+            return Handover(turns(start), lambda at: newton((at.alpha, at.b)))
         listed = ListedDescent(X, codes, weights, C, start=start, seed=seed, **given)
         return Handover(listed, lambda at: turns((at.alpha, at.b)))
     if which == "auto" and dense and not fit_intercept and tall(X, n_classes):

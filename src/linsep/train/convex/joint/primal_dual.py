@@ -174,6 +174,7 @@ class PrimalDual:
                 self._take(self._rows.blocks.X)
                 self._rows.centre[:] = centre
                 self._score()
+                self._lowest = math.inf, self._W  # what was known is known to few digits
             self._pass()
             primal, dual = self._last
             over = primal - dual <= self.tol * primal or self.n_iter == self._most
