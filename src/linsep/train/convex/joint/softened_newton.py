@@ -67,7 +67,7 @@ class SoftRows:
         self, X: Array, codes: Array, caps: Floats, ridge: Floats, n_classes: int, pool: Pool
     ) -> None:
         self.X, self.codes, self.caps, self.ridge, self.pool = X, codes, caps, ridge, pool
-        n = X.shape[0]
+        n, self.raised = X.shape[0], 1.0  # times the ridge: what steps go by
         self.P, self.unsure = np.empty((n_classes, n)), np.empty(n)
         self._S, self._D = np.empty((n, n_classes)), np.empty((n, n_classes))
         self._hessian = ClassHessian(X, n_classes, False, pool)
@@ -88,7 +88,7 @@ class SoftRows:
         parts = self.pool.map(one, self._parts)
         charge, self.kink, away = add_up(np.array([sums for sums, _ in parts])).tolist()
         V = add_up(np.array([V for _, V in parts]))
-        self.W, self.epsilon, self.gradient = W, epsilon, self.ridge * W - V
+        self.W, self.epsilon, self.gradient = W, epsilon, self.raised * self.ridge * W - V
         self.primal = 0.5 * float(np.sum(self.ridge * W * W)) + charge
         self.dual = away - 0.5 * float(np.sum(V * V / self.ridge))
         if not (math.isfinite(self.primal) and np.isfinite(self.gradient).all()):
@@ -129,8 +129,8 @@ class SoftRows:
             np.matmul(x, step.T, out=self._D[some])
 
         self.pool.map(scores, self._parts)
-        a = float(np.sum(self.ridge * self.W * step))
-        b = float(np.sum(self.ridge * step * step))
+        a = self.raised * float(np.sum(self.ridge * self.W * step))
+        b = self.raised * float(np.sum(self.ridge * step * step))
         low, high, t = 0.0, math.inf, 1.0
         for _ in range(SEARCH):
             rise, bend = self._along(t)
@@ -226,10 +226,13 @@ class SoftenedNewton:
         ridge = scale**2 if scale.size else np.ones(X.shape[1])
         codes = np.ascontiguousarray(self._codes[self._used], np.int64)
         caps = np.ascontiguousarray(self._caps[self._used])
-        self._rows = SoftRows(X, codes, caps, ridge, self._K, self.pool)
+        self._rows: Any = self._rows_of(X, codes, caps, ridge)
         self._lowest: tuple[float, Floats] = (math.inf, np.zeros((self._K, X.shape[1])))
         self._highest: tuple[float, Floats] = (-math.inf, self._rows.P)
         self._halved, self._since = math.inf, 0
+
+    def _rows_of(self, X: Array, codes: Array, caps: Floats, ridge: Floats) -> SoftRows:
+        return SoftRows(X, codes, caps, ridge, self._K, self.pool)
 
     def _first(self) -> None:
         """Weights and ε to begin with: of multipliers that are given, or of the sample."""
