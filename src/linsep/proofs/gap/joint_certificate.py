@@ -240,7 +240,7 @@ def certify_crammer_singer(problem: FittedProblem, A: Floats) -> Certificate:
         L = np.maximum(0.0, -A[slice(*span)].T)
         L[own] = 0.0
         out = L.sum(axis=0)
-        part = np.minimum(1.0, np.divide(C, out, out=np.ones(len(C)), where=out > 0))
+        part = np.minimum(1.0, np.divide(C, out, out=np.ones(len(C)), where=out > C))
         L *= part * (1 - gamma(4 * K))  # a hair less: no rounding lets more than C leave a row
         out = L.sum(axis=0)
         moves = -L

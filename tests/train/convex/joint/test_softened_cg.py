@@ -159,3 +159,31 @@ def test_it_is_chosen_where_the_penalty_is_weak(monkeypatch):
     assert first(X) is AugmentedLagrangian
     assert first(100.0 * X) is SoftenedNewtonCG
     assert first(100.0 * X, fit_intercept=True) is AugmentedLagrangian
+
+
+def test_it_ends_where_classes_can_be_set_apart(monkeypatch):
+    X, y = classes(scale=0.01)
+    X[np.arange(len(y)), y] += 3000.0
+    got = solver(X, y)
+    with got.pool:
+        last = list(got.candidates())[-1]
+    assert last.primal < softened_cg.APART * len(y)
+    assert got.n_iter < softened_cg.STEPS
+    monkeypatch.setattr(softened_cg, "STEPS", 3)
+    X, y = classes(scale=100.0)
+    few = solver(X, y)
+    with few.pool:
+        assert len(list(few.candidates())) == 4
+
+
+def test_what_it_leaves_is_handed_over(monkeypatch):
+    monkeypatch.setattr(choose, "WRITTEN", 100)
+    monkeypatch.setattr(choose, "WIDE", 2)
+    monkeypatch.setattr(choose, "followed", lambda *given: True)
+    monkeypatch.setattr(softened_cg, "STEPS", 3)
+    X, y = classes(scale=0.3)
+    given = {"n_classes": 4, "fit_intercept": False, "max_iter": 1000}
+    got = drive(choose.joint_solver(X, y, None, 1.0, **given), Goal(1e-4))
+    assert got.status is Status.converged
+    assert got.solver == "newton-cg"
+    assert got.n_iter > 3

@@ -17,12 +17,14 @@ across, the line search cuts it. Solutions are needed to some digits, or the way
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import spans
+from linsep.train.convex.drive import Candidate
 from linsep.train.convex.joint.joint_factor import JointFactor
 from linsep.train.convex.joint.softened_newton import (
     NEGLIGIBLE,
@@ -41,6 +43,8 @@ RAISED = 0.1  # σ
 LEFT = 3e-3  # part of the gradient that a step may leave
 MOST = 300  # products for a solution, at most
 STALE = 0.5  # of its price: products of a step after which the next has another factor
+STEPS = 300  # at most
+APART = 1e-5  # P for each Uᵢ below which rows are set apart: there the penalty is all that is left
 LARGEST = 8192  # weights without those of a class, of which a matrix is made
 PART = 4096  # rows whose products one thread makes
 KEPT = ("made", "raised", "stride", "steps", "t", "products")  # from one step to the next
@@ -227,6 +231,8 @@ class ProductRows(SoftRows):
 class SoftenedNewtonCG(SoftenedNewton):
     """The method as a solver, without intercepts; parameters as of `SoftenedNewton`.
 
+    It ends where classes can be set apart: the path to a wide margin is long.
+
     Examples
     --------
     >>> from linsep.train.convex.drive import Goal, drive
@@ -247,6 +253,14 @@ class SoftenedNewtonCG(SoftenedNewton):
             return
         self._rows.begin()
         self._keep()
+
+    def candidates(self) -> Iterator[Candidate]:
+        """One for each step, as long as the kinks have something to say."""
+        apart = APART * float(self._caps.sum())
+        for candidate in super().candidates():
+            yield candidate
+            if self.n_iter >= STEPS or candidate.primal < apart:
+                return
 
     def state(self) -> dict[str, Any]:
         rows = self._rows
