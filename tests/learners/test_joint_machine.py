@@ -17,7 +17,7 @@ from linsep import LinearSVC
 from linsep.data import toys
 from linsep.errors import ParameterError
 from linsep.train.convex.joint.balance import even
-from linsep.train.convex.joint.crammer_singer import solve
+from linsep.train.convex.joint.descent.crammer_singer import solve
 from proofs.gap.flows import break_even
 
 

@@ -13,10 +13,10 @@ from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.gap_trend import GapTrend
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint.augmented_lagrangian import AugmentedLagrangian
-from linsep.train.convex.joint.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.descent.crammer_singer import CrammerSinger
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
 from linsep.train.convex.joint.primal_dual import PrimalDual
-from linsep.train.convex.joint.softened_newton import SoftenedNewton
+from linsep.train.convex.joint.softened.softened_newton import SoftenedNewton
 from linsep.train.convex.l1.prox_newton import ProxNewton
 from linsep.train.convex.losses import Hinge, Logistic
 from linsep.train.convex.newton.newton_cg import NewtonCG

@@ -128,13 +128,23 @@ def test_newton_gets_far_from_a_bad_start_in_few_passes():
 @pytest.mark.parametrize("seed", [0, 3, 7])
 @pytest.mark.parametrize("C", [0.1, 10.0, 1e3])
 def test_heavy_tails_take_few_passes_from_any_start(seed, C):
-    """Chords in place of the rows' curvatures once took 37 to more than 400."""
     X, y = heavy(seed)
     w = np.random.default_rng(seed + 100).normal(size=X.shape[1])
     cold = passes(X, y, C)
     assert cold <= 16
     assert passes(X, y, C, start=(3.0 * w, 0.0)) <= cold + 1  # worse than none: begun again
     assert passes(X, y, C, start=(poor_start(X, y), 0.0)) <= 40
+
+
+@pytest.mark.parametrize("seed", [0, 3, 7])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1e3])
+def test_heavy_tails_do_not_shrink_steps_for_ever(seed, C, monkeypatch):
+    """From here, where steps must not begin again without weights, chords in place of the rows'
+    curvatures took 21 to more than 400 passes."""
+    monkeypatch.setattr(Problem, "without_weights", np.inf)
+    X, y = heavy(seed)
+    w = np.random.default_rng(seed + 100).normal(size=X.shape[1])
+    assert passes(X, y, C, start=(3.0 * w, 0.0)) <= 20
 
 
 def test_a_sample_is_solved_by_keeping_rows():

@@ -17,7 +17,7 @@ from linsep.train.convex.dual.kernels import Centred, Stretched
 from linsep.train.convex.dual.state import DualState
 from linsep.train.convex.dual.support import near_margin, supports
 from linsep.train.convex.dual.working_set import block_orders
-from linsep.train.convex.joint.crammer_singer import solve as solve_jointly
+from linsep.train.convex.joint.descent.crammer_singer import solve as solve_jointly
 from linsep.train.convex.losses import Hinge as HingeLoss
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.order import block_order

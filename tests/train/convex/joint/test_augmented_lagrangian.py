@@ -10,7 +10,7 @@ from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint import choose, class_factors, smoothed_rows
 from linsep.train.convex.joint.augmented_lagrangian import AugmentedLagrangian
-from linsep.train.convex.joint.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.descent.crammer_singer import CrammerSinger
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
 from linsep.train.convex.joint.simplex import along, project, threshold
 from linsep.train.convex.joint.smoothed_rows import SmoothedRows

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR
 from linsep.status import Status
-from linsep.train.convex.joint import face as joint_face
-from linsep.train.convex.joint.crammer_singer import Joint, solve
-from linsep.train.convex.joint.face import JointFace, Products
+from linsep.train.convex.joint.descent import face as joint_face
+from linsep.train.convex.joint.descent.crammer_singer import Joint, solve
+from linsep.train.convex.joint.descent.face import JointFace, Products
 
 
 def alike(seed, n=600, d=60, K=5):

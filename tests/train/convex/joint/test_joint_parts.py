@@ -13,10 +13,10 @@ from linsep.train.convex.joint import choose, class_hessian
 from linsep.train.convex.joint.balance import even
 from linsep.train.convex.joint.central_path import CentralPath
 from linsep.train.convex.joint.class_hessian import ClassHessian
-from linsep.train.convex.joint.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.descent.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.descent.sweep import charges, combine, sweep
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
 from linsep.train.convex.joint.last_digits import last_digits
-from linsep.train.convex.joint.sweep import charges, combine, sweep
 
 
 def classes(n=90, d=5, K=4, seed=0, apart=1.0):

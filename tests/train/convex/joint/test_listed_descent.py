@@ -8,11 +8,12 @@ import pytest
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.joint import choose, listed_descent
+from linsep.train.convex.joint import choose
 from linsep.train.convex.joint.augmented_lagrangian import AugmentedLagrangian
-from linsep.train.convex.joint.crammer_singer import CrammerSinger
-from linsep.train.convex.joint.listed_descent import ListedDescent
-from linsep.train.convex.joint.listed_sweep import (
+from linsep.train.convex.joint.descent import listed_descent
+from linsep.train.convex.joint.descent.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.descent.listed_descent import ListedDescent
+from linsep.train.convex.joint.descent.listed_sweep import (
     combine_pairs,
     lack_of_pairs,
     list_classes,

@@ -12,8 +12,8 @@ from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint import choose
 from linsep.train.convex.joint.augmented_lagrangian import AugmentedLagrangian
+from linsep.train.convex.joint.descent.listed_descent import ListedDescent
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
-from linsep.train.convex.joint.listed_descent import ListedDescent
 from linsep.train.convex.joint.primal_dual import PrimalDual
 from linsep.train.convex.joint.simplex import reflect
 from linsep.train.convex.joint.smoothed_rows import SmoothedRows

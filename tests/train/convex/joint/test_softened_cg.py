@@ -7,12 +7,13 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.joint import choose, joint_factor, softened_cg
+from linsep.train.convex.joint import choose
 from linsep.train.convex.joint.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.joint.class_hessian import ClassHessian
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
-from linsep.train.convex.joint.joint_factor import JointFactor, factored
-from linsep.train.convex.joint.softened_cg import ProductRows, SoftenedNewtonCG
+from linsep.train.convex.joint.softened import joint_factor, softened_cg
+from linsep.train.convex.joint.softened.joint_factor import JointFactor, factored
+from linsep.train.convex.joint.softened.softened_cg import ProductRows, SoftenedNewtonCG
 
 
 def classes(n=300, d=6, K=4, seed=0, scale=1.0):

@@ -7,10 +7,11 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.joint import choose, softened_newton
-from linsep.train.convex.joint.crammer_singer import CrammerSinger
+from linsep.train.convex.joint import choose
+from linsep.train.convex.joint.descent.crammer_singer import CrammerSinger
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
-from linsep.train.convex.joint.softened_newton import SoftenedNewton, SoftRows
+from linsep.train.convex.joint.softened import softened_newton
+from linsep.train.convex.joint.softened.softened_newton import SoftenedNewton, SoftRows
 
 
 def classes(n=200, d=5, K=4, seed=0):

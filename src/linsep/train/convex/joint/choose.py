@@ -28,12 +28,12 @@ from linsep.data.blocks.blocks import on_cluster
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint.augmented_lagrangian import WIDE, AugmentedLagrangian
-from linsep.train.convex.joint.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.descent.crammer_singer import CrammerSinger
+from linsep.train.convex.joint.descent.listed_descent import ListedDescent
 from linsep.train.convex.joint.interior_point import JointInteriorPoint
-from linsep.train.convex.joint.listed_descent import ListedDescent
 from linsep.train.convex.joint.primal_dual import PrimalDual
-from linsep.train.convex.joint.softened_cg import LARGEST, SoftenedNewtonCG
-from linsep.train.convex.joint.softened_newton import SoftenedNewton
+from linsep.train.convex.joint.softened.softened_cg import LARGEST, SoftenedNewtonCG
+from linsep.train.convex.joint.softened.softened_newton import SoftenedNewton
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution
 

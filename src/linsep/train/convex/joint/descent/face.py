@@ -20,7 +20,7 @@ import numpy.typing as npt
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR
 from linsep.train.convex.dual.design import SMALL
-from linsep.train.convex.joint.sweep import combine, score_chosen
+from linsep.train.convex.joint.descent.sweep import combine, score_chosen
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

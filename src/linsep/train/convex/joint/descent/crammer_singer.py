@@ -26,8 +26,8 @@ from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.dual.design import middle
 from linsep.train.convex.dual.state import EPS
 from linsep.train.convex.joint.balance import even
-from linsep.train.convex.joint.face import JointFace, Products
-from linsep.train.convex.joint.sweep import charges, combine, dimensions, sweep
+from linsep.train.convex.joint.descent.face import JointFace, Products
+from linsep.train.convex.joint.descent.sweep import charges, combine, dimensions, sweep
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.steps.delta_rule import seen_through
 from linsep.train.convex.steps.standardise import Lens

@@ -22,7 +22,7 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool, add_up
 from linsep.train.convex.coordinates import TOO_LARGE
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.joint.listed_sweep import (
+from linsep.train.convex.joint.descent.listed_sweep import (
     combine_pairs,
     lack_of_pairs,
     list_classes,

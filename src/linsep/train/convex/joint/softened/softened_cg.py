@@ -25,8 +25,8 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import spans
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.joint.joint_factor import JointFactor
-from linsep.train.convex.joint.softened_newton import (
+from linsep.train.convex.joint.softened.joint_factor import JointFactor
+from linsep.train.convex.joint.softened.softened_newton import (
     NEGLIGIBLE,
     SETTLED,
     WIDEST,
