@@ -14,9 +14,11 @@ import scipy.sparse as sp
 import sklearn.linear_model
 
 import linsep
-from linsep import PassiveAggressive, Perceptron, Status, VotedPerceptron
+from linsep import LogisticRegression, PassiveAggressive, Perceptron, Status, VotedPerceptron
 from linsep.data.toys import overlapping, separated, three_classes, xor
 from linsep.errors import NotConverged
+from linsep.learners.fitting.certificates import accept
+from linsep.proofs.gap.certificate import Certificate
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -307,3 +309,11 @@ def test_an_interrupt_is_an_ending_like_any_other():
     assert learner.status_ is learner.trace_.status is Status.interrupted
     assert learner.n_iter_ == 3
     assert learner.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize(("gap", "ending"), [(0.5e-4, Status.converged), (3e-2, Status.unproved)])
+def test_what_the_second_count_bears_out_has_converged(gap, ending):
+    learner = LogisticRegression(tol=1e-4)
+    learner.coef_ = np.zeros((1, 1))
+    certificate = Certificate(1.0, 1.0 - gap, 0.0, 0.0, 1.0 - gap)
+    assert accept(learner, certificate, Status.unproved, 1e-6) is ending

@@ -85,12 +85,9 @@ def accept(learner: Any, certificate: Certificate, status: Status, claimed: floa
     learner.objective_, learner.gap_ = float(certificate.primal), float(certificate.gap)
     allowed = 0.5 * learner.tol * certificate.primal
     learner._short = learner.gap_ > learner.tol and certificate.rounding <= allowed
-    if learner.gap_ <= learner.tol:
-        return (
-            Status.converged
-            if status in (Status.budget, Status.gap_left, Status.diverged)
-            else status
-        )
+    if learner.gap_ <= learner.tol:  # whatever finer tolerance the solver was asked for
+        open_ended = (Status.budget, Status.gap_left, Status.diverged, Status.unproved)
+        return Status.converged if status in open_ended else status
     if status is not Status.converged:
         return status
     rounding = max(NOISE, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))

@@ -109,13 +109,14 @@ def test_threads_and_stopping_in_between_change_no_byte():
     assert one.solution().w.tobytes() == two.solution().w.tobytes()
     assert one.solution().alpha.tobytes() == two.solution().alpha.tobytes()
     later = PrimalDual(X.astype(np.float32), y, n_classes=12)
-    later.restore(copied(one.state()))
-    restored = later.candidates()
-    assert next(restored).gap == one.solution().gap
-    one._restored = True
-    going = one.candidates()
-    next(going)
-    assert [next(going) for _ in range(3)] == [next(restored) for _ in range(3)]
+    with Pool(2) as later.pool, Pool(1) as one.pool:
+        later.restore(copied(one.state()))
+        restored = later.candidates()
+        assert next(restored).gap == one.solution().gap
+        one._restored = True
+        going = one.candidates()
+        next(going)
+        assert [next(going) for _ in range(3)] == [next(restored) for _ in range(3)]
 
 
 def test_a_pass_looks_beyond_its_step_and_goes_on_by_more_than_it():
