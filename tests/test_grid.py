@@ -200,18 +200,22 @@ def test_made_rows_have_the_shapes_they_are_named_for():
     assert np.allclose(sp.linalg.norm(X, axis=1), 1.0)
 
 
-def test_a_cell_out_of_time_ends_with_the_workers_it_started():
-    """Workers inherit the pipes: as long as one lives, reading does not end."""
+@pytest.mark.parametrize(
+    ("said", "first", "then"), [({"began": "linsep"}, 2, 600), ({"system": "linsep"}, 600, 2)]
+)
+def test_a_cell_out_of_time_ends_with_the_workers_it_started(said, first, then):
+    """Workers inherit the pipes: as long as one lives, reading does not end. Until the first answer
+    a cell has a time of its own."""
     script = (
         "import subprocess, sys, time\n"
         "worker = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        'print(\'{"began": "linsep"}\', flush=True)\n'
+        f"print({json.dumps(said)!r}, flush=True)\n"
         "time.sleep(600)\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
-    told, ending = run._listen(process, 2.0)
-    assert told == [{"began": "linsep"}]
+    told, ending = run._listen(process, first, then)
+    assert told == [said]
     assert ending == "out of time after 2 s"

@@ -22,7 +22,8 @@ from benchmarks.grid.table import HEADING, line
 PEERS = Path(sys.prefix) / "peers" / "bin" / "python"
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 15.0
-GRACE = 40.0  # seconds a cell has beyond its systems': loading, compiling, the fit under way
+FIRST = 240.0  # seconds until linsep's first answer: loading, compiling, one fit
+GRACE = 40.0  # seconds a cell has beyond its systems' from then on, for the fit under way
 SYSTEMS = 5  # times its seconds a cell has for search and turns
 OUT = Path("out")
 
@@ -44,7 +45,7 @@ def run_cell(name: str, learner: str, seconds: float, orders: int, alone: bool) 
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))},
     )  # fmt: skip
     try:
-        told, ending = _listen(process, SYSTEMS * seconds + GRACE)
+        told, ending = _listen(process, FIRST, SYSTEMS * seconds + GRACE)
     except BaseException:  # it has a session of its own, which no Ctrl-C reaches
         os.killpg(process.pid, signal.SIGKILL)
         raise
@@ -66,8 +67,11 @@ def commit() -> str:
     )
 
 
-def _listen(process: Any, seconds: float) -> tuple[list[dict[str, Any]], str]:
-    """What a cell tells until it ends or its time is over, and why it ended if not by itself."""
+def _listen(process: Any, first: float, then: float) -> tuple[list[dict[str, Any]], str]:
+    """What a cell tells until it ends or its time is over, and why it ended if not by itself.
+
+    It has the seconds `first` for the first answer, and `then` for all others.
+    """
     lines: queue.Queue[str | None] = queue.Queue()
     errors: list[str] = []
 
@@ -83,7 +87,7 @@ def _listen(process: Any, seconds: float) -> tuple[list[dict[str, Any]], str]:
     for thread in threads:
         thread.start()
     told: list[dict[str, Any]] = []
-    end = time.monotonic() + seconds
+    answered, seconds, end = False, first, time.monotonic() + first
     while True:
         try:
             text = lines.get(timeout=max(0.01, end - time.monotonic()))
@@ -95,6 +99,8 @@ def _listen(process: Any, seconds: float) -> tuple[list[dict[str, Any]], str]:
             break
         if text.startswith("{"):  # some systems print on their own
             told.append(json.loads(text))
+            if "system" in told[-1] and not answered:
+                answered, seconds, end = True, then, time.monotonic() + then
     code = _close(process, threads)
     last = errors[-1].strip()[:160] if errors else ""
     return told, f"exit code {code}: {last}" if code else ""
