@@ -52,10 +52,13 @@ def shared_fits(
         require_finite(X)
         seed = seed_of(learner.random_state)
         return fold_descent.fit_folds(X, signs, home, Cs, seed=seed, keep=keep, **settings)
+    wide = X.shape[1] > fold_newton.WIDEST
+    if not wide and (learner.solver == "dual" or not fold_newton.suits(X, learner.fit_intercept)):
+        return None
     if auto and fold_products.spares(*X.shape):
         require_finite(X)
         return fold_products.fit_folds(X, signs, home, Cs, keep=keep, **settings)
-    if learner.solver == "dual" or not fold_newton.suits(X, learner.fit_intercept):
+    if wide:
         return None
     require_finite(X)
     return fold_newton.fit_folds(X, signs, home, Cs, **settings)
