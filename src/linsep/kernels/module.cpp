@@ -1,0 +1,42 @@
+// The extension module: a submodule for each subject.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+namespace linsep {
+void bind_backpropagation(nb::module_);
+void bind_closed(nb::module_);
+void bind_designs(nb::module_);
+void bind_factors(nb::module_);
+void bind_features(nb::module_);
+void bind_halfspaces(nb::module_);
+void bind_losses(nb::module_);
+void bind_modular(nb::module_);
+void bind_online(nb::module_);
+void bind_parse(nb::module_);
+void bind_penalised(nb::module_);
+void bind_rows(nb::module_);
+void bind_shuffle(nb::module_);
+void bind_tables(nb::module_);
+void bind_turns(nb::module_);
+void bind_voted(nb::module_);
+}  // namespace linsep
+
+NB_MODULE(LINSEP_MODULE, m) {
+  linsep::bind_backpropagation(m.def_submodule("backpropagation"));
+  linsep::bind_closed(m.def_submodule("closed"));
+  linsep::bind_designs(m.def_submodule("designs"));
+  linsep::bind_factors(m.def_submodule("factors"));
+  linsep::bind_features(m.def_submodule("features"));
+  linsep::bind_halfspaces(m.def_submodule("halfspaces"));
+  linsep::bind_losses(m.def_submodule("losses"));
+  linsep::bind_modular(m.def_submodule("modular"));
+  linsep::bind_online(m.def_submodule("online"));
+  linsep::bind_parse(m.def_submodule("parse"));
+  linsep::bind_penalised(m.def_submodule("penalised"));
+  linsep::bind_rows(m.def_submodule("rows"));
+  linsep::bind_shuffle(m.def_submodule("shuffle"));
+  linsep::bind_tables(m.def_submodule("tables"));
+  linsep::bind_turns(m.def_submodule("turns"));
+  linsep::bind_voted(m.def_submodule("voted"));
+}
