@@ -3,10 +3,10 @@
 import errno
 import os
 
-from linsep.data.files import atomic
+from linsep.data.files import disk
 
 
-class Failing(atomic.Disk):
+class Failing(disk.Disk):
     """A disk whose n-th operation fails, once or from then on."""
 
     def __init__(self, fail_at, error=errno.EIO, lasting=False):
@@ -28,3 +28,10 @@ class Failing(atomic.Disk):
             return found(*arguments)
 
         return operation
+
+
+class Short(disk.Disk):
+    """A disk whose every write takes a few bytes only."""
+
+    def write(self, file, data):
+        return super().write(file, data[:977])

@@ -1,0 +1,1 @@
+"""Readers against inputs that nobody meant: `python -m fuzz SECONDS [TARGET ...]`, in `tests`."""

@@ -1,0 +1,75 @@
+"""A short part of `make fuzz`, and what it has found."""
+
+import hashlib
+import io
+import json
+
+import numpy as np
+import pytest
+
+import linsep
+from fuzz.__main__ import run
+from fuzz.targets import ROWS, TARGETS, loaded
+from linsep.errors import DataError
+from linsep.proofs.separability.certificate import Separability, _digest
+from linsep.train.run.checkpoint import MAGIC, unpack
+from linsep.train.run.trace import Trace
+from linsep.train.run.trace_file import read_into
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != "address"])
+def test_readers_answer_what_nobody_meant_in_their_own_words(name):
+    counts, found = run(name, seconds=60, seed=1, most=60)
+    assert found == []
+    assert counts["inputs"] == 60
+
+
+def test_a_number_in_a_recording_that_is_beyond_floats_is_refused():
+    learner = linsep.Perceptron(trace=True).fit(ROWS, [0, 0, 1, 1, 0, 1])
+    lines = [json.loads(line) for line in learner.trace_.lines()]
+    update = next(line for line in lines if isinstance(line.get("w"), list))
+    update["w"] = np.full(np.shape(update["w"]), 0).tolist()
+    update["w"][0] = 10**400
+    with pytest.raises(DataError, match="finite numbers"):
+        read_into(Trace("", {}, []), map(json.dumps, lines), "run")
+
+
+def test_a_loss_in_a_recording_that_is_beyond_floats_is_refused():
+    learner = linsep.Perceptron(trace=True).fit(ROWS, [0, 0, 1, 1, 0, 1])
+    lines = [json.loads(line) for line in learner.trace_.lines()]
+    next(line for line in lines if "loss" in line)["loss"] = 10**400
+    with pytest.raises(DataError, match="a number was wanted"):
+        read_into(Trace("", {}, []), map(json.dumps, lines), "run")
+
+
+def test_a_certificate_whose_classes_are_no_list_cannot_be_read():
+    body = json.loads(linsep.separability(ROWS, [0, 0, 1, 1, 0, 1]).to_json())
+    body = {name: value for name, value in body.items() if name != "digest"} | {"classes": 2}
+    with pytest.raises(DataError, match="not a list"):
+        Separability.from_json(json.dumps({**body, "digest": _digest(body)}))
+
+
+@pytest.mark.parametrize("header", ["[]", "1", '"x"', "{}", '{"arrays": 1}', '{"arrays": [{}]}',
+                                    '{"arrays": [{"dtype": "x", "bytes": 8, "shape": [1]}]}',
+                                    "[" * 100_000])  # fmt: skip
+def test_a_checkpoint_with_a_digest_and_no_sense_is_damaged_and_nothing_else(header):
+    rest = len(header).to_bytes(8, "little") + header.encode() + bytes(8)
+    with pytest.raises(ValueError):
+        unpack(MAGIC + hashlib.sha256(rest).digest() + rest)
+
+
+@pytest.mark.parametrize("key", ["'fortran_order'", "b'fortran_order'"])
+def test_an_npy_file_whose_header_does_not_end_or_has_other_keys_is_refused(key):
+    end = "(2, 2), }" if key.startswith("b") else "(2, 2, "
+    text = f"{{'descr': '<f8', {key}: False, 'shape': {end}\n".encode()
+    said = loaded(b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text + bytes(32))
+    assert "cannot be read as arrays of numbers" in said
+
+
+def test_a_damaged_page_of_parquet_is_an_error_of_linsep():
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file = io.BytesIO()
+    pq.write_table(pa.table({"t": ["a", "b", "a", "c"], "y": [0, 1, 0, 1]}), file)
+    whole = file.getvalue()
+    said = [loaded(whole[:i] + b"\xff\xff" + whole[i + 2 :]) for i in range(4, 120, 2)]
+    assert any(isinstance(one, str) and "cannot be read" in one for one in said)
