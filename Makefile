@@ -3,16 +3,22 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+KERNELS := CMakeLists.txt $(wildcard src/linsep/kernels/*.cpp src/linsep/kernels/*.hpp building/*.py)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
+.PHONY: fuzz duel faults linref sanitize cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
 	@echo "make lab     place points, run learners on them, watch every step"
 	@echo "make test    run all tests"
 	@echo "make peers-suite  scikit-learn's own tests of the five shared classes, against linsep"
+	@echo "make sanitize  tests of the kernels under address and undefined-behaviour sanitizers"
+	@echo "make linref  digits right on certified problems, side by side with the installed peers"
+	@echo "make faults  every operation of every writer fails once; a thousand kills, each resumed"
 	@echo "make check   lint, format, types, import contracts"
+	@echo "make duel    the verifier against linsep, true and tampered certificates; COUNT=500 data sets"
+	@echo "make fuzz    readers against inputs that nobody meant; SECONDS=300"
 	@echo "make compat  smoke tests on the oldest and the newest versions supported"
 	@echo "make docs    build the pages, every warning an error"
 	@echo "make pictures  draw the pictures of the pages anew"
@@ -23,16 +29,17 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: $(BIN)/python pyproject.toml
-	@echo "Setting up (once) ..."
+$(VENV)/.demo: $(BIN)/python pyproject.toml $(KERNELS)
+	@echo "Setting up (once): fetching libraries and compiling the kernels, one to three minutes ..."
 	@$(PIP) --upgrade pip
-	@$(PIP) --editable '.[plot]'
+	@$(BIN)/python building/install.py '.[plot]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.demo
-	@echo "Setting up the tools for tests and checks (once) ..."
-	@$(PIP) --editable '.[io,plot,images,lab]' --group dev
-	@touch $@
+$(VENV)/.dev: $(BIN)/python pyproject.toml $(KERNELS)
+	@echo "Setting up (once): fetching libraries and tools, compiling the kernels, one to three minutes ..."
+	@$(PIP) --upgrade pip
+	@$(BIN)/python building/install.py '.[io,plot,images,lab]' --group dev
+	@touch $(VENV)/.demo $(VENV)/.lab $@
 
 demo: $(VENV)/.demo
 	@$(BIN)/linsep demo
@@ -42,6 +49,31 @@ test: $(VENV)/.dev
 
 peers-suite: $(VENV)/.dev
 	@cd tests && ../$(BIN)/python -m peers_suite
+
+# The kernels under the address and undefined-behaviour sanitizers: what reads or writes where it
+# must not ends the tests.
+sanitize: $(VENV)/.dev
+	@$(BIN)/python building/sanitize.py $(TESTS)
+
+# One kind of problem: make linref ONLY=logistic; every layout of linsep: ONLY=--layouts
+linref: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m linref $(ONLY)
+
+# The independent verifier and linsep's own checks, on thousands of true and tampered certificates.
+COUNT ?= 500
+duel: $(VENV)/.dev
+	@$(BIN)/python tests/proofs/exported/duel.py $(COUNT)
+
+# Some minutes for the disks, the better part of an hour for the kills; fewer: KILLS=100.
+KILLS ?= 1000
+faults: $(VENV)/.dev
+	@LINSEP_FAULTS=all $(BIN)/pytest -q tests/faults tests/data/files tests/views/cli/test_io_failures.py
+	@LINSEP_KILLS=$(KILLS) $(BIN)/pytest -q -n auto --timeout 3600 tests/train/run/test_checkpoint.py
+
+# Every reader against inputs that nobody meant; what is found lies in out/fuzz. TARGETS="csv model"
+SECONDS ?= 300
+fuzz: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m fuzz $(SECONDS) $(TARGETS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -89,22 +121,27 @@ pictures: $(VENV)/.dev
 	@$(BIN)/python docs/pictures/experiments.py
 	@$(BIN)/python -m benchmarks.grid.picture docs/pictures/grid.json docs/pictures
 
-# The wheel is tried where the sources are not: what it lacks is found out here.
+# The wheel is tried where neither sources nor a compiler are: what it lacks is found out here.
+# Then the sources are built where no compiler is, by the one from the package index.
 release: $(BIN)/python
-	@rm -rf dist $(VENV)/release
+	@rm -rf dist $(VENV)/release $(VENV)/bare
 	@$(PIP) build
-	@$(BIN)/python -m build --outdir dist .
+	@$(BIN)/python -m build --config-setting=cmake.define.LINSEP_RELEASE=ON --outdir dist .
 	@$(PYTHON) -m venv $(VENV)/release
 	@$(VENV)/release/bin/python -m pip install --quiet --disable-pip-version-check \
 		"$$(ls dist/*.whl)" pytest pytest-timeout hypothesis pandas matplotlib
 	@cp -r tests/compat $(VENV)/release/smoke
-	@cd $(VENV)/release/smoke && LINSEP_CACHE=../cache ../bin/python -m pytest -q -p no:cacheprovider test_smoke.py
-	@cd $(VENV)/release && export LINSEP_CACHE=cache && bin/linsep fit iris -q \
-		&& bin/linsep logic "x1 & x2"
+	@cd $(VENV)/release/smoke && PATH="$$PWD/../bin" ../bin/python -m pytest -q -p no:cacheprovider test_smoke.py
+	@cd $(VENV)/release && PATH="$$PWD/bin" && linsep fit iris -q && linsep logic "x1 & x2"
+	@$(PYTHON) -m venv $(VENV)/bare
+	@echo "Building the sources without a compiler of this machine ..."
+	@cd $(VENV)/bare && PATH="$$PWD/bin" python -m pip install --disable-pip-version-check \
+		"$$(echo ../../dist/*.tar.gz)"
+	@cd $(VENV)/bare && PATH="$$PWD/bin" linsep fit iris -q
 	@echo "dist/ holds what can be released; CONTRIBUTING.md has the checklist."
 
 $(VENV)/.lab: $(VENV)/.demo
-	@$(PIP) --editable '.[plot,lab]'
+	@$(BIN)/python building/install.py '.[plot,lab]'
 	@touch $@
 
 lab: $(VENV)/.lab

@@ -19,11 +19,12 @@ import linsep
 from linsep._compile import by_type, fetch, kernel, upper_half, weighted_sum
 from linsep._compile.core import Kernel
 from linsep.rows.rows import as_rows, dot
-from linsep.train.online.rules import Rosenblatt, wrong
 
 SOURCES = Path(linsep.__file__).parent
 WHERE = "from linsep._compile import CACHE; print(CACHE)"
-FIT = "from linsep import Perceptron; print(Perceptron().fit([[0.0], [1.0]], [0, 1]).status_.name)"
+# An editable install answers imports before the folders of PYTHONPATH are asked.
+BY_FOLDER = "import sys; sys.meta_path = [f for f in sys.meta_path if isinstance(f, type)]; "
+FIT = "from linsep import KernelSVC; print(KernelSVC().fit([[0.0], [1.0]], [0, 1]).status_.name)"
 
 
 def python(program, **environment):
@@ -74,25 +75,25 @@ def test_kernels_take_in_whole_what_they_call():
     What is computed as written rounds alike in every copy.
     """
     code = set(_kernel_code())
-    assert len(code) > 200
+    assert len(code) > 100
     called = {
         (f"{f.__module__}.{f.__qualname__}", name): f.__globals__.get(name)
         for f in code
         for name in f.__code__.co_names
     }
     kernels = {who: callee for who, callee in called.items() if isinstance(callee, Kernel)}
-    assert len(kernels) > 50
+    assert len(kernels) > 20
     loose = {who: callee.options for who, callee in kernels.items() if callee.options["fastmath"]}
     assert not [who for who, o in loose.items() if not (o.get("forceinline") or o.get("inline"))]
 
 
 def test_a_cold_start_says_one_line_and_a_warm_one_none(tmp_path):
     cold = python(FIT, LINSEP_CACHE=tmp_path)
-    assert cold.stdout == "separated\n"
+    assert cold.stdout == "converged\n"
     assert cold.stderr == "linsep: compiling kernels, once (kept for next time)\n"
-    assert list(tmp_path.rglob("compiled/linsep.train.online.kernels.*"))
+    assert list(tmp_path.rglob("compiled/linsep.train.convex.dual.gram_descent.*"))
     warm = python(FIT, LINSEP_CACHE=tmp_path)
-    assert warm.stdout == "separated\n"
+    assert warm.stdout == "converged\n"
     assert warm.stderr == ""
 
 
@@ -100,14 +101,18 @@ SLOWLY = """
 import sys, time
 import numpy as np
 from linsep import _kernel_cache
-from linsep.data.check.arrays import sum_of_squares
+from linsep.train.convex.steps.conjugate_gradients import combine
 load = _kernel_cache.load
 def after_a_while(path):
     content = load(path)
     time.sleep(0.2)
     return content
 _kernel_cache.load = after_a_while
-print([float(sum_of_squares(np.arange(1, 4, dtype=kind))) for kind in sys.argv[1:]])
+def combined(kind):
+    p = np.arange(3, dtype=kind)
+    combine(2.0, np.ones(3, kind), p)
+    return p.tolist()
+print([combined(kind) for kind in sys.argv[1:]])
 """
 
 
@@ -116,13 +121,13 @@ def test_processes_that_compile_at_the_same_time_keep_what_each_has_made(tmp_pat
     program = [sys.executable, "-c", SLOWLY]
     both = [
         subprocess.Popen([*program, *kinds], env=environment, stdout=subprocess.PIPE, text=True)
-        for kinds in (("f8", "i8"), ("i8", "f8"))
+        for kinds in (("f8", "f4"), ("f4", "f8"))
     ]
-    assert [one.communicate()[0] for one in both] == ["[14.0, 14.0]\n"] * 2
+    assert [one.communicate()[0] for one in both] == ["[[1.0, 3.0, 5.0], [1.0, 3.0, 5.0]]\n"] * 2
     again = subprocess.run(
-        [*program, "f8", "i8"], env=environment, capture_output=True, text=True, check=True
+        [*program, "f8", "f4"], env=environment, capture_output=True, text=True, check=True
     )
-    assert again.stdout == "[14.0, 14.0]\n"
+    assert again.stdout == "[[1.0, 3.0, 5.0], [1.0, 3.0, 5.0]]\n"
     assert again.stderr == "", "compiled again: what one of them made was lost"
 
 
@@ -130,7 +135,7 @@ def test_where_nothing_can_be_written_kernels_run_without_being_kept(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("in the way of a folder")
     done = python(FIT, LINSEP_CACHE=blocked)
-    assert done.stdout == "separated\n"
+    assert done.stdout == "converged\n"
     assert done.stderr == (
         "linsep: compiling kernels, once (no folder to keep them in: set LINSEP_CACHE)\n"
     )
@@ -153,19 +158,19 @@ def test_the_folder_is_the_one_asked_for(tmp_path):
     assert len({path.name for path in found}) == 1  # the digest of the same sources
 
 
-@pytest.mark.parametrize("edited", ["train/online/rules.py", "rows/rows.py", "_compile/core.py"])
+@pytest.mark.parametrize("edited", ["train/convex/losses.py", "rows/rows.py", "_compile/core.py"])
 def test_editing_a_source_moves_the_cache_so_that_no_old_code_can_run(tmp_path, edited):
     copy = tmp_path / "linsep"
     shutil.copytree(SOURCES, copy, ignore=shutil.ignore_patterns("__pycache__"))
     where = {"LINSEP_CACHE": tmp_path / "cache", "PYTHONPATH": tmp_path}
-    before = python(WHERE, **where).stdout
-    assert python(WHERE, **where).stdout == before
+    before = python(BY_FOLDER + WHERE, **where).stdout
+    assert python(BY_FOLDER + WHERE, **where).stdout == before
     (noted,) = (tmp_path / "cache" / "linsep" / "sources").iterdir()
     noted.write_text("torn")
-    assert python(WHERE, **where).stdout == before
+    assert python(BY_FOLDER + WHERE, **where).stdout == before
     with (copy / edited).open("a") as source:
         source.write("\n# edited\n")
-    assert python(WHERE, **where).stdout != before
+    assert python(BY_FOLDER + WHERE, **where).stdout != before
 
 
 @kernel
@@ -255,22 +260,13 @@ def test_the_upper_half_of_a_number_is_its_first_eight_binary_digits(x):
 
 
 @kernel
-def asks(rule, rows, w):
-    return wrong(rule, dot(rows, 0, w), 1.0)
-
-
-def test_a_row_that_is_no_number_is_a_mistake_not_a_success():
-    w = np.array([1.0, 1.0])
-    rule = Rosenblatt(1.0, 0.0, 0.0)
-    assert asks(rule, as_rows(np.array([[1.0, np.nan]])), w)
-    assert asks(rule, as_rows(np.array([[np.inf, -np.inf]])), w)
-    assert not asks(rule, as_rows(np.array([[1.0, 1.0]])), w)
+def asks(rows, w):
+    return dot(rows, 0, w)
 
 
 def test_a_kernel_is_also_the_python_it_was_written_as():
     rows, w = as_rows(np.array([[1.0, -3.0]])), np.array([2.0, 1.0])
-    rule = Rosenblatt(1.0, 0.0, 0.0)
-    assert asks.py_func(rule, rows, w) == asks(rule, rows, w)
+    assert asks.py_func(rows, w) == asks(rows, w) == -1.0
 
 
 @by_type

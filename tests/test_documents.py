@@ -1,10 +1,13 @@
 """What the documents show is what happens."""
 
 import doctest
+import json
 import re
+import subprocess
 import sys
 import types
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -193,3 +196,41 @@ def test_the_learner_shown_in_contributing_learns_and_keeps_the_contract(monkeyp
     names = ("dense", "sparse")
     expected = {f"check_sample_weight_equivalence_on_{name}_data": order for name in names}
     check_estimator(module.NormalizedPerceptron(), expected_failed_checks=expected)
+
+
+def test_every_erratum_that_the_index_names_is_marked_on_its_page():
+    folder = ROOT / "docs" / "lectures"
+    named = re.findall(
+        r"\(erratum\)\]\(([^#]+)#([^)]+)\)", (folder / "index.md").read_text("utf-8")
+    )
+    assert len(named) > 15
+    for page, place in set(named):
+        sections = re.split(r"(?m)^## ", (folder / page).read_text("utf-8"))
+        slugs = [
+            re.sub(r"[^\w -]", "", one.split("\n")[0].lower()).replace(" ", "-") for one in sections
+        ]
+        assert sections[slugs.index(place)].count("*Erratum.*") >= named.count((page, place)), place
+
+
+def test_the_numbers_about_the_grid_are_those_of_its_cells():
+    cells = json.loads((ROOT / "docs/pictures/grid.json").read_text("utf-8"))["cells"]
+    rated = [one for one in cells if one.get("ratio")]
+    page = (ROOT / "docs/promises/speed.md").read_text("utf-8")
+    assert f"**{len(cells)} cells**" in page
+    assert f"In {len(rated)} cells" in page
+    assert f"all {len(rated)} cells" in (ROOT / "docs/index.md").read_text("utf-8")
+    commits = Counter(one["commit"] for one in cells)
+    known = subprocess.run(["git", "cat-file", "--batch-check"], cwd=ROOT, capture_output=True,
+                           text=True, input="\n".join(filter(None, commits)))  # fmt: skip
+    if known.returncode == 0:  # not a copy without its history
+        assert "missing" not in known.stdout
+    for commit, count in commits.items():
+        assert (f"{commit} {count}" if commit else f"{count} of a version before") in page
+
+
+def test_no_line_of_the_solution_region_runs_through_a_point_of_its_picture():
+    from docs.pictures.make import four_points
+
+    X, _ = four_points()
+    normal = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert (np.abs(normal @ normal.T) > 0.15).all()

@@ -141,6 +141,73 @@ def test_a_file_under_the_name_of_another_is_not_used(copied):
     is_mended(copied)
 
 
+def test_a_kernel_kept_for_other_sources_is_not_used(copied):
+    (code,) = kept(copied, "object code")
+    other = code.parents[2] / "0123456789abcdef" / "code" / code.name
+    _kernel_cache.store(other, code.read_bytes()[_kernel_cache.DIGEST :])
+    code.write_bytes(other.read_bytes())
+    shutil.rmtree(other.parents[1])
+    is_mended(copied)
+
+
+SWAPPED = MODULE + MODULE.replace("def total", "def most").replace("s += factor", "s -= factor")
+
+
+def test_kernels_that_have_changed_places_are_compiled_again(tmp_path):
+    (tmp_path / "kernels.py").write_text(SWAPPED)
+    program = RUN + "print(kernels.most(np.arange(4.0), 2))"
+    assert run(tmp_path, program)[0] == "12.0 True\n-12.0"
+    for kind in ("code", "compiled"):
+        one, other = ((tmp_path / "cache" / "linsep").glob(f"*/{kind}/kernels.{name}-*")
+                      for name in ("total", "most"))  # fmt: skip
+        (one,), (other,) = one, other
+        swap = one.read_bytes(), other.read_bytes()
+        other.write_bytes(swap[0])
+        one.write_bytes(swap[1])
+    answer, said = run(tmp_path, program)
+    assert answer.split() == ["12.0", "True", "-12.0"]
+    assert any("is not used" in line for line in said)
+    assert run(tmp_path, program) == ("12.0 False\n-12.0", [])
+
+
+def give_away(path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(path, 12345, -1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners are POSIX's")
+@pytest.mark.parametrize(
+    "taint", [give_away, lambda path: path.chmod(0o666)], ids=["foreign", "open"]
+)
+def test_a_file_that_another_user_made_or_may_change_is_not_used(copied, taint):
+    (path,) = kept(copied, "object code")
+    taint(path)
+    assert any(str(path) in line for line in is_mended(copied))
+    assert path.stat().st_mode & 0o777 == 0o600 and path.stat().st_uid == os.geteuid()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners are POSIX's")
+@pytest.mark.parametrize("depth", range(3))
+def test_nothing_in_a_folder_of_another_user_is_used(copied, depth):
+    (path,) = kept(copied, "object code")
+    before = path.read_bytes()
+    give_away(path.parents[depth])
+    answer, said = run(copied)
+    assert answer == "12.0 True" and path.read_bytes() == before
+    assert len([line for line in said if "belongs to another user" in line]) == 1, said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners are POSIX's")
+def test_folders_of_the_cache_are_closed_to_others(copied):
+    (path,) = kept(copied, "object code")
+    for folder in path.parents[:3]:
+        folder.chmod(0o777)
+    path.unlink()
+    run(copied)
+    assert [folder.stat().st_mode & 0o777 for folder in path.parents[:3]] == [0o700] * 3
+
+
 def test_files_in_the_place_of_folders_are_replaced(copied):
     (code,) = kept(copied, "object code")
     shutil.rmtree(code.parent)
@@ -162,8 +229,8 @@ def test_files_that_may_not_be_read_are_replaced(copied):
 def test_no_damaged_byte_goes_unseen(warm, tmp_path, monkeypatch):
     monkeypatch.setattr(_kernel_cache, "tell", lambda text: None)
     for path in kept(warm, *FILES):
-        copy = tmp_path / path.parent.name / path.name
-        copy.parent.mkdir(exist_ok=True)
+        copy = tmp_path.joinpath(*path.parts[-3:])
+        copy.parent.mkdir(parents=True, exist_ok=True)
         whole = path.read_bytes()
         copy.write_bytes(whole)
         assert _kernel_cache.load(copy) == whole[_kernel_cache.DIGEST :]
@@ -269,7 +336,7 @@ def test_a_cache_that_can_only_be_read_is_used(copied):
 
 
 def test_a_fit_on_a_full_disk_ends_well_and_says_so_once(tmp_path):
-    fit = "from linsep import Perceptron; print(Perceptron().fit([[0.0], [1.0]], [0, 1]).n_iter_)"
+    fit = "from linsep import KernelSVC; print(KernelSVC().fit([[0.0], [1.0]], [0, 1]).n_iter_)"
     answer, said = run(tmp_path, SMALL_FILES.replace("BYTES", "5000") + fit)
     assert int(answer) > 0
     (line,) = [line for line in said if line != MADE]

@@ -170,7 +170,7 @@ def single_layer() -> None:
     one = Perceptron("batch", init=start).fit(X, y)
     wide = {"one step": one, "widest margin": LinearSVC(C=1e4).fit(X, y)}
     save(plot.compare(wide, X, y), "good-boundary")
-    rows, signs = np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]]), [1, 1, -1, -1]
+    rows, signs = np.array([[1.0, 1.5], [2.0, 0.5], [-1.0, 1.0], [-0.5, -1.5]]), [1, 1, -1, -1]
     figure, axes = pair(9.6, 4.4)
     for ax, turned in zip(axes, (False, True), strict=True):
         plot.solution_region(rows, signs, normalised=turned, ax=ax)

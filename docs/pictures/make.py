@@ -27,7 +27,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 def four_points() -> tuple[np.ndarray, list[int]]:
     """The four points of the lecture on the solution region."""
-    return np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]]), [1, 1, -1, -1]
+    return np.array([[1.0, 1.5], [2.0, 0.5], [-1.0, 1.0], [-0.5, -1.5]]), [1, 1, -1, -1]
 
 
 def hero() -> Perceptron:

@@ -3,10 +3,12 @@
 The cache is a convenience. Whatever is wrong with it (full, read-only, emptied, rotten, gone, not
 ours to read), the kernel is compiled, its file is replaced where that can be done, and one line on
 stderr says so. Every file begins with a digest of its name and its content: code that was damaged,
-or that lies under another kernel's name, is never run. A file belongs to one kernel and one set of
-types and is replaced in one step, so that processes need not wait for each other.
+or that lies under another kernel's name, is never run; nor is what another user has made, or could
+have changed. A file belongs to one kernel and one set of types and is replaced in one step, so that
+processes need not wait for each other.
 """
 
+import errno
 import hashlib
 import os
 import shutil
@@ -32,7 +34,10 @@ def base() -> Path:
 def load(path: Path) -> bytes | None:
     """What was stored under this name; None if nothing was, or it is not whole any more."""
     try:
-        stored = path.read_bytes()
+        _require_own(path.parent.stat(), path.parent)
+        with open(path, "rb", opener=_open_no_link) as file:
+            _require_own(os.fstat(file.fileno()), path)
+            stored = file.read()
     except FileNotFoundError:
         return None
     except OSError as problem:
@@ -48,10 +53,11 @@ def load(path: Path) -> bytes | None:
 def store(path: Path, content: bytes, quietly: bool = False) -> None:
     """Put a whole file in the place of what is there, if anything can be written at all."""
     global unkept
-    own = path.with_name(f"{path.name}.{os.getpid()}")
+    own = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
     try:
         make_folder(path.parent)
-        own.write_bytes(_digest(path, content) + content)
+        with open(own, "xb", opener=_open_no_link) as file:
+            file.write(_digest(path, content) + content)
         if path.is_dir():  # damage: a name with a digest in it is nobody else's
             shutil.rmtree(path)
         own.replace(path)
@@ -69,21 +75,38 @@ def store(path: Path, content: bytes, quietly: bool = False) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder of the cache, in the place of a file if one is in the way."""
-    with suppress(FileExistsError, NotADirectoryError):
-        folder.mkdir(parents=True, exist_ok=True)
-        return
-    for part in (folder.parent, folder):
-        if part != base() and base() in part.parents and part.is_file():
-            part.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        for part in (folder.parent, folder):
+            if part != base() and base() in part.parents and part.is_file():
+                part.unlink()
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+    about = folder.stat()
+    if about.st_mode & 0o022 and about.st_uid == _user():
+        folder.chmod(0o700)  # what others have put there is theirs, and not used
+    _require_own(folder.stat(), folder)
+
+
+def _user() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def _require_own(about: os.stat_result, place: Path) -> None:
+    """Refuse what another user has made, root excepted, or may change."""
+    if about.st_uid not in (_user(), 0):
+        raise PermissionError(errno.EPERM, f"{place} belongs to another user")
+    if about.st_mode & 0o022 and os.name == "posix":
+        raise PermissionError(errno.EPERM, f"other users may write to {place}")
 
 
 def is_writable(folder: Path) -> bool:
     """Whether a file of a page can be written there now."""
-    probe = folder / f".probe-{os.getpid()}"
+    probe = folder / f".probe-{os.urandom(8).hex()}"
     try:
         make_folder(folder)
-        probe.write_bytes(bytes(4096))
+        with probe.open("xb") as file:
+            file.write(bytes(4096))
     except OSError:
         return False
     finally:
@@ -103,8 +126,12 @@ def tell(text: str) -> None:
             print(f"linsep: {text}", file=sys.stderr)
 
 
+def _open_no_link(name: str, how: int) -> int:
+    return os.open(name, how | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
 def _digest(path: Path, content: bytes) -> bytes:
-    name = f"{path.parent.name}/{path.name}\0".encode()
+    name = f"{'/'.join(path.parts[-3:])}\0".encode()  # the first of them stands for all sources
     return hashlib.blake2b(name + content, digest_size=DIGEST).digest()
 
 

@@ -67,7 +67,7 @@ class Status(Enum):
     )
     unproved = (
         "The solver took its weights to be within tol of the optimum, but a second computation "
-        "from the data does not confirm it: see gap_. Bring the features to one scale "
+        "from the data does not prove it: gap_ is what is proved. Bring the features to one scale "
         "(linsep.Scaled does), or raise tol."
     )
     no_optimum = (

@@ -1,11 +1,13 @@
 """Without a penalty a fit ends on Newton's decrement: the weights have their digits, not only P."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep import LogisticRegression
-from linsep.errors import NotConverged
+from linsep import LogisticRegression, gap
+from linsep.errors import NotConverged, ParameterError
 from linsep.status import Status
 
 DIGITS = 1e-8
@@ -99,3 +101,22 @@ def test_many_features_have_their_digits_too():
     learner = LogisticRegression(np.inf).fit(X, codes)
     assert learner.status_ is Status.converged
     np.testing.assert_allclose(learner.coef_ * X.std(axis=0), W * X.std(axis=0), atol=DIGITS)
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "gradient"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_penalty_none_is_no_penalty_whatever_c_is(solver, n_classes):
+    X, y = counts(300, n_classes, 5)
+    X = X / X.std(axis=0)
+    given = {"solver": solver, "max_iter": 50}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        with pytest.warns(UserWarning, match="penalty=None will ignore the C"):
+            free = LogisticRegression(penalty=None, C=0.01, **given).fit(X, y)
+        same = LogisticRegression(C=np.inf, **given).fit(X, y)
+    assert free.coef_.tobytes() == same.coef_.tobytes()
+    assert free.C == 0.01 and free.status_ is same.status_
+    with pytest.raises(ParameterError, match="a gap needs a finite penalty"):
+        gap(free, X, y)
+    if free.status_.good:
+        assert str(free.summary()) == str(same.summary())

@@ -2,10 +2,10 @@
 
 from fractions import Fraction
 
-import certified
 import numpy as np
 import pytest
 
+from linref import nist
 from linsep import LinearRegression
 
 
@@ -51,16 +51,16 @@ def certified_digits(X, y, answer):
 
 
 def test_nearly_collinear_series_have_fourteen_certified_digits():
-    assert certified_digits(*certified.longley()) > 14
+    assert certified_digits(*nist.longley()) > 14
 
 
 @pytest.mark.parametrize("number", [1, 3, 4, 5])
 def test_polynomials_of_degree_five_are_certified_to_the_last_digit(number):
-    assert certified_digits(*certified.wampler(number)) == 16
+    assert certified_digits(*nist.wampler(number)) == 16
 
 
 def test_rounded_data_limit_the_certified_digits():
-    assert certified_digits(*certified.wampler(2)) > 12
+    assert certified_digits(*nist.wampler(2)) > 12
 
 
 def test_many_rows_keep_the_digits_of_an_orthogonal_factor():

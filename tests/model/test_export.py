@@ -64,6 +64,19 @@ def test_onnxruntime_gives_the_same_labels_and_scores(learner, labels, tmp_path)
         assert found["probabilities"] == pytest.approx(model.predict_proba(X), abs=1e-12)
 
 
+@pytest.mark.parametrize("learner", ["logistic", "discriminant", "scaled"])
+def test_the_graph_of_a_model_in_single_precision_takes_single_precision(learner, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    X = rows(80, 0).astype(np.float32)
+    model = LEARNERS[learner].fit(X, X[:, 0] > 0)
+    linsep.export(model, tmp_path / "m.onnx")
+    session = runtime.InferenceSession(str(tmp_path / "m.onnx"))
+    label, scores, p = session.run(["label", "scores", "probabilities"], {"X": X})
+    assert label.tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(scores[:, 0], model.decision_function(X), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(p, model.predict_proba(X), atol=1e-4)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 def test_kernels_go_into_a_graph_too(kernel, tmp_path):
     runtime = pytest.importorskip("onnxruntime")

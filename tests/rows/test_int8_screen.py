@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from linsep import Perceptron
 from linsep.rows import int8_screen as screening
-from linsep.rows.int8_screen import Int8Screen, NoScreen, int8_screen
+from linsep.rows.int8_screen import Int8Screen, int8_screen
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
 
@@ -61,9 +61,9 @@ def test_rows_without_a_usable_screen_say_so():
 
 
 def test_small_narrow_and_huge_rows_are_not_screened():
-    assert isinstance(int8_screen(np.ones((10, 100)), 1), NoScreen)
-    assert isinstance(int8_screen(np.ones((1 << 19, 8)), 1), NoScreen)
-    assert isinstance(int8_screen(np.broadcast_to(np.float32(1), (1 << 20, 1 << 10)), 1), NoScreen)
+    assert int8_screen(np.ones((10, 100)), 1) is None
+    assert int8_screen(np.ones((1 << 19, 8)), 1) is None
+    assert int8_screen(np.broadcast_to(np.float32(1), (1 << 20, 1 << 10)), 1) is None
     assert isinstance(int8_screen(np.ones((1 << 16, 32), np.float32), 1), Int8Screen)
 
 

@@ -9,31 +9,21 @@ The other names are what kernels do that Python has no words for: bits, vectors,
 ahead. Outside kernels they are plain Python.
 """
 
-from linsep._compile.addresses import bits_at, code_at, fetch_at, number_at
-from linsep._compile.bits import high_product, leading_zeros, trailing_zeros, upper_half, whole
+from linsep._compile.bits import high_product, upper_half, whole
 from linsep._compile.core import CACHE, by_type, inline, kernel, strict
 from linsep._compile.lanes import weighted_add, weighted_sum
 from linsep._compile.memory import fetch
-from linsep._compile.tiles import outer_sums, write_tile
 
 __all__ = [
     "CACHE",
-    "bits_at",
     "by_type",
-    "code_at",
     "fetch",
-    "fetch_at",
     "high_product",
     "inline",
     "kernel",
-    "leading_zeros",
-    "number_at",
-    "outer_sums",
     "strict",
-    "trailing_zeros",
     "upper_half",
     "weighted_add",
     "weighted_sum",
     "whole",
-    "write_tile",
 ]

@@ -9,8 +9,6 @@ from numba.extending import intrinsic, overload
 
 from linsep._compile.bits import (
     high_product,
-    leading_zeros,
-    trailing_zeros,
     upper_half,
     whole,
 )
@@ -50,32 +48,6 @@ def _from_bits(typing_context, bits):  # type: ignore[no-untyped-def]
 @overload(whole, jit_options=INSIDE)
 def _choose_whole(half):  # type: ignore[no-untyped-def]
     return lambda half: _from_bits(np.uint32(np.uint32(half) << np.uint32(16)))  # type: ignore[call-arg]
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _zeros_above(typing_context, x):  # type: ignore[no-untyped-def]
-    def count(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.ctlz(args[0], ir.IntType(1)(0))  # 64 for 0
-
-    return numba.types.uint64(numba.types.uint64), count
-
-
-@overload(leading_zeros, jit_options=INSIDE)
-def _leading_zeros(x):  # type: ignore[no-untyped-def]
-    return lambda x: _zeros_above(np.uint64(x))  # type: ignore[call-arg]
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _zeros_below(typing_context, x):  # type: ignore[no-untyped-def]
-    def count(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.cttz(args[0], ir.IntType(1)(0))  # 64 for 0
-
-    return numba.types.uint64(numba.types.uint64), count
-
-
-@overload(trailing_zeros, jit_options=INSIDE)
-def _trailing_zeros(x):  # type: ignore[no-untyped-def]
-    return lambda x: _zeros_below(np.uint64(x))  # type: ignore[call-arg]
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -18,16 +18,6 @@ def whole(half):  # type: ignore[no-untyped-def]
     return np.uint32(int(half) << 16).view(np.float32)
 
 
-def leading_zeros(x):  # type: ignore[no-untyped-def]
-    """How many of the 64 bits above the highest one are zero."""
-    return np.uint64(64 - int(x).bit_length())
-
-
-def trailing_zeros(x):  # type: ignore[no-untyped-def]
-    """How many of the 64 bits below the lowest one are zero."""
-    return np.uint64(64 if x == 0 else (int(x) & -int(x)).bit_length() - 1)
-
-
 def high_product(a, b):  # type: ignore[no-untyped-def]
     """The upper 64 bits of a · b."""
     return np.uint64(int(a) * int(b) >> 64)

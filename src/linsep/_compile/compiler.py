@@ -10,11 +10,9 @@ from numba.core import event
 from numba.extending import overload
 
 from linsep import _kernel_cache
-from linsep._compile import address_code as address_code
 from linsep._compile import bit_code as bit_code
 from linsep._compile import lane_code as lane_code
 from linsep._compile import memory_code as memory_code
-from linsep._compile import tile_code as tile_code
 from linsep._compile.core import BY_TYPE, CACHE, INSIDE, OPTIONS, Kernel
 from linsep._compile.portable import probe
 

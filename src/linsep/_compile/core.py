@@ -5,6 +5,7 @@ only at the file of the kernel itself, and would go on running old machine code 
 elsewhere. A process whose kernels are all there never imports the compiler.
 """
 
+import errno
 import hashlib
 import os
 import sys
@@ -57,9 +58,13 @@ def _cache_folder() -> Path | None:
     """A folder for machine code, or None where there cannot be one."""
     try:
         base = _kernel_cache.base()
-        base.mkdir(parents=True, exist_ok=True)
+        _kernel_cache.make_folder(base)
         folder = base / _known_digest(base)
         _kernel_cache.make_folder(folder)
+    except PermissionError as problem:
+        if problem.errno == errno.EPERM:
+            _kernel_cache.tell(f"{problem.strerror}: kernels are not kept there; set LINSEP_CACHE")
+        return None
     except (OSError, RuntimeError):  # RuntimeError: no home folder at all
         return None
     return folder

@@ -1,5 +1,6 @@
 """Logistic regression, two classes or many, with a certified duality gap."""
 
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from linsep.learners.fitting.sklearn_compat import (
     check_multi_class,
     known_solver,
     l1_share,
+    strength_meant,
 )
 from linsep.learners.fitting.warm_starts import seen_before
 from linsep.learners.inference.firth import fit_firth
@@ -103,6 +105,7 @@ class LogisticRegression(Inference, LinearClassifier):
     penalty, dual, intercept_scaling, multi_class
         Of scikit-learn, accepted where they agree with `l1_ratio`, a free intercept and the loss
         above; so are the names of its solvers, which have the same optimum and stand for 'auto'.
+        `penalty=None` means C = ∞, whatever C is; 'firth' is Firth's penalty.
 
     Attributes
     ----------
@@ -215,15 +218,14 @@ class LogisticRegression(Inference, LinearClassifier):
         positive("max_iter", self.max_iter, whole=True)
 
     def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
-        if self.solver in STEPPING:
-            return train_present(self, problem, listeners)
-        with seen_before(self):
+        begun = nullcontext() if self.solver in STEPPING else seen_before(self)
+        with strength_meant(self), begun:
             return train_present(self, problem, listeners)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
-        problem.settle()
         if self.penalty == "firth":
             return fit_firth(self, problem)
+        problem.settle()
         if known_solver(self.solver) == "auto" and self.start == "zero":
             share = l1_share(self)
             penalty = Penalty(share, 1.0 - share) if share else RIDGE
@@ -307,7 +309,8 @@ class LogisticRegression(Inference, LinearClassifier):
         the weights are from the optimum is not known until `fit` or `linsep.gap` looks at all rows.
         """
         problem = self._part(X, y, classes, sample_weight, not hasattr(self, "coef_"))
-        take_in(self, problem, loss_of(problem), self._penalty)
+        with strength_meant(self):
+            take_in(self, problem, loss_of(problem), self._penalty)
         return self
 
     def _reset(self, problem: Problem) -> None:
@@ -327,10 +330,9 @@ class LogisticRegression(Inference, LinearClassifier):
 
     def _recount(self, problem: Problem, solution: Solution, status: Status) -> Status:
         """Bounds computed anew from data, stored weights and the solver's dual point."""
-        claimed = self.gap_
         if solution.certificate is not None:
-            return accept(self, solution.certificate, status, claimed)
-        fitted = fitted_problem(self, problem, Penalty(*self._penalty))
+            return accept(self, solution.certificate, status)
+        fitted = fitted_problem(self, problem, Penalty(*self._penalty[:2]))
         try:
             with Pool(1):
                 if problem.binary:
@@ -338,12 +340,12 @@ class LogisticRegression(Inference, LinearClassifier):
                     given = None if alpha is None else alpha.reshape(1, -1)
                     again = certify_planes("logistic", fitted, given, _pair(solution))
                 else:
-                    again = certify_softmax(fitted, solution.alpha)
+                    again = certify_softmax(fitted, solution.alpha, _pair(solution))
         except KeyboardInterrupt:
             return Status.interrupted
         if np.isposinf(self.C):
             return counted(self, again, status)
-        return accept(self, again, status, claimed)
+        return accept(self, again, status)
 
     def _publish(self, problem: Problem, solution: Solution) -> None:
         b, dtype = solution.b, problem.X.dtype

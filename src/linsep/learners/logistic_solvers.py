@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import OverflowedError, ParameterError
-from linsep.learners.fitting.certificates import joint_certificate, noise, plane_certificate
+from linsep.learners.fitting.certificates import joint_certificate, plane_certificate
 from linsep.learners.fitting.first_order import descend_scores
 from linsep.learners.fitting.sklearn_compat import known_solver
 from linsep.proofs.gap.certificate import Certificate
@@ -104,7 +104,7 @@ class Request(NamedTuple):
                 else plane_certificate(learner, problem, "logistic", RIDGE)
             )
         heard, tol = telling(self.listeners), self.tol if tol is None else tol
-        goal = Goal(tol, self.max_iter, heard, certify, noise(problem), savepoint=self.savepoint)
+        goal = Goal(tol, self.max_iter, heard, certify, savepoint=self.savepoint)
         solution = drive(solver, goal)
         learner.solver_ = solution.solver
         return solution

@@ -255,7 +255,7 @@ class LinearSVC(LinearClassifier):
         self._n_rows = problem.n_rows
         self.solver_ = "+".join(sorted({one.solver for one in solutions}))
         certificate = reduce(plus, [one.certificate for one in solutions])
-        return accept(self, certificate, worst([one.status for one in solutions]), self.gap_)
+        return accept(self, certificate, worst([one.status for one in solutions]))
 
     def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
         """Weights, intercepts and multipliers of the fit before, where they fit this problem."""
@@ -283,11 +283,11 @@ class LinearSVC(LinearClassifier):
         try:
             with Pool(1):
                 certificate = certify_planes(
-                    self.loss, fitted_problem(self, problem, Penalty(*self._penalty)), alpha
+                    self.loss, fitted_problem(self, problem, Penalty(*self._penalty[:2])), alpha
                 )
         except KeyboardInterrupt:
             return Status.interrupted
-        return accept(self, certificate, worst([solution.status]), self.gap_)
+        return accept(self, certificate, worst([solution.status]))
 
     @property
     def _score_loss(self) -> Planes:

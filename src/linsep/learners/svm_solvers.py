@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.learners.fitting.at_once import plane_at_once
-from linsep.learners.fitting.certificates import fitted_problem, noise, plane_certificate
+from linsep.learners.fitting.certificates import fitted_problem, plane_certificate
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import Certificate
 from linsep.proofs.gap.joint_certificate import certify_crammer_singer
@@ -55,8 +55,8 @@ def fit_planes(
         "watched": bool(listeners),
         "penalty": learner._penalty,
     }
-    penalty = Penalty(*learner._penalty)
-    goal = Goal(float(learner.tol), learner.max_iter, telling(listeners), noise=noise(problem))
+    penalty = Penalty(*learner._penalty[:2])
+    goal = Goal(float(learner.tol), learner.max_iter, telling(listeners))
     X, space = problem.X, None
     if learner._penalty.l1 == 0 and few_rows(X):
         space = RowSpace.of(X, learner.fit_intercept, learner.n_jobs)
@@ -103,12 +103,12 @@ def fit_jointly(
     def certify(solution: Solution) -> Certificate:
         with Pool(1):
             return certify_crammer_singer(
-                fitted_problem(learner, problem, Penalty(*learner._penalty), solution=solution),
+                fitted_problem(learner, problem, Penalty(*learner._penalty[:2]), solution=solution),
                 solution.alpha,
             )
 
     goal = Goal(
-        float(learner.tol), learner.max_iter, telling(listeners), certify, noise(problem),
+        float(learner.tol), learner.max_iter, telling(listeners), certify,
         savepoint=next(iter(learner._savepoints), None),
     )  # fmt: skip
     return drive(solver, goal)

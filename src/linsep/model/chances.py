@@ -9,8 +9,36 @@ from linsep.errors import DataError, ParameterError
 
 Array = npt.NDArray[Any]
 
-NO_DECISION = "no decision"
-"""What `predict(X, reject=p)` says of rows whose likeliest class has a probability below p."""
+LEFT_OPEN = -(2**63)  # no label anybody gives: what stands for NO_DECISION among numbers
+
+
+class _NoDecision(str):
+    """Text among names, the number -2⁶³ among numbers: metrics refuse a mixture of both."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    __array_ufunc__ = None  # `labels == NO_DECISION` asks here
+
+    def __int__(self) -> int:
+        return LEFT_OPEN
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, np.ndarray):
+            return other == (LEFT_OPEN if other.dtype.kind in "iuf" else str(self))
+        return other == LEFT_OPEN if not isinstance(other, str) else str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        same = self == other
+        return ~same if isinstance(same, np.ndarray) else not same
+
+
+NO_DECISION = _NoDecision("no decision")
+"""What `predict(X, reject=p)` says of rows whose likeliest class has a probability below p.
+
+The text "no decision" where classes have names. Where they are numbers, the number
+`int(linsep.NO_DECISION)`, so that scikit-learn's metrics take the labels; `labels ==
+linsep.NO_DECISION` finds these rows either way.
+"""
 
 
 def check_reject(reject: Any) -> float:
@@ -25,13 +53,22 @@ def check_reject(reject: Any) -> float:
 
 def decided(labels: Array, p: Array, reject: float) -> Array:
     """The labels, with NO_DECISION where no class has at least the probability `reject`."""
-    decisions = np.asarray(labels).astype(object)
-    if any(isinstance(label, str) and label == NO_DECISION for label in np.unique(labels).tolist()):
+    labels = np.asarray(labels)
+    kind = labels.dtype.kind
+    if kind in "biu":
+        decisions = labels.astype(np.int64)
+    elif kind in "fU":
+        wide_enough = np.float64 if kind == "f" else f"U{len(NO_DECISION)}"
+        decisions = labels.astype(np.promote_types(labels.dtype, wide_enough))
+    else:
+        decisions = labels.astype(object)
+    taken = decisions == NO_DECISION
+    if taken.any():
         raise DataError(
-            f"A class is called {NO_DECISION!r}, which is what reject= says of rows left "
+            f"A class is called {labels[taken][0]!r}, which is what reject= says of rows left "
             "undecided; give the class another name."
         )
-    decisions[p.max(axis=1) < reject] = NO_DECISION
+    decisions[p.max(axis=1) < reject] = LEFT_OPEN if kind in "biuf" else str(NO_DECISION)
     return decisions
 
 

@@ -244,7 +244,8 @@ class Model:
         for name, value in self.results.items():
             if value is not None:
                 listed = name == "n_iter" and getattr(learner, "_lists_passes", False)
-                setattr(learner, f"{name}_", np.array([value], np.int32) if listed else value)
+                kind = np.int32 if value < 1 << 31 else np.int64
+                setattr(learner, f"{name}_", np.array([value], kind) if listed else value)
         learner._from_file = True
 
     def _want_classes(self, what: str) -> None:

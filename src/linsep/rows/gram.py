@@ -19,17 +19,6 @@ class Gram(NamedTuple):
 
     K: Array
 
-    def square(self, i):  # type: ignore[no-untyped-def]
-        return self.K[i, i]  # ‖φ(x)‖² = κ(x, x)
-
-    def scores(self, i, W, s):  # type: ignore[no-untyped-def]
-        for k in range(W.shape[0]):
-            s[k] = W[k, i]
-
-    def add_to(self, i, a, W, k):  # type: ignore[no-untyped-def]
-        for j in range(W.shape[1]):
-            W[k, j] += a * self.K[i, j]  # f ← f + a κ(xᵢ, ·)
-
 
 class GramRows:
     """Rows of the Gram matrix of X, computed when asked for; the most used stay in memory.

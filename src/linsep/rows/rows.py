@@ -17,10 +17,8 @@ from linsep._compile import (
     by_type,
     fetch,
     inline,
-    upper_half,
     weighted_add,
     weighted_sum,
-    whole,
 )
 from linsep.data.blocks.page_release import widened
 from linsep.data.check.arrays import frozen
@@ -138,18 +136,6 @@ class Dense(NamedTuple):
         for j in range(W.shape[1]):
             W[k, j] += scale * self.X[i, j]
 
-    def count(self, i):
-        return self.X.shape[1]
-
-    def bf16_scores(self, i, V, s):
-        pass
-
-    def bf16_magnitude(self, i, V, k):
-        return 0.0
-
-    def round_to_bf16(self, i, W, V, k):
-        pass
-
     def part(self, start: int, stop: int) -> "Dense":
         """Rows start..stop, without a copy."""
         return Dense(self.X[start:stop])
@@ -169,6 +155,7 @@ class CSR(NamedTuple):
     data: Array
     indices: Array
     indptr: Array
+    n_features: int = 0
 
     def dot(self, i, w):
         return picked(self.data, self.indices, self.indptr[i], self.indptr[i + 1], w)
@@ -201,25 +188,9 @@ class CSR(NamedTuple):
     def add_all(self, i, a, W):
         _add_all(self.data, self.indices, self.indptr[i], self.indptr[i + 1], W, a)
 
-    def count(self, i):
-        return self.indptr[i + 1] - self.indptr[i]
-
-    def bf16_scores(self, i, V, s):
-        _scores(self.data, self.indices, self.indptr[i], self.indptr[i + 1], V, s)
-
-    def bf16_magnitude(self, i, V, k):
-        total = 0.0
-        for e in range(self.indptr[i], self.indptr[i + 1]):
-            total += abs(float(self.data[e]) * float(whole(V[self.indices[e], k])))
-        return total
-
-    def round_to_bf16(self, i, W, V, k):
-        for e in range(self.indptr[i], self.indptr[i + 1]):
-            V[self.indices[e], k] = upper_half(W[self.indices[e], k])
-
     def part(self, start: int, stop: int) -> "CSR":
         """Rows start..stop, without a copy: row pointers stay absolute."""
-        return CSR(self.data, self.indices, self.indptr[start : stop + 1])
+        return self._replace(indptr=self.indptr[start : stop + 1])
 
     def weights(self, n_classes: int, n_features: int) -> Array:
         """Zero weights in this layout's own order."""
@@ -249,7 +220,9 @@ def as_rows(X: Any) -> Rows:
         return Dense(frozen(X))
     narrow = X.indices.dtype == np.int32  # wider only beyond 2³¹ entries
     indices = X.indices.view(np.uint32) if narrow else X.indices.astype(np.uint32)
-    return CSR(frozen(X.data), frozen(indices), frozen(widened(X.indptr, np.int64)))
+    return CSR(
+        frozen(X.data), frozen(indices), frozen(widened(X.indptr, np.int64)), int(X.shape[1])
+    )
 
 
 @by_type
@@ -292,27 +265,3 @@ def add_to(rows, i, a, W, k):
 def add_all(rows, i, a, W):
     """wₖ ← wₖ + aₖ xᵢ for every class k; a is as wide as the layout's weights, and of their type"""
     rows.add_all(i, a, W)
-
-
-@by_type
-def count(rows, i):
-    """How many numbers row i holds"""
-    return rows.count(i)
-
-
-@by_type
-def bf16_scores(rows, i, V, s):
-    """s[k] ← ⟨vₖ, xᵢ⟩ for every class, by the bfloat16 copy V of sparse weights"""
-    rows.bf16_scores(i, V, s)
-
-
-@by_type
-def bf16_magnitude(rows, i, V, k):
-    """Σⱼ |vₖⱼ xᵢⱼ| for one class k, by the bfloat16 copy V of sparse weights"""
-    return rows.bf16_magnitude(i, V, k)
-
-
-@by_type
-def round_to_bf16(rows, i, W, V, k):
-    """v ← w rounded to bfloat16, for one class k, where row i is not zero"""
-    rows.round_to_bf16(i, W, V, k)

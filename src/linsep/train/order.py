@@ -7,9 +7,11 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
 from linsep.errors import ParameterError
-from linsep.train.shuffle import pass_order, shuffled
+from linsep.kernels import shuffle as kernels
 
 Order = npt.NDArray[np.int64]
+
+WHOLE = 0xFFFFFFFFFFFFFFFF
 
 
 def seed_of(random_state: Any) -> int:
@@ -46,18 +48,16 @@ def whole_order(n_rows: int, seed: int, epoch: int, shuffle: bool) -> Order:
         return np.arange(n_rows)
     order = np.empty(n_rows, np.int64)
     blocks = block_order(-(-n_rows // BLOCK), seed, epoch, True)
-    first, second = _key(seed, epoch, 0)
-    pass_order(order, blocks, BLOCK, first, second >> np.uint64(32))
+    kernels.rows_of_blocks(order, blocks, BLOCK, seed & WHOLE, epoch & WHOLE)
     return order
 
 
 def _permutation(n: int, seed: int, epoch: int, stream: int) -> Order:
     order = np.empty(n, np.int64)
-    shuffled(order, *_key(seed, epoch, stream))
+    kernels.shuffled(order, *_key(seed, epoch, stream))
     return order
 
 
-def _key(seed: int, epoch: int, stream: int) -> list[np.uint64]:
+def _key(seed: int, epoch: int, stream: int) -> list[int]:
     # Philox is counter-based: any (seed, pass, block) can be had without the ones before it.
-    whole = 0xFFFFFFFFFFFFFFFF
-    return [np.uint64(seed & whole), np.uint64((epoch << 32 | stream) & whole)]
+    return [seed & WHOLE, (epoch << 32 | stream) & WHOLE]

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import BLOCK, on_cluster, spans
 from linsep.data.blocks.page_release import PageRelease, maps_of, release, room_for
-from linsep.data.check.arrays import frozen, sum_of_squares
 from linsep.data.check.fingerprint import sampled
 from linsep.errors import DataError, OverflowedError
+from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import sum_over, threads
 from linsep.rows.radius import largest_square, squares
 from linsep.rows.rows import Rows, as_rows
@@ -243,7 +243,7 @@ class Problem:
         """Raise where scores of these weights could leave the range of floats."""
         limit = float(np.finfo(W.dtype).max)
         # No BLAS here: its threads would wait for more work in a loop, and take the core of ours.
-        squares = float(sum_of_squares(frozen(W.reshape(-1))))
+        squares = sum_of_squares(W.reshape(-1))
         if squares < limit and all(bias * bias < limit for bias in b.tolist()):
             return  # |⟨w, x⟩| ≤ ‖w‖‖x‖, and rows are shorter than √limit by `check_rows`
         largest = np.max([W.max(), -W.min(), b.max(), -b.min()])

@@ -118,8 +118,8 @@ base = click.option(
     help="Whether svmlight features count from 0 or from 1, where the file does not tell.",
 )
 
-READING = ("format", "delimiter", "quote", "decimal", "header", "skip", "encoding", "missing",
-           "fill", "n_features", "memory", "cache")  # fmt: skip
+READING = ("format", "delimiter", "quote", "decimal", "thousands", "header", "skip", "encoding",
+           "missing", "fill", "n_features", "memory", "cache")  # fmt: skip
 
 reading = click.option(
     "--read",
@@ -154,7 +154,7 @@ def split_columns(pairs: tuple[str, ...]) -> dict[str, str] | None:
     return kinds or None
 
 
-_SIGNS = {"tab": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
+_SIGNS = {"tab": "\t", "space": " ", "comma": ",", "point": ".", "semicolon": ";", "bar": "|"}
 
 
 def how_to_read(
@@ -189,7 +189,7 @@ def _read_value(name: str, text: str) -> Any:
         if not fine:
             raise click.BadParameter(f"{name} is {text!r}; give {wanted}.", param_hint="--read")
         return number
-    if name in ("delimiter", "quote", "decimal"):
+    if name in ("delimiter", "quote", "decimal", "thousands"):
         text = _SIGNS.get(text, text)
         if len(text) != 1:
             raise click.BadParameter(
@@ -210,6 +210,7 @@ _OPTIONS = (
     (r"pass quote=", "pass --read quote=SIGN"),
     (r"pass delimiter=('[^']*')", r"pass --read delimiter=\1"),
     (r"pass delimiter= ", "pass --read delimiter=SIGN "),
+    (r"\b(decimal|thousands)='([.,])'", r"--read \1=\2"),
     (r"pass cache=", "pass --read cache=FOLDER"),
     (r"columns=\{\.\.\.: '(\w+)'\}", r"--column NAME=\1"),
     (r"columns=\{'([^']*)': '(\w+)'\}", r"--column '\1=\2'"),
@@ -260,6 +261,15 @@ def in_options(text: str) -> str:
     return text
 
 
+def one_line(text: str) -> str:
+    """A text in which the ends of lines and other signs that move the cursor are written out.
+
+    >>> one_line("two\\nlines")
+    'two\\\\nlines'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def make_learner(name: str, pairs: tuple[str, ...], **more: Any) -> Any:
     """The learner with the parameters of '-p name=value'."""
     import linsep
@@ -297,6 +307,6 @@ def value(text: str) -> Any:
     if text[:1] in ("[", "{", '"'):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
     return text

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,8 @@ def open_source(
         from linsep.data.sources.read import read
 
         known = getattr(like, "encoding_", None) or like
-        chunks = read(name, target, classes=classes, bad_rows=bad_rows, like=known, **reading)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # notes tell them
+            chunks = read(name, target, classes=classes, bad_rows=bad_rows, like=known, **reading)
         if not labelled:
             chunks.source.without_labels()
         return chunks

@@ -7,6 +7,7 @@ labels, rows that come again.
 """
 
 import re
+import shlex
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from linsep.data.encoding.column_statistics import MOST_TEXTS
 from linsep.data.sources.raw_table import RawTable, joined
 from linsep.data.table.cells import number
 from linsep.data.table.column import Texts, wanted
+from linsep.views.arguments import one_line
 
 Array = npt.NDArray[Any]
 
@@ -26,11 +28,13 @@ MANY_TEXTS = 50
 SENTENCE = 3  # words of a text, on average, from which on it is more than a name
 NEAR_ROWS = 20_000  # rows a column is ranked on
 NEARLY = 0.99  # the ROC AUC of one column from which on it is looked at
+OFTEN = 0.3  # classes for each row beyond which they are hardly labels
 MOST_COMPARED = 300  # columns of numbers compared with each other
 
 
 _ID = re.compile(r"(?i:(^|[^a-z0-9])(id|key|nr|no|number|uuid|guid)$)|[a-z](ID|Id|Key|Nr|No)$")
-_NINES = re.compile(r"-?9{2,}|-1")
+_CODE = re.compile(r"-(\d)\1*|9{2,}[789]|([789])\2+")  # -1, -9, -77, 88, 997, 999
+FEW_CODES = 6  # different numbers of a column that may stand for missing values
 
 
 class Finding(NamedTuple):
@@ -73,7 +77,8 @@ def _label_codes(parts: list[Any]) -> tuple[Array | None, list[str]]:
         return whole.codes, whole.texts
     values = np.concatenate(parts)
     known, codes = np.unique(values, return_inverse=True)
-    if len(known) > 50 or (known != np.floor(known)).any():
+    many = len(known) > min(50, max(10, OFTEN * len(values)))
+    if many or (known != np.floor(known)).any():
         return None, []
     return codes, [f"{value:g}" for value in known]
 
@@ -105,8 +110,10 @@ def _drop(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    import shlex
-
+    """A word for the shell; with the ends of lines written out, as bash and zsh take them."""
+    if not text.isprintable():
+        plain = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"$'{one_line(plain)}'"
     return shlex.quote(text)
 
 
@@ -202,16 +209,24 @@ def _all_differ(values: Array) -> bool:
 
 
 def _placeholder_numbers(name: str, values: Array) -> list[Finding]:
-    """A number such as -99 or 999, met again and again and far from all others."""
-    for edge in (values.min(), values.max()):
-        others = values[values != edge]
-        times = len(values) - len(others)
-        if times < 3 or not _NINES.fullmatch(f"{edge:g}") or len(np.unique(others)) < 3:
-            continue
-        nearest = min(abs(others.min() - edge), abs(others.max() - edge))
-        if nearest > others.max() - others.min():
-            return [_placeholder(name, f"{edge:g}", times)]
-    return []
+    """Numbers such as -9 or 999, met again and again: the only ones below zero, or far above."""
+    known, times = np.unique(values, return_counts=True)
+    below, above = known[known < 0], known[known > 0]
+    codes: list[float] = []
+    if 0 < len(below) <= FEW_CODES and all(_CODE.fullmatch(f"{value:g}") for value in below):
+        codes = below.tolist()
+    first = len(above)
+    while first > 2 and _CODE.fullmatch(f"{above[first - 1]:g}"):
+        first -= 1
+        if above[first] - above[first - 1] > 0.5 * (above[first - 1] - min(0.0, above[0])):
+            codes += above[first:].tolist()
+            break
+    often = dict(zip(known.tolist(), times.tolist(), strict=True))
+    met = [value for value in codes if often[value] >= 3]
+    if not met or len(known) - len(codes) < 3:
+        return []
+    words, rows = [f"{value:g}" for value in sorted(met)], sum(often[value] for value in met)
+    return [_placeholder(name, words, rows)]
 
 
 def _placeholder_texts(name: str, cells: Texts) -> list[Finding]:
@@ -219,13 +234,14 @@ def _placeholder_texts(name: str, cells: Texts) -> list[Finding]:
     numbers = [code for code, text in enumerate(cells.texts) if number(text) is not None]
     if 2 * len(numbers) >= len(cells.texts):
         return []
-    times = {c: int((cells.codes == c).sum()) for c in numbers if _NINES.fullmatch(cells.texts[c])}
-    return [_placeholder(name, cells.texts[c], n) for c, n in times.items() if n >= 3]
+    times = {c: int((cells.codes == c).sum()) for c in numbers if _CODE.fullmatch(cells.texts[c])}
+    return [_placeholder(name, [cells.texts[c]], n) for c, n in times.items() if n >= 3]
 
 
-def _placeholder(name: str, word: str, times: int) -> Finding:
-    text = f"is {word} in {times:,} rows, far from all else, which may stand for a missing value"
-    return Finding(name, "placeholder", text, f"--read missing={word}")
+def _placeholder(name: str, words: list[str], rows: int) -> Finding:
+    which = " or ".join(words)
+    text = f"is {which} in {rows:,} rows, unlike all else, which may stand for a missing value"
+    return Finding(name, "placeholder", text, f"--read missing={','.join(words)}")
 
 
 def _near_leak(name: str, values: Array, gaps: Array, table: Table) -> list[Finding]:
@@ -281,8 +297,9 @@ def _alike(table: Table) -> list[Finding]:
             key = repr(cells.texts).encode() + values.tobytes()
         else:
             key = values.tobytes()
-            if not np.isnan(values).any() and values.std() > 0:
-                plain[name] = values
+            some = values[:NEAR_ROWS]
+            if not np.isnan(values).any() and (some != some[0]).any():
+                plain[name] = some
         if key in seen:
             text = f"is {seen[key]!r} again"
             noted.append(Finding(name, "duplicate", text, _drop(name)))
@@ -291,7 +308,7 @@ def _alike(table: Table) -> list[Finding]:
             seen[key] = name
     names = list(plain)[:MOST_COMPARED]
     if len(names) > 1:
-        near = np.abs(np.corrcoef(np.stack([plain[name][:20_000] for name in names])))
+        near = np.abs(np.corrcoef(np.stack([plain[name] for name in names])))
         for j, k in np.argwhere(np.triu(near > 0.999, 1)).tolist():
             text = f"is nearly {names[j]!r} in other units (correlation {near[j, k]:.4f})"
             noted.append(Finding(names[k], "near-duplicate", text, _drop(names[k])))

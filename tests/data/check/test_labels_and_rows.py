@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from linsep.data.check.arrays import frozen, require_finite
-from linsep.data.check.labels import agree, encode, number_integers
+from linsep.data.check.labels import agree, encode
 from linsep.data.check.plain import first_bad, plain_rows, where
 from linsep.errors import DataError
 
@@ -57,12 +57,13 @@ def test_labels_of_another_type_agree_by_value():
     assert agree(["x", "y"], np.array(["x", "x"])).tolist() == [True, False]
 
 
-def test_the_compiled_numbering_is_its_python():
-    labels = np.array([5, 3, 5, 9], np.int64)
-    for function in (number_integers, number_integers.py_func):
-        places, codes = np.zeros(7, np.int32), np.empty(4, np.int32)
-        function(labels, 3, places, codes)
-        assert codes.tolist() == [1, 0, 1, 2]
+@pytest.mark.parametrize("low", [-(2**63), -128, -3, 0, 2**63 - 9, 2**64 - 9])
+def test_integers_of_any_type_keep_their_values(low):
+    for kind in (np.int8, np.uint8, np.int16, np.int64, np.uint64):
+        if np.iinfo(kind).min <= low <= np.iinfo(kind).max - 8:
+            classes, codes = encode(np.array([low + 8, low, low + 3, low + 8], dtype=kind))
+            assert classes.tolist() == [low, low + 3, low + 8]
+            assert classes.dtype == kind and codes.tolist() == [2, 0, 1, 2]
 
 
 def test_rows_to_predict_keep_their_type_and_values():

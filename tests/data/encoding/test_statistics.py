@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from linsep.data.encoding.assemble_dense import turn
-from linsep.data.encoding.assemble_sparse import thin
 from linsep.data.encoding.column_statistics import ColumnStatistics, Means
 from linsep.data.encoding.drift import Drift
 from linsep.data.encoding.encoding import Encoding
@@ -111,19 +109,3 @@ def test_words_are_counted_by_cell():
     column = Column("note", "words", categories=("cheap", "dear"))
     rows = counted(column, texts("cheap", "dear, DEAR", None))
     assert rows.toarray().tolist() == [[1, 0], [0, 2], [0, 0]]
-
-
-def test_compiled_rows_are_those_of_the_columns():
-    numbers, codes = np.array([1.5, np.nan, -2.0]), np.array([1, -1, 0], np.int32)
-    places = np.array([0, 1, -1], np.int32)
-    cells = np.array([numbers.ctypes.data, codes.ctypes.data], np.int64)
-    maps = np.array([0, places.ctypes.data], np.int64)
-    firsts, fills, odd = np.array([0, 1]), np.array([9.0, 0.0]), np.zeros(2, np.int64)
-    X = np.empty((3, 3))
-    turn(cells, maps, firsts, fills, odd, X)
-    expected = [[1.5, 0, 1], [9, 0, 0], [-2, 1, 0]]
-    assert X.tolist() == expected and odd.tolist() == [1, 0]
-    values, columns, ends = np.empty(6), np.empty(6, np.int64), np.empty(3, np.int64)
-    n = thin(cells, maps, firsts, fills, odd, values, columns, ends)
-    assert n == 5 and ends.tolist() == [2, 3, 5]
-    assert values[:5].tolist() == [1.5, 1, 9, -2, 1] and columns[:5].tolist() == [0, 2, 0, 0, 1]

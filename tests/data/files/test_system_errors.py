@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.data.blocks import store
-from linsep.data.files import atomic
+from linsep.data.files import atomic, disk
 from linsep.data.files.system_errors import advice, explain, said
 from linsep.errors import DataError, StorageError
 
@@ -25,17 +24,14 @@ HELPS = {
 }
 
 
-class Refusing:
-    """A file that takes nothing."""
+class Refusing(disk.Disk):
+    """A disk that takes nothing."""
 
     def __init__(self, error):
         self.error = error
 
-    def write(self, data):
+    def write(self, file, data):
         raise OSError(self.error, os.strerror(self.error))
-
-    def close(self):
-        pass
 
 
 def table(tmp_path, rows=20):
@@ -46,7 +42,7 @@ def table(tmp_path, rows=20):
 
 @pytest.mark.parametrize("error", HELPS, ids=errno.errorcode.get)
 def test_the_binary_copy_names_its_folder_the_error_and_what_helps(tmp_path, monkeypatch, error):
-    monkeypatch.setattr(store.tempfile, "TemporaryFile", lambda **more: Refusing(error))
+    monkeypatch.setattr(disk, "DISK", Refusing(error))
     with pytest.raises(StorageError) as refused:
         linsep.Perceptron().fit(linsep.read(table(tmp_path), memory=1))
     text = str(refused.value)
@@ -70,11 +66,11 @@ def test_another_error_while_rows_are_copied_is_not_told_of_the_copy(tmp_path, m
 
 @pytest.mark.parametrize("error", HELPS, ids=errno.errorcode.get)
 def test_a_save_names_the_path_the_step_the_error_and_what_helps(tmp_path, monkeypatch, error):
-    class Disk(atomic.Disk):
+    class Disk(disk.Disk):
         def write(self, file, data):
             raise OSError(error, os.strerror(error))
 
-    monkeypatch.setattr(atomic, "DISK", Disk())
+    monkeypatch.setattr(disk, "DISK", Disk())
     with pytest.raises(StorageError) as refused:
         atomic.replace(tmp_path / "m", [b"x"])
     text = str(refused.value)

@@ -123,9 +123,9 @@ def test_one_record_is_a_row(fitted):
     old = {"age": 70, "city": "b"}
     assert fitted.predict([old]).tolist() == fitted.predict(old).tolist() == ["old"]
     assert fitted.predict([{"age": " 70 ", "city": None}]).tolist() == ["old"]
-    assert from_bytes(to_bytes(fitted)).predict([{"city": "zz", "age": "1,070"}]).tolist() == [
-        "old"
-    ]
+    with pytest.warns(UserWarning, match="'city' holds texts that were not in the fit"):
+        strange = from_bytes(to_bytes(fitted)).predict([{"city": "zz", "age": "1,070"}])
+    assert strange.tolist() == ["old"]
 
 
 @pytest.mark.parametrize("empty", [[], {"age": [], "city": []}, np.empty((0, 3))])
@@ -156,7 +156,9 @@ def test_records_and_columns_are_read_alike(fitted):
     records = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
     from linsep.data.sources.new_rows import new_rows
 
-    assert new_rows(records, fitted).tolist() == new_rows(cells, fitted).tolist()
+    with pytest.warns(UserWarning, match="not in the fit, in 1 row: 'c' \\(1\\)"):
+        one, other = new_rows(records, fitted), new_rows(cells, fitted)
+    assert one.tolist() == other.tolist()
 
 
 def test_names_with_blanks_around_them_and_names_that_are_numbers_are_found(fitted):

@@ -1,7 +1,6 @@
 """The svmlight parser reads what scikit-learn's does, rounds correctly, names what it cannot."""
 
 import io
-import struct
 
 import numpy as np
 import pytest
@@ -11,44 +10,7 @@ from sklearn.datasets import load_svmlight_file
 
 import linsep
 from linsep.data.svmlight import parser as svmlight
-from linsep.data.svmlight.decimals import HARD, OK, decimal
 from linsep.errors import DataError
-
-numbers = st.one_of(
-    st.floats(allow_nan=False, allow_infinity=False).map(repr),
-    st.integers(-(10**25), 10**25).map(str),
-    st.tuples(st.integers(0, 10**20), st.integers(-340, 300)).map(lambda p: f"{p[0]}e{p[1]}"),
-    st.tuples(st.integers(0, 99), st.integers(0, 10**18)).map(lambda p: f"+{p[0]}.{p[1]:020d}"),
-    st.sampled_from([".5", "5.", "-0", "+1", "1E5", "00012", "1e-400", "4.9e-324", "1e23",
-                     "9007199254740993", "179769313486231570000e289", "0.3e-0"]),
-)  # fmt: skip
-
-
-def one(text):
-    """(kind, where it ended, the float) of the number at the start of a text."""
-    bits, words = np.zeros(1, np.uint64), np.zeros(len(text) // 8 + 4, np.uint64)
-    letters = words.view(np.uint8)
-    letters[: len(text) + 1] = np.frombuffer(f"{text}\n".encode(), np.uint8)
-    kind, end = decimal(letters, words, np.uint64(0), bits, bits.view(float))
-    return kind, int(end), bits.view(float)[0]
-
-
-@given(numbers)
-def test_a_number_is_the_float_python_makes_of_it(text):
-    kind, end, value = one(text)
-    assert end == len(text)
-    if kind == OK:
-        assert struct.pack("d", value) == struct.pack("d", float(text))
-    else:
-        assert kind == HARD  # left to Python
-
-
-def test_few_numbers_are_left_to_python():
-    rng = np.random.default_rng(0)
-    values = rng.standard_normal(2000) * 10.0 ** rng.integers(-30, 15, 2000)
-    texts = [repr(value) for value in values.tolist()]
-    assert sum(one(text)[0] == HARD for text in texts) < 20
-
 
 rows = st.lists(
     st.tuples(
@@ -233,3 +195,11 @@ def test_lines_are_the_same_wherever_threads_begin_to_read(tmp_path, text, jobs,
     assert [row for part in found for row in part.bad] == whole.bad
     assert sum(part.lines for part in found) == whole.lines
     assert max(part.most for part in found) == whole.most
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 4096, 1 << 16])
+def test_rows_end_where_the_text_ends_whatever_a_thread_parsed_before(n):
+    svmlight.parse_piece(b"1 1:123456789\n" * 2000)
+    digits = "7" * n
+    part = svmlight.parse_piece(f"1 1:{digits}".encode())
+    assert part.values.tolist() == [float(digits)] if n < 309 else not len(part.values)

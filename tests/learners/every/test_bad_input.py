@@ -9,7 +9,15 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from linsep import PassiveAggressive, Perceptron, VotedPerceptron
+from linsep import (
+    FisherDiscriminant,
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    PassiveAggressive,
+    Perceptron,
+    VotedPerceptron,
+)
 from linsep.errors import DataError, LinsepError, OverflowedError, ParameterError
 
 LEARNERS = [Perceptron, PassiveAggressive, VotedPerceptron]
@@ -60,8 +68,8 @@ def test_a_missing_number_in_single_precision_is_named_too(kind, value):
     ],
     ids=["pandas", "polars", "nullable", "null"],
 )  # fmt: skip
-def test_a_missing_number_in_a_frame_is_named_by_its_column(kind, frame):
-    with pytest.raises(DataError, match=r"row 2, column 1 \('b'\)"):
+def test_a_missing_number_in_a_frame_is_told_by_the_name_of_its_column(kind, frame):
+    with pytest.warns(UserWarning, match=r"missing numbers in 'b' \(1\)"):
         kind().fit(frame, Y)
 
 
@@ -91,6 +99,9 @@ def test_shapes_that_disagree_are_told(kind):
         kind().fit(X, np.zeros((4, 2)))
     with pytest.raises(DataError, match="Expected 2D array, got 1D"):
         kind().fit(X[0], Y[:3])
+    for swapped in (Y, np.reshape(Y, (-1, 1))):
+        with pytest.raises(DataError, match=r"X and y are swapped: call fit\(X, y\)"):
+            kind().fit(swapped, X)
     with pytest.raises(DataError, match="sample_weight has shape"):
         kind().fit(X, Y, sample_weight=[1, 2])
     fitted = kind(max_iter=50).fit(X, Y)
@@ -135,9 +146,9 @@ def test_labels_that_are_missing_or_no_labels_are_refused(kind, y, message):
     ("rows", "message"),
     [
         (X + 1j, "Complex data not supported"),
-        (np.array([["a", "b"]] * 4), "could not convert string to float"),
+        (np.array([["a", "b"]] * 4), "could not convert string to float.*OneHotEncoder"),
         (np.array([[1.0, None]] * 4, object), "NaN: row 0, column 1|convert"),
-        ([[1.0, 2.0], [1.0]] * 2, "inhomogeneous|Expected|setting an array"),
+        ([[1.0, 2.0], [1.0]] * 2, "2 in row 0, 1 in row 1 .*Give every row as many numbers"),
         (np.zeros((4, 2, 2)), "dim 3|3D|expected <= 2"),
         (3.0, "Expected 2D array, got scalar"),
         (None, "Expected 2D array, got scalar"),
@@ -356,3 +367,27 @@ def test_input_is_left_as_it_was(kind):
     assert labels.tolist() == Y
     assert weights.tolist() == [1.0] * 4
     assert [a.tobytes() for a in (sparse.data, sparse.indices, sparse.indptr)] == parts
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "message"),
+    [
+        (Perceptron(), "trace_", r"Perceptron\(trace=True\)"),
+        (LinearRegression(), "trace_", r"LinearRegression\(trace=True\)"),
+        (Perceptron(), "predict_proba", "Use LogisticRegression.*CalibratedClassifierCV"),
+        (LinearSVC(), "predict_proba", "give probability=True"),
+        (LogisticRegression(), "partial_fit", "give solver='sgd' or 'minibatch'"),
+        (LinearSVC(), "partial_fit", "give solver='sgd'"),
+        (Perceptron(rule="batch"), "partial_fit", "give rule='online'"),
+        (FisherDiscriminant(), "partial_fit", "needs all rows at once. Use"),
+        (LinearRegression(), "wieghts_", "has no attribute 'wieghts_'"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_a_learner_lacks_is_missed_with_the_way_to_have_it(learner, name, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.fit(X, Y)
+    assert not hasattr(learner, name)
+    with pytest.raises(AttributeError, match=message):
+        getattr(learner, name)

@@ -264,3 +264,14 @@ def test_a_file_is_asked_as_the_array_is_also_of_a_loaded_model(tmp_path, name):
     for model in (learner, loaded):
         with pytest.raises(ParameterError, match="another way than the rows"):
             model.predict(linsep.read(other))
+
+
+def test_a_copy_in_use_keeps_its_rows_while_another_takes_its_place(tmp_path):
+    path, kept = tmp_path / "t.csv", tmp_path / "copy"
+    path.write_text("a,y\n" + "1,x\n2,z\n" * 5000)
+    first = linsep.read(path, cache=kept).gather()
+    path.write_text("a,y\n7,x\n8,z\n")
+    second = linsep.read(path, cache=kept).gather()
+    assert first.X.sum() == 15_000 and second.X.sum() == 15
+    assert linsep.read(path, cache=kept).gather().X.sum() == 15
+    assert {one.name for one in kept.iterdir()} == {"codes", "labels", "manifest.json", "rows"}

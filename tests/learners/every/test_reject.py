@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import accuracy_score, classification_report, confusion_matrix
 
 import linsep
 from linsep import LinearDiscriminantAnalysis, LinearSVC, LogisticRegression, Perceptron, Scaled
@@ -32,6 +33,35 @@ def test_a_row_is_decided_exactly_where_a_class_is_likely_enough(learner, data, 
     assert linsep.load(tmp_path / "m.linsep").predict(X, reject=0.8).tolist() == said.tolist()
 
 
+KINDS = {
+    "int": lambda side: side.astype(int),
+    "uint8": lambda side: side.astype(np.uint8),
+    "signs": lambda side: np.where(side, 1, -1),
+    "str": lambda side: np.where(side, "p", "n"),
+    "object": lambda side: np.where(side, "spam", "ham").astype(object),
+    "bool": lambda side: side,
+    "float": lambda side: np.where(side, 1.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_metrics_take_labels_of_any_kind_with_rows_left_open(kind):
+    X, y = overlapping(n=200)
+    truth = KINDS[kind](y > 0)
+    model = LogisticRegression().fit(X, truth)
+    said = model.predict(X, reject=0.8)
+    left_open = model.predict_proba(X).max(axis=1) < 0.8
+    assert 0 < left_open.sum() < len(X)
+    assert (said == linsep.NO_DECISION).tolist() == left_open.tolist()
+    assert (said != linsep.NO_DECISION).tolist() == (~left_open).tolist()
+    assert [label == linsep.NO_DECISION for label in said.tolist()] == left_open.tolist()
+    right = (model.predict(X) == truth) & ~left_open
+    assert accuracy_score(truth, said) == right.mean()
+    assert confusion_matrix(truth, said).sum(axis=0).max() >= left_open.sum()
+    report = classification_report(truth, said, labels=model.classes_, output_dict=True)
+    assert report["micro avg"]["recall"] == right.mean()
+
+
 def test_those_left_undecided_are_the_ones_more_often_wrong():
     X, y = overlapping(n=4000, seed=1)
     said = LogisticRegression().fit(X, y).predict(X, reject=0.9)
@@ -56,8 +86,10 @@ def test_learners_without_probabilities_and_a_class_of_that_name_are_refused():
         LogisticRegression().fit(X, odd).predict(X, reject=0.9)
 
 
-def test_the_command_leaves_rows_undecided(tmp_path):
+@pytest.mark.parametrize("names", [(-1, 1), (0, 1), ("n", "p"), ("no", "yes")], ids=str)
+def test_the_command_leaves_rows_undecided(names, tmp_path):
     X, y = overlapping(n=60)
+    y = np.where(y > 0, names[1], names[0])
     table = tmp_path / "t.csv"
     rows = [f"{a:.6f},{b:.6f},{label}" for (a, b), label in zip(X, y, strict=True)]
     table.write_text("\n".join(["a,b,y", *rows]) + "\n")
@@ -68,7 +100,8 @@ def test_the_command_leaves_rows_undecided(tmp_path):
     some = run("predict", model, table, "--reject", "0.9").stdout.splitlines()
     assert {a for a, b in zip(some, plain, strict=True) if a != b} == {linsep.NO_DECISION}
     known = linsep.load(model).predict(linsep.read(table, target="y"), reject=0.9)
-    assert some == [str(label) for label in known.tolist()]
+    as_text = [str(linsep.NO_DECISION if one == linsep.NO_DECISION else one) for one in known]
+    assert some == as_text
     for given in ("2", "nan", "often"):
         refused = run("predict", model, table, "--reject", given)
         assert refused.exit_code == 2 and "'--reject'" in refused.output

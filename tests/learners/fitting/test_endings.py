@@ -315,5 +315,5 @@ def test_an_interrupt_is_an_ending_like_any_other():
 def test_what_the_second_count_bears_out_has_converged(gap, ending):
     learner = LogisticRegression(tol=1e-4)
     learner.coef_ = np.zeros((1, 1))
-    certificate = Certificate(1.0, 1.0 - gap, 0.0, 0.0, 1.0 - gap)
-    assert accept(learner, certificate, Status.unproved, 1e-6) is ending
+    certificate = Certificate(1.0, 1.0 - gap, 0.0, 1.0 - gap)
+    assert accept(learner, certificate, Status.unproved) is ending

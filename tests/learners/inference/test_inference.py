@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import linsep
 from linsep.errors import DataError, ParameterError
@@ -157,6 +158,19 @@ def test_firth_agrees_with_another_library(spector):
     model = linsep.LogisticRegression(penalty="firth").fit(X, y)
     peer = other.FirthLogisticRegression().fit(X, y)  # asked for four digits
     np.testing.assert_allclose(model.coef_[0], np.ravel(peer.coef_), rtol=1e-4)
+
+
+def test_firth_leaves_nothing_of_an_earlier_fit_when_it_fails(spector):
+    _, X, y = spector
+    model = linsep.LogisticRegression(penalty="firth")
+    for bad in ((np.hstack([X, X]), y), (X, np.arange(len(y)) % 3)):
+        model.fit(X, y)
+        with pytest.raises((DataError, ParameterError)):
+            model.fit(*bad)
+        for name in ("coef_", "intercept_", "certificate_", "objective_", "status_"):
+            assert not hasattr(model, name)
+        with pytest.raises(NotFittedError):
+            model.predict(X)
 
 
 def test_firth_refuses_what_it_cannot_do():

@@ -74,7 +74,7 @@ def test_a_log_handed_over_twice_counts_once():
     rows = as_rows(sp.csr_matrix(np.eye(2)))
     kept = averaging.LogQueue(np.zeros((2, 4)), 2, apart=True)
     log = kept.log(rows)
-    averaging.log_correction(log, 1, np.array([1.0, -1.0]), 3.0, 0.0, np.zeros(2))
+    log.rows[0], log.shares[0], log.made[0] = 1, [3.0, -3.0], 1
     kept._hand_over()
     kept._hand_over()
     assert kept.join()[:, :2].tolist() == [[0.0, 0.0], [3.0, -3.0]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import ROWS, two_classes
+from online_problems import ROWS, two_classes
 
 import linsep
 from linsep.data.sources import one_pass

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import three_classes, two_classes
+from online_problems import three_classes, two_classes
 
 from linsep.train.online.hyperplanes import Hyperplanes
 
@@ -15,7 +15,7 @@ def test_weights_are_seen_by_class_in_either_layout(sparse):
     planes.start_at(COEF, np.array([7.0, 8.0, 9.0]))
     assert planes.by_class(planes.W).tolist() == COEF.tolist()
     assert planes.given.b.tolist() == [7.0, 8.0, 9.0]
-    assert len(planes.room_for_scores()) == (4 if sparse else 3)  # filled up to whole vectors
+    assert planes.W.shape == ((2, 4) if sparse else (3, 2))  # filled up to whole vectors
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -1,11 +1,11 @@
 """The pocket holds the longest-lived weights of a pass, if none before misplaced fewer rows."""
 
 import numpy as np
-from problems import two_classes
+from online_problems import two_classes
 
 from linsep.train.online.hyperplanes import Hyperplanes
-from linsep.train.online.kernels import BEST, RUN, TALLY
 from linsep.train.online.pocket import Pocket
+from linsep.train.online.tally import BEST, RUN, TALLY
 
 
 def begun():

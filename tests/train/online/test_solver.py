@@ -1,15 +1,9 @@
 """All hyperplanes of a learner, what is kept of them, and the way a row takes to them."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-from problems import ROWS, three_classes, two_classes
+from online_problems import ROWS, three_classes, two_classes
 
-import linsep
 import reference
 from linsep.errors import ParameterError
 from linsep.train.online.batch import batch_pass
@@ -76,51 +70,6 @@ def test_a_batch_step_by_line_search_reaches_the_minimum_along_the_line():
     assert done.eta == 0.25
     assert trainer.planes.W.tolist() == [[1.25, 0.0]]
     assert trainer.moved == np.sqrt(2.0)
-
-
-WALK = """
-import os, sys
-import numpy as np
-import linsep
-from linsep import Perceptron
-root = os.path.dirname(linsep.__file__) + os.sep
-X = np.random.default_rng(0).normal(size=(30, 3))
-ways = []
-def look(frame, event, _):
-    code = frame.f_code
-    touches = "wrong", "dot", "add", "row_order", "as_rows", "encode", "check_shape"
-    if event == "call" and code.co_name in touches and code.co_filename.startswith(root):
-        way = []
-        while frame is not None:
-            if frame.f_code.co_filename.startswith(root):
-                way.append(frame.f_code.co_filename[len(root):].replace(os.sep, "/"))
-            frame = frame.f_back
-        if way[::-1] not in ways:
-            ways.append(way[::-1])
-sys.setprofile(look)
-Perceptron(max_iter=2, tol=1).fit(X, X[:, 0] > 0)
-sys.setprofile(None)
-for way in ways:
-    print(*way)
-"""
-
-
-def test_a_row_passes_few_files_and_never_goes_back_to_the_learner():
-    """Run as Python, so that the calls inside kernels can be seen too."""
-    environment = os.environ | {
-        "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(linsep.__file__).parents[1]),
-    }  # fmt: skip
-    ran = subprocess.run(
-        [sys.executable, "-c", WALK], env=environment, capture_output=True, text=True, check=True
-    )
-    ways = [line.split() for line in ran.stdout.splitlines()]
-    corrections = [way for way in ways if way[-1] == "train/online/rules.py"]
-    assert corrections
-    for way in corrections:
-        after = way[way.index("train/run/loop.py") :]
-        assert not [file for file in after if file.startswith("learners/")], way
-    files = {file for way in ways for file in way if not file.startswith("_compile/")}
-    assert len(files) <= 15, sorted(files)
 
 
 def test_weights_to_begin_from_are_taken_with_and_without_an_intercept():

@@ -17,7 +17,7 @@ from linsep import (
     Perceptron,
     VotedPerceptron,
 )
-from linsep.data.files import atomic
+from linsep.data.files import disk
 from linsep.errors import NotConverged
 from linsep.train.run.checkpoint import Checkpoint
 
@@ -86,7 +86,7 @@ def answer(learner):
     return b"".join(parts) + repr((learner.n_iter_, mistakes, learner.status_)).encode()
 
 
-class Deadly(atomic.Disk):
+class Deadly(disk.Disk):
     """A disk on which the n-th operation is the process's last."""
 
     def __init__(self, n):
@@ -105,7 +105,7 @@ class Deadly(atomic.Disk):
 def fit(name, checkpoint, result, die_at=None):
     """Fit, write the answer; or die at an operation of the disk."""
     if die_at is not None:
-        atomic.DISK = Deadly(die_at)
+        disk.DISK = Deadly(die_at)
     with warnings.catch_warnings(action="ignore", category=NotConverged):
         learner = (LEARNERS | SOLVERS)[name]().fit(
             *data(name), checkpoint=Checkpoint(checkpoint, every=0)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import linsep
 from disks import Failing
 from linsep import LinearSVC, PassiveAggressive, Perceptron
-from linsep.data.files import atomic
+from linsep.data.files import disk
 from linsep.errors import ParameterError, StorageError
 from linsep.train.run.checkpoint import Checkpoint, pack, unpack
 from linsep.train.run.state import freeze, thaw
@@ -176,10 +176,10 @@ def test_every_operation_of_a_save_may_fail_and_a_good_generation_is_left(
     checkpoint = Checkpoint(tmp_path / "run.ckpt")
     steps = 0
     while True:
-        monkeypatch.setattr(atomic, "DISK", atomic.Disk())
+        monkeypatch.setattr(disk, "DISK", disk.Disk())
         for generation in (1, 2):
             checkpoint.save(pack({"generation": generation}, []))
-        monkeypatch.setattr(atomic, "DISK", Failing(steps + 1, error))
+        monkeypatch.setattr(disk, "DISK", Failing(steps + 1, error))
         try:
             checkpoint.save(pack({"generation": 3}, []))
             break

@@ -137,7 +137,7 @@ def test_warm_on_a_full_disk_says_that_kernels_are_not_kept(tmp_path):
     import resource
 
     done = linsep(
-        "warm", "LinearRegression", env={**os.environ, "LINSEP_CACHE": str(tmp_path)},
+        "warm", "KernelSVC", env={**os.environ, "LINSEP_CACHE": str(tmp_path)},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
     )  # fmt: skip
     assert done.returncode == 1
@@ -166,10 +166,10 @@ def test_learners_are_known_in_any_case():
 
 
 def test_warm_compiles_into_the_cache_and_says_where():
-    done = linsep("warm", "VotedPerceptron", check=True)
+    done = linsep("warm", "KernelSVC", check=True)
     folder = done.stderr.split("Kernels are ready in ")[1].split(" (")[0]
     assert done.stdout == ""
-    assert list(Path(folder).glob("compiled/*voted.corrections*"))
+    assert list(Path(folder).glob("compiled/*dual.gram_descent*"))
 
 
 def test_after_warm_neither_few_nor_many_rows_compile_anything(tmp_path):

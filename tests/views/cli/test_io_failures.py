@@ -12,7 +12,7 @@ import pytest
 
 import linsep
 from disks import Failing
-from linsep.data.files import atomic
+from linsep.data.files import disk
 from linsep.errors import StorageError
 from linsep.train.run.checkpoint import Checkpoint
 
@@ -44,9 +44,9 @@ def test_every_operation_of_saving_a_model_may_fail(tmp_path, monkeypatch, error
         linsep.save(model, path)
         contents.append(path.read_bytes())
     while True:
-        monkeypatch.setattr(atomic, "DISK", atomic.Disk())
+        monkeypatch.setattr(disk, "DISK", disk.Disk())
         linsep.save(old, path)
-        monkeypatch.setattr(atomic, "DISK", Failing(steps + 1, error))
+        monkeypatch.setattr(disk, "DISK", Failing(steps + 1, error))
         try:
             linsep.save(new, path)
             break
@@ -66,14 +66,16 @@ def test_every_operation_of_a_checkpoint_may_fail_amid_a_fit(tmp_path, monkeypat
     whole, steps = failing_fits.weights(make().fit(X, y)), 0
     while True:
         checkpoint = Checkpoint(tmp_path / f"{steps}.ckpt", every=0)
-        monkeypatch.setattr(atomic, "DISK", Failing(steps + 1))
+        failing = Failing(steps + 1)
+        monkeypatch.setattr(disk, "DISK", failing)
         try:
             make().fit(X, y, checkpoint=checkpoint)
-            break
+            if failing.count < failing.fail_at:
+                break
         except StorageError as problem:
             assert "ckpt" in str(problem)
         steps += 1
-        monkeypatch.setattr(atomic, "DISK", atomic.Disk())
+        monkeypatch.setattr(disk, "DISK", disk.Disk())
         assert failing_fits.weights(make().fit(X, y, checkpoint=checkpoint)) == whole
     assert steps > 12  # six operations or more, pass after pass
 

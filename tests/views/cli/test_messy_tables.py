@@ -57,6 +57,23 @@ def test_check_groups_bad_cells_and_its_hint_mends_them(tmp_path):
     assert run(*shlex.split(command), "-q").exit_code == 0
 
 
+def test_thousands_are_asked_about_and_the_answer_goes_through_to_predict(tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.linsep"
+    values = [37 * k % 61 * 97 for k in range(60)]
+    rows = [f"{v:,};{k % 5};{'pq'[v > 999]}".replace(",", ".") for k, v in enumerate(values)]
+    path.write_text("x;k;y\n" + "\n".join(rows) + "\n")
+    for command in ("check", "fit"):
+        told = in_options(str(run(command, path).exception))
+        assert "column 'x' holds 3.589 beside 0: a decimal point, or a thousand and more?" in told
+        assert told.endswith("Pass --read decimal=. or --read thousands=. to tell.")
+    checked = run("check", path, "--read", "thousands=.")
+    assert "--read thousands=." in checked.stderr
+    assert run("fit", path, "--read", "thousands=.", "--scale", "mean", "--out", model,
+               "-q").exit_code == 0  # fmt: skip
+    assert linsep.load(model).encoding_.decimal == ","
+    assert "accuracy" in run("score", model, path).stdout
+
+
 def test_a_table_of_too_many_texts_is_checked_all_the_same(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("t,x,y\n" + "".join(f"text {k},{k % 7},{k % 2}\n" for k in range(1200)))
@@ -188,3 +205,75 @@ def test_the_file_to_be_read_is_not_written_over(churn, model, option):
     assert run("predict", model, churn, option, churn).exit_code == 2
     assert run("fit", churn, "--target", "gone", option, churn).exit_code == 2
     assert churn.read_bytes() == before
+
+
+def test_ends_of_lines_in_cells_do_not_break_the_tables_of_check_and_inspect(tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.linsep"
+    rows = [
+        f'{k % 7},"{"ab"[k % 2]}\nline {k % 3}","{"no" if k % 2 else "ye"}\ns"' for k in range(40)
+    ]
+    path.write_text('x,"two\nlines",y\n' + "\n".join(rows) + "\n")
+    table = run("check", path).stdout
+    assert "two\\nlines" in table
+    assert "a\\nline 0, a\\nline 1" in table
+    assert "2 classes: no\\ns (20), ye\\ns (20)" in table
+    assert run("fit", path, "--out", model, "-q").exit_code == 0
+    shown = run("inspect", model).stdout
+    assert "Weights towards ye\\ns" in shown
+    assert "two\\nlines=a\\nline 0" in shown
+    starts = ("line ", "lines", "s ")
+    assert not [line for line in (table + shown).splitlines() if line.startswith(starts)]
+
+
+@pytest.mark.parametrize(
+    ("usual", "codes"),
+    [
+        (range(1, 11), ["-9", "-8", "-7"]),
+        (range(0, 500, 7), ["999"]),
+        (range(0, 60), ["997", "998", "999"]),
+        (range(1, 800, 3), ["-1"]),
+        (range(0, 40), ["-99"]),
+    ],
+)
+def test_check_names_codes_that_look_like_missing_values(tmp_path, usual, codes):
+    path = tmp_path / "t.csv"
+    pool = [*map(str, usual)]
+    cells = [codes[k // 5 % len(codes)] if k % 5 == 0 else pool[k % len(pool)] for k in range(300)]
+    rows = [f"{cell},{k % 3},{'pq'[k % 2]}" for k, cell in enumerate(cells)]
+    path.write_text("x,z,y\n" + "\n".join(rows) + "\n")
+    found = json.loads(run("check", path, "--json").stdout)["findings"]
+    named = [one for one in found if one["what"] == "placeholder"]
+    assert [one["column"] for one in named] == ["x"]
+    assert named[0]["option"] == f"--read missing={','.join(sorted(codes, key=float))}"
+
+
+@pytest.mark.parametrize("pool", [[-9, -8, -7, -6, -5, -4, -3, 0, 4], [-1, 0, 1], [*range(0, 100)]])
+def test_numbers_below_zero_among_others_are_no_codes(tmp_path, pool):
+    path = tmp_path / "t.csv"
+    rows = [f"{pool[k * 7 % len(pool)]},{'pq'[k % 2]}" for k in range(300)]
+    path.write_text("x,y\n" + "\n".join(rows) + "\n")
+    found = json.loads(run("check", path, "--json").stdout)["findings"]
+    assert "placeholder" not in {one["what"] for one in found}
+
+
+def test_check_proposes_no_column_of_many_numbers_as_classes(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{k % 3},{'pq'[k % 2]},{37 * k % 95}" for k in range(400)]
+    path.write_text("x,kind,age\n" + "\n".join(rows) + "\n")
+    done = run("check", path)
+    assert "target age: numbers to predict" in done.stdout
+    command, _, other = done.stderr.strip().partition("Next: linsep ")[2].partition(", or ")
+    assert other == "with another column as --target"
+    assert run(*shlex.split(command), "-q").exit_code == 0
+    assert "95 classes" in run("check", path, "--target", "age").stdout
+
+
+def test_a_column_that_begins_constant_is_checked_without_a_word_of_numpy(tmp_path):
+    path = tmp_path / "bank.csv"
+    rows = [
+        f'{k * 7 % 71};"{["admin.", "retired", "unknown"][k % 3]}";{-1 if k < 20_500 else k % 871};'
+        f'{k * 31 % 997};"{["no", "yes"][k % 11 == 0]}"'
+        for k in range(21_000)
+    ]
+    path.write_text('"age";"job";"pdays";"balance";"y"\n' + "\n".join(rows) + "\n")
+    assert run("check", path, "--target", "y").exit_code == 0  # warnings are errors here

@@ -258,19 +258,19 @@ def test_the_parts_of_the_player_define_each_name_once_and_hold_no_imports_when_
 def test_a_shrunk_page_has_the_same_words_signs_and_texts():
     for script in [*map(part, PARTS), *(part(name, HERE) for name in OWN)]:
         shrunk = shrink(script)
-        script = re.sub(r" // [^\"'`\n]*$", "", script, flags=re.MULTILINE)
+        script = re.sub(r"^ *//.*$| // [^`\n]*$", "", script, flags=re.MULTILINE)
         assert re.findall(r"[\w$]+|\S", shrunk) == re.findall(r"[\w$]+|\S", script)
-        texts = r"\"[^\"\n]*\"|`[^`\n]*`"
-        assert re.findall(texts, shrunk) == re.findall(texts, script)
-        assert shrunk.count("\n") == script.count("\n")
+        for text in re.findall(r"\"[A-Z][\w ,.;:?!]*\"", script):
+            assert text in shrunk
 
 
 def test_spaces_that_tell_signs_apart_stay():
     assert shrink("a = b + +c - -d;") == "a=b + +c - -d;"
-    assert shrink("a = ( b / 2 ) , `${c} / d` + `e , f`;") == "a=(b / 2),`${c} / d` + `e , f`;"
-    assert shrink("return x in y ? `a  ${ b }  c` : 1;") == "return x in y?`a  ${ b }  c`:1;"
-    for line in ("a = /x , y/.test( b );", "a = `b ${ c ? ` , d` : 1 } , e`;", "a = 'b , c' ;"):
-        assert shrink(line) == line
+    assert shrink("a = ( b / 2 ) , `${c} / d` + `e , f`;") == "a=(b/2),`${c} / d`+`e , f`;"
+    assert shrink("return x in y ? `a  ${ b }  c` : 1;") == "return x in y?`a  ${b}  c`:1;"
+    assert shrink("a = /x , y/.test( b );") == "a=/x , y/.test(b);"
+    assert shrink("a = `b ${ c ? ` , d` : 1 } , e`;") == "a=`b ${c?` , d`:1} , e`;"
+    assert shrink("a = 'b , c' ;") == "a='b , c';"
     with pytest.raises(ValueError, match="template"):
         shrink("a = `b ,\n c`;")
 

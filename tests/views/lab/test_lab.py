@@ -332,7 +332,7 @@ def test_data_are_fitted_and_projected(tmp_path):
 def test_many_rows_are_sampled_evenly_and_python_takes_the_same():
     opened = open_rows("cancer", None, None)
     X, y = opened.rows
-    assert opened.name == "cancer: 500 of 569 rows"
+    assert (opened.name, opened.sample) == ("cancer", "500 of 569 rows")
     assert X.shape == (500, 30)
     assert abs(np.mean(y == 1) - 357 / 569) < 0.005
     names = {}

@@ -98,6 +98,22 @@ def test_the_page_is_for_who_has_the_cookie_and_the_token_is_exchanged_for_it(ap
     assert app.keys.token.encode() not in body
 
 
+@pytest.mark.parametrize("token", [rb'"\ud800"', b'"\xed\xa0\x80"', b'"\xff"', b'"\\u00e9"'])
+def test_half_a_letter_for_a_token_is_refused_as_any_other(app, token):
+    enter = inside(app, cookie=None, **{"x-lab-key": None})
+    status, _, body = ask(app, "POST", "/enter", enter, b'{"token": ' + token + b"}")
+    assert (status, b"error" in body) == (401 if token == b'"\\u00e9"' else 400, True)
+
+
+@pytest.mark.parametrize("path", ["/run", "/fit", "/film", "/model", "/table"])
+def test_half_a_letter_in_any_text_is_refused(app, path):
+    body = (
+        rb'{"text": "a,b\n1,\ud800\n", "name": "\udc00", "toy": "\ud800", "learners": ["\ud800"]}'
+    )
+    status, _, said = ask(app, "POST", path, inside(app), body)
+    assert (status, b"not JSON" in said) == (400, True)
+
+
 def test_a_cookie_dies_with_its_process(app):
     other = lab(None, Keys(PORT))
     assert ask(other, headers=[("cookie", cookie(app.keys))])[0] == 401

@@ -171,7 +171,7 @@ def test_the_cost_of_leaving_rows_undecided_runs_from_all_mistakes_to_all_reject
 
 @pytest.mark.parametrize("normalised", [False, True])
 def test_the_solution_region_is_where_every_row_is_right(normalised):
-    X, y = np.array([[1.0, 2.0], [2.0, 0.5], [-1.0, 0.5], [0.5, -2.0]]), np.array([1, 1, -1, -1])
+    X, y = np.array([[1.0, 1.5], [2.0, 0.5], [-1.0, 1.0], [-0.5, -1.5]]), np.array([1, 1, -1, -1])
     (ax,) = plot.solution_region(X, y, normalised=normalised).axes
     (region,) = [path for drawn in ax.collections[:1] for path in drawn.get_paths()]
     rng = np.random.default_rng(0)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.page_release import PageRelease, maps_of, release, room_for
-from linsep.data.files import atomic
+from linsep.data.files import atomic, disk
 from linsep.data.files.system_errors import storing, temporary_folder
 
 Array = npt.NDArray[Any]
@@ -51,6 +51,7 @@ class Growing:
         self._pieces: list[Array] = []
         self._room: Array | None = None
         self._file: Any = None
+        self._beside: atomic.Beside | None = None
 
     def add(self, values: Array) -> None:
         values = np.ascontiguousarray(values, self.dtype).reshape(-1)
@@ -75,15 +76,16 @@ class Growing:
     def _write(self, values: Array) -> None:
         rest = values.view(np.uint8).data
         while rest:  # the system takes what it can
-            rest = rest[self._file.write(rest) :]
+            rest = rest[disk.DISK.write(self._file.fileno(), rest) :]
 
     def spill(self, folder: Path | None) -> None:
         """From now on in a file of this folder; without one, in a file that has no name."""
         if self._file is None:
             if folder is None:
                 file: Any = tempfile.TemporaryFile(buffering=0, prefix="linsep-")  # noqa: SIM115
-            else:
-                file = (folder / self.name).open("w+b", buffering=0)
+            else:  # under a name of its own: others may read, or write, the copy there now
+                self._beside = atomic.Beside(folder / self.name)
+                file = open(self._beside.file, "w+b", buffering=0, closefd=False)  # noqa: SIM115
             self._file = file
             for piece in self._pieces:
                 self._write(piece)
@@ -94,6 +96,8 @@ class Growing:
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
+        if self._beside is not None:
+            self._beside.discard()
 
     def finish(self) -> Array:
         """The whole array, memory-mapped and open for changes where it is a file."""
@@ -103,7 +107,11 @@ class Growing:
                 return pieces[0]
             return np.concatenate([np.empty(0, self.dtype), *pieces])
         with self._file:
-            return mapped(self._file, self.dtype, self.size)
+            array = mapped(self._file, self.dtype, self.size)
+        if self._beside is not None:
+            self._beside.settle(flush=False)  # the manifest has a digest of each file
+            self._beside = None
+        return array
 
 
 def mapped(file: Any, dtype: Any, size: int, mode: Any = "r+") -> Array:

@@ -1,20 +1,22 @@
 """Numbers in any container, checked once and handed on without a copy where that is possible."""
 
 import copy
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
 from linsep._scipy import sp
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.data.check.plain import canonical, not_finite, where
 from linsep.data.table.memory import NamedRows
 from linsep.errors import DataError, KindError, OverflowedError
+from linsep.kernels.tables import sum_of_squares
 
 Array = npt.NDArray[Any]
 
@@ -131,7 +133,7 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
         return _checked_there(X, estimator, False)  # type: ignore[no-any-return]
     if isinstance(X, NamedRows) and X.shape[1] == getattr(estimator, "n_features_in_", None):
         return np.ascontiguousarray(X.view(np.ndarray))
-    named = hasattr(estimator, "feature_names_in_")
+    named = "feature_names_in_" in getattr(estimator, "__dict__", ())  # those of a frame of numbers
     if estimator is not None and not named and _ready(X):
         known = X.shape[1] if reset else estimator.n_features_in_
         if X.shape[1] == known:
@@ -145,14 +147,43 @@ def check_shape(X: Any, estimator: Any = None, reset: bool = True) -> Array | sp
             X = check_array(X, **_FORM)
         else:
             least = 1 if reset else 0  # nothing can be learnt of no rows, but there is an answer
-            X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **_FORM)
+            with _unnamed() if not named else nullcontext():
+                X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **_FORM)
     except DataError:
         raise
     except TypeError as problem:
         raise KindError(_no_numbers(X, problem)) from None
     except ValueError as problem:
-        raise DataError(str(problem)) from None
+        raise DataError(_no_table(X, str(problem), reset)) from None
     return canonical(X) if sp.issparse(X) else X
+
+
+@contextmanager
+def _unnamed() -> Iterator[None]:
+    """Names that are those of an encoding are asked of tables alone."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
+
+
+def _no_table(X: Any, problem: str, fitting: bool) -> str:
+    """Why X is no table of numbers, and what to do about it."""
+    if "could not convert string" in problem:
+        return (
+            f"X has text among its numbers ({problem}). Encode it (scikit-learn's OneHotEncoder "
+            "does), or give fit a data frame with a column of texts, which linsep encodes itself."
+        )
+    if "inhomogeneous" in problem or "with a sequence" in problem:
+        lengths = [len(row) if hasattr(row, "__len__") else 1 for row in X]
+        other = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+        if other is not None:
+            return (
+                f"X has rows of different lengths: {lengths[0]} in row 0, {lengths[other]} in row "
+                f"{other} (inhomogeneous). Give every row as many numbers."
+            )
+    if fitting and "got 1D array" in problem:
+        return f"{problem} If these are the labels, X and y are swapped: call fit(X, y)."
+    return problem
 
 
 def _no_numbers(X: Any, problem: Exception) -> str:
@@ -191,7 +222,7 @@ def require_finite(X: Any, estimator: Any = None, in_range: bool = False) -> Non
     else:
         pages, total = PageRelease(values), 0.0
         for first in range(0, len(values), step):
-            total += float(sum_of_squares(values[first : first + step]))
+            total += sum_of_squares(values[first : first + step])
             pages.advance(step)
     most, tiny = _LIMITS[X.dtype.char]
     if tiny * values.size <= total <= most:
@@ -223,15 +254,6 @@ def _require_range(X: Any, values: Array, estimator: Any) -> None:
 
 def _names(estimator: Any) -> Any:
     return getattr(estimator, "feature_names_in_", None)
-
-
-@kernel
-def sum_of_squares(values):  # type: ignore[no-untyped-def]
-    """Σ x² is finite only if every x is, so one vectorised pass tells."""
-    s = values.dtype.type(0)
-    for i in range(values.shape[0]):  # an index, not an iterator: only this form vectorises
-        s += values[i] * values[i]
-    return s
 
 
 def _from_arrow(X: Any) -> Any:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
 from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.errors import DataError
+from linsep.kernels.tables import number_integers
 
 Codes = npt.NDArray[np.int32]
 
@@ -137,7 +137,8 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
     if labels.ndim != 1:
         raise DataError(
             f"y has shape {labels.shape}; give a one-dimensional list of labels, one per row "
-            "(bad input shape for y: should be a 1d array)."
+            "(bad input shape for y: should be a 1d array). If these are the rows, X and y are "
+            "swapped: call fit(X, y)."
         )
     if labels.dtype.kind == "f":
         _want_whole(labels)
@@ -221,36 +222,15 @@ def _unique_integers(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]
     if high - low > 1 << 16:
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes.astype(np.int32)
-    if labels.dtype == np.int64:
-        places = np.zeros(high - low + 1, np.int32)
-        numbers: Codes = np.empty(len(labels), np.int32)
-        plain = np.ascontiguousarray(labels).view()
-        plain.flags.writeable = False  # so that the kernel is made for one kind of array
-        number_integers(plain, low, places, numbers)
-        return np.flatnonzero(places) + low, numbers
-    wide = labels.astype(np.uint64 if low > 0 else np.int64, copy=False)  # int8 would overflow
-    offset = (wide - wide.dtype.type(low)).astype(np.int32)
-    present = np.bincount(offset, minlength=high - low + 1) > 0
-    places = np.cumsum(present, dtype=np.int32) - 1
-    classes = np.flatnonzero(present).astype(wide.dtype) + wide.dtype.type(low)
-    return classes.astype(labels.dtype), places[offset].astype(np.int32, copy=False)
-
-
-@kernel
-def number_integers(labels, low, places, codes):  # type: ignore[no-untyped-def]
-    """codesᵢ ← the place of label i among those that occur; places[k] ← that of low + k, plus one.
-
-    `places` is zero before, and where a number does not occur also after.
-    """
-    for i in range(labels.shape[0]):
-        places[labels[i] - low] = 1
-    seen = 0
-    for k in range(places.shape[0]):
-        if places[k] > 0:
-            seen += 1
-            places[k] = seen
-    for i in range(labels.shape[0]):
-        codes[i] = places[labels[i] - low] - 1
+    kind = labels.dtype.type
+    if labels.dtype == np.uint64:  # may be beyond the integers kernels read
+        labels, start = labels - kind(low), 0
+    else:
+        start = low
+    places = np.zeros(high - low + 1, np.int32)
+    numbers = np.empty(len(labels), np.int32)
+    number_integers(np.ascontiguousarray(labels, np.int64), start, places, numbers)
+    return np.flatnonzero(places).astype(kind) + kind(low), numbers
 
 
 def _unique_objects(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:

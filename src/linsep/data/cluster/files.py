@@ -34,6 +34,7 @@ from linsep.data.sources.tables import TableSource
 from linsep.data.svmlight import parser as svmlight
 from linsep.data.table import delimited
 from linsep.errors import ClusterError, DataError, ParameterError
+from linsep.kernels.tables import add_up, fill
 
 Array = npt.NDArray[Any]
 
@@ -297,8 +298,6 @@ def _width(rows: Array) -> int:
 
 def _block_sums(X: Any) -> Any:
     def sums(k: int) -> tuple[Array, Array]:
-        from linsep.data.encoding.column_sums import add_up
-
         rows = X[k * BLOCK : min(len(X), (k + 1) * BLOCK)]
         total, count = np.zeros(rows.shape[1]), np.zeros(rows.shape[1], np.int64)
         add_up(np.array(rows, order="C"), total, count)
@@ -332,8 +331,6 @@ def _final(read: tuple[Piece, Summary], encoding: Any, given: bool) -> Any:
         rows = sp.csr_array((rows.data, places.astype(np.int32), rows.indptr), shape=shape)
         rows.has_canonical_format = True
     elif encoding.columns and not given and not np.isfinite(rows).all():
-        from linsep.data.encoding.column_sums import fill
-
         rows = np.array(rows, order="C")
         fill(rows, np.array([column.mean for column in encoding.columns]))
     return rows if kept is None else rows[kept]

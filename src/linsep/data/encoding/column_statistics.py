@@ -11,6 +11,7 @@ from linsep.data.blocks.blocks import BLOCK
 from linsep.data.table.cells import words_of
 from linsep.data.table.column import Column, Wanted, planned, wanted
 from linsep.errors import DataError
+from linsep.kernels.tables import add_up
 
 Array = npt.NDArray[Any]
 
@@ -49,10 +50,6 @@ class Means:
         self._waiting, self._held = ([rest.copy()] if len(rest) else []), len(rest)
 
     def _block(self, rows: Array) -> None:
-        from linsep.data.encoding.column_sums import (
-            add_up,  # compiled code, and rows to predict need none
-        )
-
         total = np.zeros_like(self._sum)
         add_up(np.ascontiguousarray(rows), total, self._count)
         self._sum += total

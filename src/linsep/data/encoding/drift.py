@@ -1,7 +1,10 @@
 """How new rows differ from those of the fit: texts that were not there, columns too many."""
 
+import sys
 import threading
+import warnings
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -72,6 +75,20 @@ class Drift:
             more = ", …" if len(self.extra) > SHOWN else ""
             sentences.append(f"Columns that the model does not know: {names}{more}.")
         return sentences
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Warn of what was met, once, where linsep was called."""
+    text = " ".join(sentences)
+    if not text:
+        return
+    frame, depth = sys._getframe(), 1
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in (
+        "linsep",
+        "contextlib",
+    ):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(text, UserWarning, stacklevel=depth)
 
 
 def rows_in(count: int) -> str:

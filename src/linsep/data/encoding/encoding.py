@@ -97,11 +97,17 @@ class Encoding:
         """
         return self.looked_at(table)[0]
 
-    def looked_at(self, table: Mapping[str, Any]) -> tuple[Any, Array]:
-        """The rows, and for each column whether it has a missing or infinite number."""
+    def looked_at(self, table: Mapping[str, Any], drift: Any = None) -> tuple[Any, Array]:
+        """The rows, and for each column whether it has a missing or infinite number; texts without
+        a feature are noted by `drift`."""
         if not self.columns:
             raise DataError("this model was fitted on rows of numbers; it encodes no columns.")
-        return self.assembled(self._parts(table))
+        parts = self._parts(table)
+        if drift is not None:
+            drift.note(
+                self, {c.table_name: part for c, part in zip(self.columns, parts, strict=True)}
+            )
+        return self.assembled(parts)
 
     def assembled(self, parts: list[Any]) -> tuple[Any, Array]:
         """The same of cells by column of features: texts, or numbers as `Column.derived` gives."""

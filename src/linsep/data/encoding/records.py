@@ -1,11 +1,13 @@
 """A few records at once, each cell read by itself: for services that predict row by row."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.encoding.drift import Drift, tell
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.table.cells import parser
 from linsep.data.table.memory import number_in, wanted_there, written
@@ -42,7 +44,7 @@ class RecordReader:
 
     def rows(self, records: Sequence[Mapping[str, Any]]) -> Array:
         """One dense row for each record."""
-        rows = np.zeros((len(records), self.width))
+        rows, strange = np.zeros((len(records), self.width)), Drift()
         for i, record in enumerate(records):
             row = rows[i]
             for name, place, mean, read, how in self.numbers:
@@ -61,6 +63,8 @@ class RecordReader:
                     place = self._place(name, cell, place_of, known, record)
                 if place >= 0:
                     row[first + place] = 1.0
+                elif (text := self._text(cell)) is not None:
+                    strange.unknown.setdefault(name, Counter())[text] += 1
             for name, place, column, read in self.parts:
                 cell = record.get(name, _ABSENT)
                 value = self._number(name, cell, read, column.reading, i, record)
@@ -78,6 +82,7 @@ class RecordReader:
             i, j = np.argwhere(~np.isfinite(rows))[0].tolist()
             name = self.encoding.feature_names[j]
             raise DataError(f"X contains infinity: row {i}, column {name!r}. Drop the row.")
+        tell(strange.sentences())
         return rows
 
     def _number(
@@ -98,11 +103,16 @@ class RecordReader:
     ) -> int:
         if cell is _ABSENT:
             raise self._absent(record)
-        text = written(cell)
-        place = -1 if text is None or text in self.words.texts else int(place_of(text))
+        text = self._text(cell)
+        place = -1 if text is None else int(place_of(text))
         if type(cell) is str and len(known) < 10_000:
             known[cell] = place
         return place
+
+    def _text(self, cell: Any) -> str | None:
+        """The text of a cell, None where it is missing."""
+        text = written(cell)
+        return None if text is None or text in self.words.texts else text
 
     def _absent(self, record: Mapping[str, Any]) -> DataError:
         return self.encoding.lacking(record, "a record", " Give None for a cell that is missing.")

@@ -1,17 +1,17 @@
 """Files that are replaced whole: after a crash at any moment the old one is there, or the new one.
 
 Only regular files are: a pipe or a device is written to as it is, a folder or a socket refused.
-
-Every call to the operating system that a save makes is a method of `Disk`, so that a test can let
-each of them fail once, or stop the process there, and look at what is left.
+Whatever linsep writes goes through `replace`, or through a file `Beside` the one it replaces.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from linsep.data.files import disk
 from linsep.data.files.special_files import open_special
 from linsep.data.files.system_errors import explain
 from linsep.errors import StorageError
@@ -21,53 +21,12 @@ T = TypeVar("T")
 Bytes = bytes | bytearray | memoryview
 
 
-class Disk:
-    """The operations a save consists of, one method each."""
-
-    def create(self, path: str) -> int:
-        """Open a file that must not exist yet."""
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-
-    def write(self, file: int, data: memoryview) -> int:
-        """Write some of `data`; returns how many bytes were taken."""
-        return os.write(file, data)
-
-    def flush(self, file: int) -> None:
-        """Return when what was written is on the medium."""
-        os.fsync(file)
-
-    def close(self, file: int) -> None:
-        os.close(file)
-
-    def rename(self, source: str, destination: str) -> None:
-        """Put one file in the place of another, in one step."""
-        os.replace(source, destination)  # noqa: PTH105
-
-    def flush_folder(self, folder: str) -> None:
-        """Return when the names in a folder are on the medium; some systems cannot."""
-        try:
-            handle = os.open(folder, os.O_RDONLY)
-        except OSError:
-            return
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-    def remove(self, path: str) -> None:
-        os.unlink(path)  # noqa: PTH108
-
-
-DISK = Disk()
-"""The disk in use; tests put one that fails in its place."""
-
-
 def replace(path: str | os.PathLike[str], pieces: Iterable[Bytes]) -> int:
     """Write `pieces` to `path` so that no crash leaves half a file there; returns how many bytes.
 
-    They go to a temporary file in the same folder, which is flushed, renamed over `path`, and the
-    folder flushed. A link is followed, and stays. A pipe, a device such as /dev/null, or a file
-    that is open already such as /dev/stdout gets the pieces as they come.
+    They go to a file `Beside` it, which is flushed, renamed over `path`, and the folder flushed. A
+    pipe, a device such as /dev/null, or a file that is open already such as /dev/stdout gets the
+    pieces as they come.
 
     Raises
     ------
@@ -85,39 +44,88 @@ def replace(path: str | os.PathLike[str], pieces: Iterable[Bytes]) -> int:
     ...     path.read_bytes(), count, len(list(Path(folder).iterdir()))
     (b'second', 6, 1)
     """
-    disk, steps = DISK, _Steps(path)
+    steps = _Steps(path)
     special = steps.take("opening it", open_special, path)
     if special is not None:
         try:
-            return _write(disk, steps, special, pieces)
+            return _write(steps, special, pieces)
         finally:
-            steps.take("closing it", disk.close, special)
-    final = os.path.realpath(path)  # a link keeps pointing where it did
-    folder, name = os.path.split(final)
-    beside = str(Path(folder, f".{name}.{os.getpid()}.tmp"))
-    steps.safe = True
+            steps.take("closing it", disk.DISK.close, special)
+    beside = Beside(path)
     try:
-        file = steps.take("making a file beside it", _create, disk, beside)
-        try:
-            count = _write(disk, steps, file, pieces)
-            steps.take("bringing it to the disk", disk.flush, file)
-        finally:
-            steps.take("closing it", disk.close, file)
-        steps.take("putting it in its place", disk.rename, beside, final)
-        steps.take("bringing its name to the disk", disk.flush_folder, folder)
+        count = _write(beside.steps, beside.file, pieces)
+        beside.settle()
     except BaseException:
-        with suppress(OSError):
-            disk.remove(beside)
+        beside.discard()
         raise
     return count
+
+
+class Beside:
+    """A new file in the folder of the one it is to replace; a link to that is followed, and stays.
+
+    Its name is no other process's, on whatever machine or in whatever container, and it is locked
+    while its writer lives. What killed writers have left in a folder is removed by the next save
+    there: files of such names that nobody locks, or that are a day old where there are no locks.
+
+    Attributes
+    ----------
+    file : its descriptor, open for reading and writing
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.steps = _Steps(path, safe=True)
+        self.final = os.path.realpath(path)
+        self.folder = os.path.dirname(self.final)  # noqa: PTH120
+        self.file = self.steps.take("making a file beside it", self._created)
+        self._open = True
+
+    def _created(self) -> int:
+        for _ in range(_TRIES):
+            self.path = str(Path(self.folder, f".linsep-{os.urandom(8).hex()}.tmp"))
+            with suppress(FileExistsError):
+                return disk.DISK.create(self.path)
+        raise FileExistsError(self.path)
+
+    def settle(self, flush: bool = True) -> None:
+        """Bring it to the disk and put it in its place; `flush=False`: a crash may damage it."""
+        now, take = disk.DISK, self.steps.take
+        if flush:
+            take("bringing it to the disk", now.flush, self.file)
+        if not disk.LOCKS:
+            self._close()
+        take("putting it in its place", now.rename, self.path, self.final)
+        self._close()  # not before: the lock tells that the writer lives
+        if flush:
+            take("bringing its name to the disk", now.flush_folder, self.folder)
+        with suppress(OSError):
+            for name in filter(_OURS, now.names(self.folder)):
+                with suppress(OSError):  # another user's, or gone already
+                    now.remove_left(str(Path(self.folder, name)))
+
+    def discard(self) -> None:
+        """Remove it, whatever has happened to it."""
+        with suppress(StorageError):
+            self._close()
+        with suppress(OSError):
+            disk.DISK.remove(self.path)
+
+    def _close(self) -> None:
+        if self._open:
+            self._open = False
+            self.steps.take("closing it", disk.DISK.close, self.file)
+
+
+_OURS = re.compile(r"\.linsep-[0-9a-f]{16}\.tmp").fullmatch
+_TRIES = 9
 
 
 class _Steps:
     """Calls to the system for one path: where one fails, that is told by path and step."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], safe: bool = False) -> None:
         self.path = path
-        self.safe = False  # whether what stood there before is kept
+        self.safe = safe  # whether what stood there before is kept
 
     def take(self, doing: str, operation: Callable[..., T], *arguments: object) -> T:
         try:
@@ -132,20 +140,12 @@ class _Steps:
             ) from problem
 
 
-def _create(disk: Disk, path: str) -> int:
-    try:
-        return disk.create(path)
-    except FileExistsError:  # left by a process of the same number that was killed
-        disk.remove(path)
-        return disk.create(path)
-
-
-def _write(disk: Disk, steps: _Steps, file: int, pieces: Iterable[Bytes]) -> int:
+def _write(steps: _Steps, file: int, pieces: Iterable[Bytes]) -> int:
     """Write all pieces; an error in making them is none of writing."""
     count = 0
     for piece in pieces:
         rest = memoryview(piece).cast("B")
         count += len(rest)
         while rest:
-            rest = rest[steps.take("writing", disk.write, file, rest) :]
+            rest = rest[steps.take("writing", disk.DISK.write, file, rest) :]
     return count

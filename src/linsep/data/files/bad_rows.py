@@ -1,13 +1,15 @@
 """Rows that cannot be read: an error at the first, or counted, told and left out."""
 
 import csv
+import io
 import os
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from linsep._arguments import path_of
+from linsep.data.files import disk
+from linsep.data.files.atomic import Beside
 from linsep.data.files.special_files import kind_of, open_special, own_descriptor
 from linsep.data.files.system_errors import explain
 from linsep.errors import DataError, ParameterError, StorageError
@@ -72,6 +74,7 @@ class BadRows:
         self.first: list[str] = []
         self.groups: dict[tuple[str, str], Group] = {}
         self._file: Any = None
+        self._beside: Beside | None = None
 
     @property
     def fails(self) -> bool:
@@ -112,9 +115,12 @@ class BadRows:
     def _note(self, path: Any, row: BadRow) -> None:
         try:
             if self._file is None:
-                special = open_special(self.how)
-                where: Any = Path(self.how) if special is None else special
-                self._file = open(where, "w", newline="", encoding="utf-8")  # noqa: SIM115, PTH123
+                where = open_special(self.how)
+                if where is None:
+                    self._beside = Beside(self.how)
+                    where = self._beside.file
+                raw = io.BufferedWriter(disk.Raw(where, closes=self._beside is None))
+                self._file = io.TextIOWrapper(raw, encoding="utf-8", newline="")
                 csv.writer(self._file).writerow(["file", "line", "column", "reason", "text"])
             csv.writer(self._file).writerow([path, row.line, row.column, row.why, row.text])
         except OSError as problem:
@@ -123,10 +129,16 @@ class BadRows:
     def close(self) -> None:
         """Finish the file of bad rows."""
         if self._file is not None:
-            file, self._file = self._file, None
+            (file, self._file), (beside, self._beside) = (self._file, None), (self._beside, None)
             try:
                 file.close()
-            except OSError as problem:
+                if beside is not None:
+                    beside.settle()
+            except BaseException as problem:
+                if beside is not None:
+                    beside.discard()
+                if not isinstance(problem, OSError):
+                    raise
                 raise self._unwritten(problem) from problem
 
     def _unwritten(self, problem: OSError) -> StorageError:

@@ -8,6 +8,7 @@ import stat
 import sys
 from pathlib import Path
 
+from linsep.data.files import disk
 from linsep.data.files.system_errors import explain
 from linsep.errors import StorageError
 
@@ -84,4 +85,4 @@ def open_special(path: PathLike) -> int | None:
                 stream.flush()
         return os.dup(number)
     require_writable_kind(path)
-    return None if kind_of(path) is None else os.open(path, os.O_WRONLY)
+    return None if kind_of(path) is None else disk.DISK.open_special(path)

@@ -5,6 +5,7 @@ No space left on device (ENOSPC). Free some space there, or choose another folde
 
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,16 +62,20 @@ def advice(problem: BaseException, otherwise: str = "") -> str:
     'That file system can only be read: choose another folder.'
     """
     number = getattr(problem, "errno", None)
-    if number is None and _short_of_memory(problem):
+    if number is None and is_short_of_memory(problem):
         number = errno.ENOMEM
     return _ADVICE.get(errno.errorcode.get(number, "") if number else "", otherwise)
 
 
-def _short_of_memory(problem: BaseException | None) -> bool:
-    """Whether a library could not be loaded, which says so in words only, for want of memory."""
+_SHORT = re.compile(
+    "failed to map segment|cannot allocate memory|unable to allocate|can't start new thread"
+)
+
+
+def is_short_of_memory(problem: BaseException | None) -> bool:
+    """Whether memory was used up, which libraries and threads that fail say in words only."""
     while problem is not None:
-        words = str(problem).lower()
-        if "failed to map segment" in words or "cannot allocate memory" in words:
+        if isinstance(problem, MemoryError) or _SHORT.search(str(problem).lower()):
             return True
         problem = problem.__cause__ or problem.__context__
     return False

@@ -3,6 +3,7 @@
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,8 @@ def _loaded(path: Path, mode: Any = None) -> Any:
         if problem.errno is not None:
             raise unreadable(path, problem) from problem
         raise DataError(f"{path} cannot be read ({problem}); fetch it again.") from None
-    except (ValueError, EOFError) as problem:
+    except (ValueError, TypeError, EOFError, SyntaxError, OverflowError, MemoryError,
+            TokenError) as problem:  # fmt: skip
         if path.suffix in (".gz", ".bz2", ".zst"):
             raise DataError(
                 f"{path} is compressed, and arrays are read as they lie on disk; unpack it, or "

@@ -126,6 +126,7 @@ class Chunks:
     def notes(self) -> list[str]:
         """What was found in the files, in sentences."""
         notes = [self.source.summary] if self.source.summary else []
+        notes += [sentence[0].upper() + sentence[1:] for sentence in self.source.doubts]
         gaps = {name: n for name, n in self.source.missing.items() if n}
         if gaps:
             some = ", ".join(f"{name} {n}" for name, n in list(gaps.items())[:10])
@@ -190,6 +191,7 @@ class Chunks:
                 + (f" of the classes {self._keep!r}" if self._keep is not None else "")
                 + (f"; {self.skipped} could not be read" if self.skipped else "")
                 + ". Rows are wanted."
+                + (f" The first: {self.bad_rows.first[0]}" if self.skipped else "")
             )
         if not (self._given or looked):
             self._known = self.source.settled()
@@ -387,9 +389,13 @@ def _numbered(stored: Array, labels: Labels, store: Store) -> Array:
     from linsep.data.blocks.store import Growing
 
     codes = Growing("codes", np.int32)
-    with writing(store.folder):
-        if store.spilled:
-            codes.spill(store.folder)
-        for part in blocks(stored):
-            codes.add(labels.codes(np.asarray(stored[part])))
-        return codes.finish()
+    try:
+        with writing(store.folder):
+            if store.spilled:
+                codes.spill(store.folder)
+            for part in blocks(stored):
+                codes.add(labels.codes(np.asarray(stored[part])))
+            return codes.finish()
+    except BaseException:
+        codes.close()
+        raise

@@ -16,8 +16,9 @@ from linsep.data.files.bad_rows import BadRows
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.tables import TableSource
 from linsep.data.table.column import Texts, reading
-from linsep.data.table.dialect import LOOK, Layout, decimal_of, judged, missing_words
-from linsep.data.table.memory import column_of, columns_of, kind_of
+from linsep.data.table.dialect import LOOK, Layout, doubts_of, judged, missing_words
+from linsep.data.table.memory import USUAL, column_of, columns_of, kind_of
+from linsep.data.table.number_signs import decimal_of
 from linsep.data.table.parquet import checked, rows_of
 from linsep.data.table.table_part import Columns, TablePart
 from linsep.errors import DataError
@@ -64,21 +65,28 @@ class FrameSource(TableSource):
         if encoding is not None and encoding.missing is not None:
             given = {"missing_only": encoding.missing}
         missing = missing_words(given)
-        names = list(self.cells)
+        names, decimal = list(self.cells), options["layout"].get("decimal")
+        unsure = {}
         if encoding is not None:  # which kinds there are was settled in the fit
             own = {column.table_name for column in encoding.columns}
-            decimal = encoding.decimal
+            decimal = decimal or encoding.decimal
             kinds = [
                 "drop" if name in own else kind_in_memory(cells, missing, decimal)
                 for name, cells in self.cells.items()
             ]
         else:
-            texts: list[str] = []
-            kinds = [kind_in_memory(cells, missing, seen=texts) for cells in self.cells.values()]
-            decimal = decimal_of(texts)
-            if decimal != ".":
-                kinds = [kind_in_memory(cells, missing, decimal) for cells in self.cells.values()]
-        return Layout(",", decimal=decimal, names=names, kinds=kinds, missing=missing)
+            texts: dict[str, list[str]] = {name: [] for name in names}
+            cells = self.cells.items()
+            kinds = [kind_in_memory(c, missing, decimal or ".", texts[n]) for n, c in cells]
+            if decimal is None:
+                decimal = decimal_of(c for some in texts.values() for c in some[:200])
+                if decimal != ".":
+                    kinds = [kind_in_memory(c, missing, decimal) for _, c in cells]
+            looked = zip(names, kinds, texts.values(), strict=True)
+            unsure = doubts_of(looked, missing, decimal, options["layout"])
+        return Layout(
+            ",", decimal=decimal, names=names, kinds=kinds, missing=missing, doubts=unsure
+        )
 
     def raw(self, bad: BadRows) -> Iterator[tuple[Any, Any]]:
         bad.begin()
@@ -128,23 +136,35 @@ def kind_in_memory(
 
     def judge(texts: list[str]) -> str:
         if seen is not None:
-            seen.extend(texts[:200])
+            seen.extend(texts)
         return judged(texts, missing, decimal)
 
     return kind_of(cells, judge, LOOK)
 
 
 def needs_encoding(table: Any) -> bool:
-    """Whether some column of a table in memory holds something else than numbers."""
+    """Whether some column of a table in memory holds something else than numbers, or a gap."""
     if isinstance(table, (Mapping, list, tuple)):
         return True
-    for cells in columns_of(table).values():
+    for name, cells in columns_of(table).items():
         kind = "text" if isinstance(cells, Texts) else kind_in_memory(cells, missing_words({}))
         if kind not in ("number", "truth"):
             return True
         if not isinstance(cells, np.ndarray) and _holds_texts(cells):
             return True
+        if kind == "number" and _has_gap(name, cells):
+            return True
     return False
+
+
+def _has_gap(name: str, cells: Any) -> bool:
+    """Whether a number of a column is missing."""
+    if getattr(getattr(cells, "dtype", None), "kind", "") in ("i", "u", "b"):
+        return bool(hasattr(cells, "isna") and cells.isna().any())  # pandas has integers with gaps
+    try:
+        return bool(np.isnan(column_of(name, cells, "number", USUAL)).any())
+    except DataError:  # what is no number is refused by those who want numbers
+        return False
 
 
 def _categories(cells: Any) -> list[Any] | None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.store import MEMORY
+from linsep.data.encoding.drift import tell
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.data.sources.dataset import Chunks
@@ -28,6 +29,7 @@ def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
         if needs_encoding(X):
             chunks = frame_chunks(X, MEMORY)
             with chunks.gather() as gathered:
+                tell(_gaps(chunks))
                 yield gathered.X, y, chunks.encoding
             return
     if not isinstance(X, Chunks):
@@ -47,6 +49,20 @@ def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
             yield gathered.X, gathered.y, X.encoding
         else:
             yield gathered.X, EncodedLabels(gathered.classes, gathered.codes), X.encoding
+
+
+def _gaps(chunks: Chunks) -> list[str]:
+    """That numbers are missing, and what stands in their place."""
+    numbers = {column.table_name for column in chunks.encoding.columns if column.numeric}
+    gaps = {name: n for name, n in chunks.source.missing.items() if n and name in numbers}
+    if not gaps:
+        return []
+    some = ", ".join(f"{name!r} ({n:,})" for name, n in list(gaps.items())[:5])
+    more = ", …" if len(gaps) > 5 else ""
+    return [
+        f"X has missing numbers in {some}{more}; the mean of the column stands in their place, as "
+        "it will in new rows. Fill them in beforehand if another number should."
+    ]
 
 
 def by_block(method: F) -> F:
@@ -81,4 +97,5 @@ def scores_of(X: Chunks, encoding: Encoding | None, scores: Callable[[Any], Arra
             "it by linsep.read(..., like=model)."
         )
     parts = [scores(rows) for rows, _ in X]
+    tell(X.drift)
     return np.concatenate(parts) if parts else scores(np.empty((0, X.n_features)))

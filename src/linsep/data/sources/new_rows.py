@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
+from linsep.data.encoding.drift import Drift, tell
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.encoding.records import RecordReader
 from linsep.data.sources.dataset import Chunks
@@ -32,7 +33,7 @@ def new_rows(X: Any, model: Any) -> Any:
         return opened_like(X, encoding)
     if not is_table(X):
         return X
-    names = getattr(model, "feature_names_in_", None)
+    names = vars(model).get("feature_names_in_")  # those of a frame of numbers
     if encoding is None or not encoding.columns or names is not None:
         return _numbers(X, names)
     if listed and len(X) <= FEW and encoding.header and encoding.n_features <= 1 << 16:
@@ -48,7 +49,9 @@ def new_rows(X: Any, model: Any) -> Any:
     n = len(next(iter(columns.values()), ()))
     if n > BLOCK:
         return opened_like(columns, encoding)
-    rows, odd = encoding.looked_at(columns)
+    drift = Drift()
+    rows, odd = encoding.looked_at(columns, drift)
+    tell(drift.sentences())
     if odd.any():
         _require_no_infinity(rows, encoding)
     return rows

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
-from linsep.data.check.arrays import frozen, sum_of_squares
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.encoding.label_statistics import Labels, LabelStatistics
 from linsep.data.files.compression import PIECE, about, open_bare, open_plain
+from linsep.data.svmlight.decimals import POWERS
 from linsep.data.svmlight.parser import (
     AT,
     END,
@@ -30,6 +30,7 @@ from linsep.data.svmlight.parser import (
     FINE,
     LARGEST,
     LEAST,
+    MARGIN,
     MOST,
     QUERIES,
     ROW,
@@ -39,6 +40,8 @@ from linsep.data.svmlight.parser import (
     read_at,
 )  # fmt: skip
 from linsep.errors import DataError
+from linsep.kernels.parse import line_ends, lines
+from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import in_order, threads
 
 Array = npt.NDArray[Any]
@@ -117,38 +120,31 @@ def stream_of(chunks: Any) -> "OnePassStream | None":
 
 def survey(path: Path, n_jobs: int | None = None) -> Scan:
     """Look at the ends of all lines; raises `ScanMismatch` where they do not tell."""
-    from linsep.data.svmlight.line_ends import LEAST as LEAST_FOUND
-    from linsep.data.svmlight.line_ends import MOST as MOST_FOUND
-    from linsep.data.svmlight.line_ends import ROWS, look
-
     size = about(path).st_size
     own = threading.local()
 
     def segment(first: int) -> tuple[int, int, Array, Array]:
         if not hasattr(own, "text"):
-            own.words = np.empty((_SEGMENT + 2 * _MARGIN) // 8 + 8, np.uint64)
-            own.text = own.words.view(np.uint8)
+            own.text = np.empty(_SEGMENT + 2 * _MARGIN + MARGIN, np.uint8)
             own.labels, own.starts = np.empty(_SEGMENT // 2 + 1), np.empty(_SEGMENT // 2 + 1, "i8")
-            own.bits = np.empty(1, np.uint64)
         text, origin = own.text, first - _MARGIN
         text[:_MARGIN] = 10
         room = text[max(0, -origin) : 2 * _MARGIN + _SEGMENT]
         n = max(0, -origin) + read_at(file.fileno(), room, max(0, origin))
-        text[n : n + 24] = 10
+        text[n : n + MARGIN] = 10
         end = _MARGIN + min(_SEGMENT, size - first)
         if origin + n < size and n < end + _MARGIN:
             raise ScanMismatch("the file became shorter")
         end += int(end == n and text[n - 1] != 10)  # the last line may lack its newline
         counts = np.array([0, LARGEST + 1, -1])
         begins = bool(text[_MARGIN - 1] == 10)
-        look(text, own.words, _MARGIN, end, begins, own.labels, own.starts, counts, own.bits,
-             own.bits.view(np.float64))  # fmt: skip
-        n_rows = int(counts[ROWS])
+        line_ends(text, _MARGIN, end, begins, own.labels, own.starts, counts, POWERS)
+        n_rows, low, high = counts.tolist()
         if n_rows < 0:
             raise ScanMismatch("a line is not plainly a label and pairs")
         labels = np.unique(own.labels[:n_rows])
         starts = own.starts[:n_rows] + origin
-        return int(counts[LEAST_FOUND]), int(counts[MOST_FOUND]), labels, starts
+        return low, high, labels, starts
 
     statistics, least, most, n_rows = LabelStatistics(), LARGEST + 1, -1, 0
     kept, held, stride = [], 0, 1
@@ -179,17 +175,15 @@ class _Room:
 
     def __init__(self, text: int) -> None:
         rows = BLOCK + PIECE // 2  # more than scanned are noticed after a piece
-        self.words = np.empty(PIECE // 8 + 8, np.uint64)
-        self.text = self.words.view(np.uint8)
+        self.text = np.empty(PIECE + 64, np.uint8)
         self.labels, self.pointers = np.empty(rows + 1), np.empty(rows + 2, np.int64)
         self.places, self.values = np.empty(text // 4 + 2, np.int32), np.empty(text // 4 + 2)
         self.tough = np.empty((PIECE // 2 + 1, 3), np.int64)
-        self.bits = np.empty(1, np.uint64)
 
     def arrays(self, state: Array) -> tuple[Array, ...]:
-        """What the kernel `parse` takes."""
-        return (self.text, self.words, state, self.labels, self.pointers[1:], self.places,
-                self.values, self.tough, self.bits, self.bits.view(np.float64))  # fmt: skip
+        """What the kernel `lines` takes."""
+        return (self.text, state, self.labels, self.pointers[1:], self.places, self.values,
+                self.tough, POWERS)  # fmt: skip
 
 
 class OnePassStream:
@@ -281,11 +275,9 @@ class OnePassStream:
         return self._checked(room, state, number, n_rows), state
 
     def _parse(self, room: _Room, state: Array, end: int, n_rows: int) -> None:
-        from linsep.data.svmlight.lines import parse
-
         text = room.text
         state[AT], state[END], state[TOUGH] = 0, end, 0
-        if parse(*room.arrays(state)) != FINE or state[ROW] > n_rows:
+        if lines(*room.arrays(state)) != FINE or state[ROW] > n_rows:
             raise ScanMismatch("a line cannot be read")
         for entry, first, last in room.tough[: int(state[TOUGH])].tolist():
             value = float(text[first:last].tobytes())
@@ -307,7 +299,7 @@ class OnePassStream:
         places, values = room.places[:entries], room.values[:entries]
         if self.base:
             places -= np.int32(self.base)
-        square = float(sum_of_squares(frozen(values)))
+        square = sum_of_squares(values)
         limits = np.finfo(np.float64)
         if not float(limits.tiny) * entries <= square <= float(limits.max) / 1e6:
             raise ScanMismatch("numbers are near the ends of the range of floats")

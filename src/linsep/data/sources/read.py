@@ -19,6 +19,7 @@ from linsep.data.files.system_errors import storing, temporary_folder
 from linsep.data.sources.dataset import Chunks
 from linsep.data.table.column import Column
 from linsep.data.table.memory import is_table
+from linsep.data.table.number_signs import GROUPS, settle_signs
 from linsep.data.table.target import Target
 from linsep.errors import DataError, ParameterError, UnknownParameterError
 
@@ -30,7 +31,7 @@ _SUFFIXES = {
     ".libsvm": "svmlight", ".svmlight": "svmlight",
 }  # fmt: skip
 
-_LAYOUT = ("delimiter", "quote", "decimal", "header", "skip", "encoding", "missing",
+_LAYOUT = ("delimiter", "quote", "decimal", "thousands", "header", "skip", "encoding", "missing",
            "missing_only")  # fmt: skip
 
 
@@ -117,10 +118,14 @@ def read(
     cluster : 'local', an address such as 'tcp://host:8786', or a client of Dask, optional
         Have its workers read the files themselves when a learner is fitted, and keep the rows
         there; needs the extra dask. The model has the same bytes.
-    delimiter, quote, decimal, header, skip, encoding, missing
+    delimiter, quote, header, skip, encoding, missing
         For csv, where it should not be judged: signs, whether there is a header, lines to leave
         out before it, the encoding of the text, and words that stand for a missing cell beside
         the usual ones (nothing, ?, NA, NaN, null and the like).
+    decimal, thousands : '.' or ','
+        What a point or a comma in a number means, where it should not be judged: 1.234 is more
+        than a thousand with `thousands="."` or `decimal=","`. Where no cell tells, `read` asks for
+        one of the two. `thousands` may also be an apostrophe or a space. A model keeps it.
     missing_only : word or list of words
         Words for a missing cell in the place of the usual ones.
 
@@ -137,6 +142,7 @@ def read(
     ['height', 'sex=f', 'sex=m']
     """
     _check(format, fill, base, layout)
+    settle_signs(layout)
     if columns is not None and not isinstance(columns, Mapping):
         raise ParameterError(f"columns is {columns!r:.60}; give a dict of column: how to read it.")
     if classes is not None and (isinstance(classes, str) or not isinstance(classes, Iterable)):
@@ -185,8 +191,13 @@ def _check(format: str | None, fill: str, base: Any, layout: dict[str, Any]) -> 
 
 def _unlike(name: str, value: Any) -> str:
     """What was wanted, where a part of the layout is not that; otherwise nothing."""
-    if name in ("delimiter", "quote", "decimal"):
+    if name in ("delimiter", "quote"):
         return "" if isinstance(value, str) and len(value) == 1 else "one character"
+    if name == "decimal":
+        return "" if value in (".", ",") else "'.' or ','"
+    if name == "thousands":
+        fine = isinstance(value, str) and len(value) == 1 and value in GROUPS
+        return "" if fine else "'.', ',', an apostrophe or a space"
     if name == "skip":
         whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
         return "" if whole else "a whole number >= 0"

@@ -5,7 +5,8 @@ into rows of numbers.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from linsep.data.table.memory import MISSING
 from linsep.data.table.table_part import Columns, TablePart
 from linsep.data.table.target import Target, find_target
 from linsep.errors import DataError, ParameterError
+from linsep.kernels.tables import fill
 
 Array = npt.NDArray[Any]
 
@@ -41,6 +43,8 @@ class Source:
     direct = True
     rounded: frozenset[str] = frozenset()
     """Columns of features with whole numbers that had to be rounded."""
+    doubts: Sequence[str] = ()
+    """What is not sure about numbers of its columns, in sentences."""
     numbers: Any = None
     """The line, or row, of each row of the piece that was given last, where that was asked for."""
 
@@ -144,6 +148,7 @@ class TableSource(Source):
             target = options["target"]
             self.target = None if target is False else find_target(target, names)
             kinds = settle_kinds(names, self.layout.kinds, options["columns"])
+            self._settle_doubts(kinds, options["columns"])
             self._by_kind(kinds, options["fill"])
         else:
             self._by_encoding(encoding, options["target"])
@@ -161,11 +166,26 @@ class TableSource(Source):
                 known["missing_only"] = encoding.missing
             if encoding.decimal != ".":
                 known["decimal"] = encoding.decimal
+            else:  # as in the fit, unless cells of this file are clear
+                known["usual_decimal"] = "."
             return _without_header(sniff(path, None, known | given), encoding, path, given)
         names, kinds = columnar.kinds_of(path)
         given = {k: v for k, v in options["layout"].items() if k.startswith("missing")}
-        decimal = "." if encoding is None else encoding.decimal
+        decimal = options["layout"].get("decimal") or (
+            "." if encoding is None else encoding.decimal
+        )
         return Layout(",", decimal=decimal, names=names, kinds=kinds, missing=missing_words(given))
+
+    def _settle_doubts(self, kinds: list[str], chosen: Any) -> None:
+        """Refuse numbers that may mean either of two, unless `chosen` says what the column is."""
+        now = dict(zip(self.layout.names, kinds, strict=True))
+        for name, (grave, sentence) in self.layout.doubts.items():
+            if name in chosen and wanted(now[name]).word != "number":
+                continue
+            if grave:
+                raise DataError(f"{self.paths[0]}: {sentence}")
+            self.doubts = [*self.doubts, sentence]
+            warnings.warn(f"{self.paths[0]}: {sentence}", UserWarning, stacklevel=5)
 
     def _by_kind(self, kinds: list[str], fill: str) -> None:
         target, names = self.target, self.layout.names
@@ -373,8 +393,6 @@ class TableSource(Source):
     def finish(self, arrays: dict[str, Array], n: int, encoding: Encoding) -> None:
         if not any(self.missing.values()):
             return
-        from linsep.data.encoding.column_sums import fill
-
         X = arrays["rows"].reshape(n, -1)
         means = np.array([column.mean for column in encoding.columns])
         for part in blocks(X, 4 * BLOCK):

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from linsep.data.files.bad_rows import BadRow
 from linsep.data.files.compression import PIECE, open_plain, unpacking, whole_lines
+from linsep.data.svmlight.decimals import POWERS
+from linsep.kernels.parse import lines
 from linsep.parallel import in_order, read_in_order
 
 Array = npt.NDArray[Any]
@@ -65,6 +67,7 @@ NO_ROWS = Part(
     0,
     [],
 )
+MARGIN = 24  # bytes that the kernel wants behind the text
 SLACK = 1 << 13  # bytes that are looked at for the end of a line
 
 
@@ -72,19 +75,17 @@ class _Room:
     """Arrays that a piece of n bytes is parsed into; kept by each thread from piece to piece."""
 
     def __init__(self, n: int) -> None:
-        self.words = np.empty(n // 8 + 4, np.uint64)
-        self.text = self.words.view(np.uint8)
+        self.text = np.empty(n + MARGIN, np.uint8)
         rows = n // 2 + 1  # a row has a sign and an end; what is not written to is never there
         self.labels, self.ends = np.empty(rows), np.empty(rows, np.int64)
         self.places, self.values = np.empty(n // 4 + 1, np.int32), np.empty(n // 4 + 1)
         self.tough = np.empty((n // 2 + 1, 3), np.int64)
-        self.bits = np.empty(1, np.uint64)
         self.n = n
 
     def arrays(self, state: Array) -> tuple[Array, ...]:
         """What the kernel takes."""
-        return (self.text, self.words, state, self.labels, self.ends, self.places, self.values,
-                self.tough, self.bits, self.bits.view(np.float64))  # fmt: skip
+        return (self.text, state, self.labels, self.ends, self.places, self.values, self.tough,
+                POWERS)  # fmt: skip
 
 
 _rooms = threading.local()
@@ -96,13 +97,6 @@ def _room(n: int) -> _Room:
         room = _Room(n + n // 8)
         _rooms.last = room if n <= 4 * PIECE else None
     return room
-
-
-def _parser() -> Any:
-    """The kernel `parse`."""
-    from linsep.data.svmlight.lines import parse
-
-    return parse
 
 
 def parse_piece(piece: bytes) -> Part:
@@ -117,12 +111,11 @@ def _parsed(room: _Room, begin: int, n: int) -> Part:
     if n == 0 or room.text[n - 1] != 10:
         room.text[n] = 10
         n += 1
-    room.text[n : n + 24] = 10
+    room.text[n : n + MARGIN] = 10
     state = np.array([begin, 0, 0, 0, 0, LARGEST + 1, -1, 0, 0, n])
     bad: list[BadRow] = []
     while True:
-        with np.errstate(over="ignore"):  # where the kernel is plain Python
-            wrong = _parser()(*room.arrays(state))
+        wrong = lines(*room.arrays(state))
         if wrong == FINE:
             break
         bad.append(_bad_line(room.text[:n].tobytes(), state, _REASONS[wrong]))
@@ -200,7 +193,6 @@ def _settle(
 def parts(path: Path, n_jobs: int | None = None, size: int | None = None) -> Iterator[Part]:
     """The rows of a file, piece by piece; bad lines are numbered from 1 within the file."""
     line = 0
-    _parser()  # in one thread, before several ask for it
     with unpacking(path), open_plain(path) as stream:
         start = stream.read(3)
         marked = start == b"\xef\xbb\xbf"

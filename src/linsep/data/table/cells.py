@@ -42,8 +42,8 @@ def amount(text: str, decimal: str = ".") -> float | None:
 
     >>> [amount(cell) for cell in ("3.5", "$1,234.50", "12 %", "(300)", "1,23", "12 men")]
     [3.5, 1234.5, 12.0, -300.0, None, None]
-    >>> amount("1.234,5 €", ",")
-    1234.5
+    >>> amount("1.234,5 €", ","), amount("0,125")  # no thousands begin with 0
+    (1234.5, None)
     """
     value = number(text, decimal)
     if value is not None:
@@ -62,7 +62,7 @@ def _amounts(decimal: str) -> re.Pattern[str]:
     coin = rf"[{CURRENCIES}]|USD|EUR|GBP|CHF"
     return re.compile(
         rf"(?P<open>\()?(?P<sign>[+-])?\s*(?:{coin})?\s*(?P<late>[+-])?"
-        rf"(?P<digits>(?:\d{{1,3}}(?:{between}\d{{3}})+|\d+)(?:{re.escape(decimal)}\d*)?)"
+        rf"(?P<digits>(?:[1-9]\d{{0,2}}(?:{between}\d{{3}})+|\d+)(?:{re.escape(decimal)}\d*)?)"
         rf"\s*(?:%|{coin})?(?P<close>\))?"
     )
 

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from linsep.data.files.compression import open_plain, unpacking
 from linsep.data.table.cells import amount, number, order_of, truth
 from linsep.data.table.column import wanted
 from linsep.data.table.memory import MISSING, Words
+from linsep.data.table.number_signs import decimal_of, doubts
 from linsep.data.table.target import is_position
 from linsep.errors import DataError, ParameterError
 
@@ -44,6 +45,7 @@ class Layout:
     loose : columns of numbers some of which have signs or separators
     settled : whether a model settles what columns hold
     numbered : whether the line of every row is wanted
+    doubts : by column, what is not sure about its numbers, and whether that has to be settled
     """
 
     delimiter: str
@@ -60,6 +62,7 @@ class Layout:
     loose: frozenset[str] = frozenset()
     settled: bool = False
     numbered: bool = False
+    doubts: dict[str, tuple[bool, str]] = field(default_factory=dict)
 
     @property
     def words(self) -> Words:
@@ -120,8 +123,8 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
     header = given.get("header")
     body = [row for row in rows[header is not False :] if len(row) == width]
     missing = missing_words(given)
-    decimal = given.get("decimal") or _decimal(body, delimiter)
     cells = [[row[j] for row in body] for j in range(width)]
+    decimal = given.get("decimal") or _decimal(cells, delimiter, given.get("usual_decimal"))
     kinds = [judged(column, missing, decimal) for column in cells]
     numeric = [kind == "number" for kind in kinds]
     if header is None:
@@ -143,8 +146,24 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
         if column and max(map(len, column)) >= LONG and any(map(is_rounded, column))
     )
     loose = frozenset(name for name, column in of_numbers if _is_loose(column, missing, decimal))
+    unsure = doubts_of(zip(names, kinds, cells, strict=True), missing, decimal, given, delimiter)
     return Layout(delimiter, quote, decimal, header, names, kinds, skip, encoding, missing,
-                  rounded=rounded, loose=loose)  # fmt: skip
+                  rounded=rounded, loose=loose, doubts=unsure)  # fmt: skip
+
+
+def doubts_of(
+    columns: Iterable[tuple[str, str, list[str]]], missing: tuple[str, ...], decimal: str,
+    given: Mapping[str, Any], delimiter: str = "",
+) -> dict[str, tuple[bool, str]]:  # fmt: skip
+    """What is not sure about the numbers of columns, unless it was settled beforehand."""
+    if {"decimal", "thousands", "usual_decimal"} & set(given):
+        return {}
+    words = set(missing)
+    return doubts(
+        [(name, kind, [cell for cell in cells if cell not in words])
+         for name, kind, cells in columns if kind in ("number", "text")],
+        decimal, delimiter,
+    )  # fmt: skip
 
 
 def missing_words(given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -279,37 +298,24 @@ def _quote(lines: list[str]) -> str:
 def _delimiter(lines: list[str], quote: str) -> str:
     """The delimiter that cuts the most rows into equally many cells, and into numbers."""
 
-    def merit(delimiter: str) -> tuple[float, float, int]:
+    def merit(delimiter: str) -> tuple[float, float, bool, int]:
         rows = list(islice(cells_of(lines, delimiter, quote), 100))
         width, count = Counter(len(row) for row in rows).most_common(1)[0]
         cells = [cell for row in rows[1:] for cell in row]
-        numbers = sum(number(cell) is not None or number(cell, ",") is not None for cell in cells)
+        numbers = sum(amount(cell) is not None or amount(cell, ",") is not None for cell in cells)
         even = count / len(rows) if width > 1 else 0.0
-        return round(even, 1), round(numbers / max(1, len(cells)), 1), width
+        share = round(numbers / max(1, len(cells)), 1)
+        return round(even, 1), share, len(rows[0]) == width, width
 
     best = max(",;\t|", key=merit)
-    return best if merit(best)[2] > 1 or merit(" ")[2] == 1 else " "
+    return best if merit(best)[3] > 1 or merit(" ")[3] == 1 else " "
 
 
-def _decimal(body: list[list[str]], delimiter: str) -> str:
-    if delimiter == ",":
-        return "."
-    cells = [cell for row in body[:200] for cell in row]
-    points = sum(number(cell) is not None for cell in cells)
-    commas = sum(number(cell, ",") is not None for cell in cells)
-    return "," if commas > points else "."
-
-
-def decimal_of(cells: list[str]) -> str:
-    """The decimal sign of cells in memory: a comma where more numbers are clearly written with one
-    than with a point. 1,234 is clear neither way.
-
-    >>> decimal_of(["3,5", "0,40"]), decimal_of(["1,234", "x, y"]), decimal_of(["3.5", "0,4", "7."])
-    (',', '.', '.')
-    """
-    commas = sum("," in c and number(c, ",") is not None and amount(c) is None for c in cells)
-    points = sum("." in c and number(c) is not None and amount(c, ",") is None for c in cells)
-    return "," if commas > points else "."
+def _decimal(columns: list[list[str]], delimiter: str, usual: str | None) -> str:
+    if delimiter == ",":  # a comma in quotes now and then is a slip
+        columns = [cells for cells in columns if 2 * sum("," in c for c in cells) > len(cells)]
+    usual = usual or ("." if delimiter == "," else ",")
+    return decimal_of([cell for cells in columns for cell in cells], usual)
 
 
 def judged(cells: list[str], missing: tuple[str, ...], decimal: str) -> str:
@@ -354,10 +360,16 @@ def _has_header(
         return True
     if any(numeric):
         pairs = [(c, number(c, decimal)) for n, c in zip(numeric, first, strict=True) if n]
-        named = any(value is None and c not in missing for c, value in pairs)
+        named = any(value is None and c not in missing and not _is_amount(c, decimal)
+                    for c, value in pairs)  # fmt: skip
         return named and _may_name([c for c, value in pairs if value is not None])
     # Texts only: names do not come again below themselves.
     return all(all(row[j] != c for row in body) for j, c in enumerate(first))
+
+
+def _is_amount(cell: str, decimal: str) -> bool:
+    """Whether a cell is a number with separators: 52.514,60; but 25% may be a name."""
+    return ("." in cell or "," in cell) and amount(cell, decimal) is not None
 
 
 def _may_name(numbers: list[str]) -> bool:

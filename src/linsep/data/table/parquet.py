@@ -68,11 +68,14 @@ def _judged(path: Path, field: Any, kind: str) -> str:
 
     if kind != "text" or pa.types.is_dictionary(field.type):
         return kind
-    with _opened(path) as file:
-        if hasattr(file, "iter_batches"):
-            first = next(file.iter_batches(LOOK, columns=[field.name]), None)
-        else:
-            first = file.get_batch(0).select([field.name]) if file.num_record_batches else None
+    try:
+        with _opened(path) as file:
+            if hasattr(file, "iter_batches"):
+                first = next(file.iter_batches(LOOK, columns=[field.name]), None)
+            else:
+                first = file.get_batch(0).select([field.name]) if file.num_record_batches else None
+    except (pa.ArrowException, OSError) as problem:
+        raise _unread(path, "", problem) from None
     texts = [] if first is None else first.column(0)[:LOOK].to_pylist()
     return judged([text.strip() for text in texts if text is not None], MISSING, ".")
 
@@ -109,8 +112,8 @@ def parts(
             whole.columns.slim()
             return whole
 
-        first, *others = _batches(path, file, wanted, threads(n_jobs))
         try:
+            first, *others = _batches(path, file, wanted, threads(n_jobs))
             for part in read_in_order(read, first, n_jobs, others):
                 part.columns.lines += start
                 yield part._replace(bad=[row.moved(start) for row in part.bad])

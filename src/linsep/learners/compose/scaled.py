@@ -1,6 +1,6 @@
 """Any learner on features of one size, with its weights in the units of the data."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import opened, scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import ParameterError
+from linsep.learners.fitting.missing import names_of_features
 from linsep.learners.fitting.parameters import NamedParameters, one_of
 from linsep.model.chances import check_reject, decided
 from linsep.model.forms import Framed, carried
@@ -95,6 +96,7 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any]) -> None:
+        self.__dict__.pop("encoding_", None)
         X = check_rows(X, self)
         weights = check_weights(sample_weight, X.shape[0])
         self._frame = measure(X, weights, self.how, getattr(self.learner, "n_jobs", None))
@@ -110,6 +112,13 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         if hasattr(self, "coef_"):
             form = self.learner_.coef_, self.learner_.intercept_
             self.coef_, self.intercept_ = carried(self._frame, *form, X.dtype)
+
+    if not TYPE_CHECKING:  # which goes on knowing what is there
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "feature_names_in_" and (names := names_of_features(self)) is not None:
+                return names
+            raise AttributeError(f"'Scaled' object has no attribute {name!r}", name=name, obj=self)
 
     def _fitted(self) -> Any:
         check_is_fitted(self, "learner_")

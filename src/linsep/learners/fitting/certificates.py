@@ -17,8 +17,6 @@ from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]
 
-ALIKE = 1.05  # solvers that count otherwise may come to a gap this much smaller
-NOISE = 1e-12  # of the objective: two counts in floats differ by this
 FINER = 1e-3  # of tol: down to there a solver is asked again though it came no nearer
 ROUNDED = 8  # units in the last place of the stored weights that their rounding may cost
 
@@ -45,11 +43,6 @@ def fitted_problem(
     )  # fmt: skip
 
 
-def noise(problem: Problem) -> float:
-    """What rounding the stored weights may cost, relative to the objective."""
-    return max(NOISE, ROUNDED * float(np.finfo(problem.X.dtype).eps))
-
-
 def plane_certificate(
     learner: Any, problem: Problem, loss: str, penalty: Penalty, k: int = 1, factor: float = 1.0
 ) -> Callable[[Solution], Certificate]:
@@ -60,7 +53,10 @@ def plane_certificate(
         fitted = fitted_problem(learner, problem, penalty, factor, solution)
         fitted = fitted if problem.binary else fitted._replace(codes=codes)
         alpha = None if solution.alpha is None else solution.alpha[None]
-        return certify_planes(loss, fitted, alpha)
+        # Weights are stored as X is; slopes are proposed where the solver came to.
+        return certify_planes(
+            loss, fitted, alpha, (np.atleast_2d(solution.w), np.atleast_1d(solution.b))
+        )
 
     return certify
 
@@ -71,16 +67,17 @@ def joint_certificate(learner: Any, problem: Problem) -> Callable[[Solution], Ce
     def certify(solution: Solution) -> Certificate:
         with Pool(1):
             fitted = fitted_problem(learner, problem, RIDGE, solution=solution)
-            return certify_softmax(fitted, solution.alpha)
+            return certify_softmax(fitted, solution.alpha, (solution.w, solution.b))
 
     return certify
 
 
-def accept(learner: Any, certificate: Certificate, status: Status, claimed: float) -> Status:
+def accept(learner: Any, certificate: Certificate, status: Status) -> Status:
     """Set `objective_` and `gap_` as counted again; the status that this count bears out.
 
-    `claimed` is the relative gap that the solver came to. `learner._short` says whether the count
-    falls short of `tol` by more than rounding alone may explain.
+    `converged` means that `gap_` is at most `tol`, whatever the solver says and rounding may
+    excuse. `learner._short` says whether the count falls short of `tol` by more than rounding alone
+    may explain.
     """
     learner.objective_, learner.gap_ = float(certificate.primal), float(certificate.gap)
     allowed = 0.5 * learner.tol * certificate.primal
@@ -88,11 +85,7 @@ def accept(learner: Any, certificate: Certificate, status: Status, claimed: floa
     if learner.gap_ <= learner.tol:  # whatever finer tolerance the solver was asked for
         open_ended = (Status.budget, Status.gap_left, Status.diverged, Status.unproved)
         return Status.converged if status in open_ended else status
-    if status is not Status.converged:
-        return status
-    rounding = max(NOISE, ROUNDED * float(np.finfo(learner.coef_.dtype).eps))
-    within = certificate.shown <= ALIKE * max(claimed, learner.tol) + rounding
-    return Status.converged if within else Status.unproved
+    return Status.unproved if status is Status.converged else status
 
 
 def fit_until_certified(learner: Any, fit: Callable[[float, int, bool], Status]) -> Status:
@@ -143,17 +136,10 @@ def sentence_of(learner: Any, status: Status, large: Callable[[], str]) -> str |
     ----------
     large : says which column has the largest entries, and how large they are
     """
-    if status is Status.unproved:
-        return (
-            f"The solver took its weights to be within tol={learner.tol:g} of the optimum; counted "
-            f"again from the data, only a gap of {learner.gap_:.1e} is certain. Bring the features "
-            "to one scale (linsep.Scaled does), or raise tol."
-        )
-    if status is Status.converged and learner.gap_ > learner.tol and np.isfinite(learner.C):
-        return (
-            f"The solver reached tol={learner.tol:g} by its own count, which moves and scales the "
-            f"columns; counted again in the units of the data, where {large()}, rounding lets no "
-            f"less than a gap of {learner.gap_:.1e} be proved. The weights may be as good as asked "
-            "for: bring the features to one scale (linsep.Scaled does) to have it proved."
-        )
-    return None
+    if status is not Status.unproved:
+        return None
+    return (
+        f"The solver took its weights to be within tol={learner.tol:g} of the optimum; counted "
+        f"again from the data, where {large()}, only a gap of {learner.gap_:.1e} is proved. Bring "
+        "the features to one scale (linsep.Scaled does), or raise tol."
+    )

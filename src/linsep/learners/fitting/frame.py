@@ -14,6 +14,7 @@ from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import opened
 from linsep.errors import NotConverged
 from linsep.learners.cluster.lazy import make_lazy
+from linsep.learners.fitting.missing import Explained
 from linsep.learners.fitting.parameters import check_callback, check_types
 from linsep.status import Status
 from linsep.train.problem import Problem
@@ -25,7 +26,7 @@ from linsep.train.run.trace import Trace
 Array = npt.NDArray[Any]
 
 
-class Fitting:
+class Fitting(Explained):
     """`fit`, for learners that say how rows become a `_problem` and what `_train` does with it."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -118,6 +119,7 @@ class Fitting:
         verbose: bool | str = False, checkpoint: Any = None, depth: int = 5,
     ) -> None:  # fmt: skip
         """`fit` on rows that have been opened; `depth` is how far down the user's call is."""
+        vars(self).pop("encoding_", None)
         problem = self._problem(X, y, sample_weight)
         self._from_file, self.encoding_ = False, encoding
         self._digest = problem.digest()

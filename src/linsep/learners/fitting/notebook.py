@@ -45,12 +45,6 @@ def proof_sentence(learner: Any) -> str | None:
     if proof is not None:
         return str(proof.verdict)
     gap = getattr(learner, "gap_", None)
-    tol = getattr(learner, "tol", float("inf"))
-    if gap is not None and gap > tol and learner.status_.name == "converged":
-        return (
-            "rounding in the units of the data lets no more be proved than that the objective is "
-            f"at most a share of {gap:.1e} above the least possible."
-        )
     if gap is not None:
         return (
             f"the objective is at most a share of {gap:.1e} above the least possible, by the "

@@ -3,9 +3,14 @@
 What means the same is accepted. What would mean something else is refused, with the words for it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
+from linsep.data.encoding.drift import tell
 from linsep.errors import ParameterError
 from linsep.learners.fitting.parameters import one_of, positive
 
@@ -24,6 +29,20 @@ def l1_share(learner: Any) -> float:
     return 1.0 if learner.penalty == "l1" and ratio == 0 else ratio
 
 
+@contextmanager
+def strength_meant(learner: Any) -> Iterator[None]:
+    """`penalty=None` means C = ∞, whatever C is."""
+    C = learner.C
+    if learner.penalty is None:
+        if C not in (1.0, np.inf) or learner.l1_ratio:
+            tell(["penalty=None will ignore the C and l1_ratio parameters; leave them out."])
+        learner.C = np.inf
+    try:
+        yield
+    finally:
+        learner.C = C
+
+
 def check_logistic(learner: Any) -> None:
     """Refuse what `LogisticRegression` of scikit-learn means otherwise."""
     penalty, ratio = learner.penalty, learner.l1_ratio
@@ -32,14 +51,12 @@ def check_logistic(learner: Any) -> None:
         raise ParameterError(f"l1_ratio is {ratio!r}; give a number from 0 to 1.")
     one_of("multi_class", learner.multi_class, ("deprecated", "auto", "multinomial", "ovr"))
     wanted = {"l2": 0.0, "l1": 1.0}
-    if penalty is None:
-        raise ParameterError("penalty is None; for no penalty give C=numpy.inf.")
     if penalty == "firth" and learner.solver != "auto":
         raise ParameterError(
             f"penalty is 'firth' and solver {learner.solver!r}; Firth's penalty has its own way to "
             "be fitted. Leave solver out."
         )
-    if penalty not in ("deprecated", "l1", "l2", "elasticnet", "firth"):
+    if penalty not in ("deprecated", None, "l1", "l2", "elasticnet", "firth"):
         raise ParameterError(
             f"penalty is {penalty!r}; leave it out and give l1_ratio: 0 for l2, 1 for l1, between "
             "for elasticnet."

@@ -13,6 +13,8 @@ from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]
 
+LEFT = ("coef_", "intercept_", "certificate_", "objective_", "proof_", "status_", "n_iter_")
+
 
 class FirthCertificate(NamedTuple):
     """What is known of a fit with Firth's penalty.
@@ -44,6 +46,9 @@ class FirthCertificate(NamedTuple):
 
 def fit_firth(learner: Any, problem: Problem) -> Status:
     """Weights that maximise ℓ(θ) + ½ log |I(θ)|; sets what a fit leaves behind."""
+    for name in LEFT:  # an earlier fit may have been of other rows, and this one may fail
+        vars(learner).pop(name, None)
+    problem.settle()
     if not problem.binary:
         raise ParameterError(
             "penalty is 'firth' and y has several classes; it is there for two. Fit one class "
@@ -61,6 +66,7 @@ def fit_firth(learner: Any, problem: Problem) -> Status:
     likelihood = LogisticLikelihood(Z, problem.codes, weights, 2)
     peak = likelihood.peak(np.zeros((1, Z.shape[1])), firth=True)
     if peak is None:
+        learner.n_iter_ = 1
         return _leave(learner, np.zeros((1, Z.shape[1])), X.dtype, Status.stalled)
     learner.certificate_ = FirthCertificate(
         _residual(likelihood, peak.theta), peak.value, peak.decrement
@@ -76,8 +82,6 @@ def _leave(learner: Any, theta: Array, dtype: Any, status: Status) -> Status:
     learner.solver_ = "firth"
     learner.gap_ = None
     learner.diagnosis_ = None
-    if not hasattr(learner, "n_iter_"):
-        learner.n_iter_ = 1
     return status
 
 

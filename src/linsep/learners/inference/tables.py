@@ -107,7 +107,7 @@ def logistic_summary(
 ) -> Summary:  # fmt: skip
     """Wald's or profile figures of a maximum-likelihood or Firth fit."""
     firth = model.penalty == "firth"
-    if not firth and np.inf != model.C:
+    if not firth and np.inf != model.C and model.penalty is not None:
         raise ParameterError(
             f"C is {model.C!r}: the weights are held back by a penalty, and standard errors of "
             "maximum likelihood are not theirs. Fit with C=numpy.inf, or penalty='firth'; or give "

@@ -280,4 +280,6 @@ def _warm(learner: Any) -> Any:
             f"{type(learner).__name__} has no penalty C to vary with warm starts; give "
             "LogisticRegression or LinearSVC."
         )
+    if known.get("penalty") is None and "penalty" in known:
+        raise ParameterError("penalty is None, which leaves no C to choose; leave penalty out.")
     return clone(learner).set_params(warm_start=True)

@@ -1,6 +1,5 @@
 """Passive-aggressive learning: as small a step as clears the margin (Crammer et al., 2006)."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
@@ -9,16 +8,13 @@ from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.status import Status
 from linsep.train.online.method import Method
-from linsep.train.online.rules import PassiveAggressive1, PassiveAggressive2, Rule
+from linsep.train.online.rules import passive_aggressive
 from linsep.train.online.solver import OnlineSolver
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, run
 
-RULES: dict[str, Callable[[float], Rule]] = {
-    "PA-I": PassiveAggressive1,
-    "PA-II": PassiveAggressive2,
-}
+VARIANTS = ("PA-I", "PA-II")
 
 
 class PassiveAggressive(LinearClassifier):
@@ -99,7 +95,7 @@ class PassiveAggressive(LinearClassifier):
 
     def _check_parameters(self) -> None:
         positive("C", self.C)
-        one_of("variant", self.variant, tuple(RULES))
+        one_of("variant", self.variant, VARIANTS)
         one_of("multiclass", self.multiclass, ("kesler", "ovr"))
         one_of("keep", self.keep, ("last", "average"))
         positive("max_iter", self.max_iter, whole=True)
@@ -151,7 +147,7 @@ class PassiveAggressive(LinearClassifier):
 
     def _method(self, seed: int = 0, shuffle: bool = False) -> Method:
         """The parameters as what a pass does."""
-        return Method("row", RULES[self.variant](float(self.C)), seed, shuffle)
+        return Method("row", passive_aggressive(self.variant, float(self.C)), seed, shuffle)
 
     def _count(self, done: Pass) -> None:
         self.mistakes_ += done.mistakes

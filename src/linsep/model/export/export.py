@@ -52,8 +52,8 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
     """Write a fitted learner or loaded model for other programs, by the suffix of `path`.
 
     ======  ====================================================================================
-    .onnx   a graph from features `X` to `label`, `scores` and, where there are, `probabilities`;
-            needs the package onnx
+    .onnx   a graph from features `X` (in float32 where the model is) to `label`, `scores` and,
+            where there are, `probabilities`; needs the package onnx
     .sql    a SELECT over the columns of a table that adds `linsep_score` and `linsep_label`; works
             in SQLite, DuckDB, PostgreSQL and others. Texts are encoded as in the fit.
     .py     one file with `predict(rows)` and `predict_proba(rows)` that needs Python alone; rows
@@ -91,11 +91,11 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
             "(linsep.load and predict need NumPy alone), or export the last step."
         )
     if suffix == ".onnx":
-        from linsep.model.export.onnx_graph import answers, graph_of
+        from linsep.model.export.onnx_graph import answers, graph_of, takes
 
-        content, rows = graph_of(known), _feature_rows(known)
+        content, rows = graph_of(known), _feature_rows(known).astype(takes(known))
         scores, labels = answers(content, rows)
-        wanted = rows
+        wanted = rows.astype(np.float64)
     elif suffix == ".sql":
         from linsep.model.export.sql import answers_of, query_of, sample
 

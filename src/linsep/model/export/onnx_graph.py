@@ -45,7 +45,7 @@ class Graph:
 
 
 def graph_of(model: Model) -> bytes:
-    """The bytes of an .onnx file; double precision throughout."""
+    """The bytes of an .onnx file: rows in the model's own precision, all else in double."""
     try:
         from onnx import TensorProto, checker, helper
     except ImportError:
@@ -55,20 +55,23 @@ def graph_of(model: Model) -> bytes:
     graph = Graph()
     if isinstance(model.form, Mapped) and model.form.name not in ("linear", "centred"):
         raise ParameterError("a kernel behind feature maps has no graph; save the model instead.")
+    rows, kind = "X", TensorProto.DOUBLE
+    if takes(model) == np.float32:
+        rows, kind = graph.node("Cast", ["X"], "rows", to=kind), TensorProto.FLOAT
     if model.form.name == "kernel":
-        scores = _kernel(graph, model)
+        scores = _kernel(graph, model, rows)
     else:
-        scores = _planes(graph, model)
+        scores = _planes(graph, model, rows)
     outputs = [helper.make_tensor_value_info(scores, TensorProto.DOUBLE, ["rows", None])]
     if model.classes_ is not None:
-        kind = _label(graph, scores, model)
-        outputs.insert(0, helper.make_tensor_value_info("label", kind, ["rows"]))
+        of_label = _label(graph, scores, model)
+        outputs.insert(0, helper.make_tensor_value_info("label", of_label, ["rows"]))
         if model.learner in LOG_ODDS:
             _chances(graph, scores, len(model.classes_))
             probabilities = helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE,
                                                   ["rows", len(model.classes_)])  # fmt: skip
             outputs.append(probabilities)
-    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["rows", model.n_features_in_])
+    X = helper.make_tensor_value_info("X", kind, ["rows", model.n_features_in_])
     made = helper.make_model(
         helper.make_graph(graph.nodes, f"linsep_{model.learner}", [X], outputs, graph.constants),
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -79,10 +82,18 @@ def graph_of(model: Model) -> bytes:
     return bytes(made.SerializeToString(deterministic=True))
 
 
-def _planes(graph: Graph, model: Model) -> str:
+def takes(model: Model) -> Any:
+    """The type of number that rows have for this model: that of its weights."""
+    form = model.form
+    while hasattr(form, "inner"):
+        form = form.inner
+    return getattr(getattr(form, "weights", None), "dtype", np.dtype(np.float64))
+
+
+def _planes(graph: Graph, model: Model, rows: str) -> str:
     """⟨w, x − c⟩ + b."""
     planes = planes_of(model, "this graph")
-    rows = _mapped(graph, model.form.maps) if isinstance(model.form, Mapped) else "X"
+    rows = _mapped(graph, model.form.maps, rows) if isinstance(model.form, Mapped) else rows
     if planes.centre.any():
         rows = graph.node("Sub", [rows, graph.constant("centre", planes.centre)], "centred")
     weights = graph.constant("weights", np.ascontiguousarray(planes.weights))
@@ -90,9 +101,8 @@ def _planes(graph: Graph, model: Model) -> str:
     return graph.node("Gemm", [rows, weights, intercept], "scores", transB=1)
 
 
-def _mapped(graph: Graph, maps: Any) -> str:
+def _mapped(graph: Graph, maps: Any, rows: str) -> str:
     """Rows after the maps of a pipeline."""
-    rows = "X"
     for k, one in enumerate(maps):
         if isinstance(one, PairMap):
             sides = [
@@ -116,10 +126,9 @@ def _mapped(graph: Graph, maps: Any) -> str:
     return rows
 
 
-def _kernel(graph: Graph, model: Model) -> str:
+def _kernel(graph: Graph, model: Model, rows: str) -> str:
     """Σ aⱼ κ(xⱼ, x) + b."""
     form = model.form
-    rows = "X"
     if isinstance(form, Framed):
         rows = graph.node("Sub", [rows, graph.constant("centre", form.frame.centre)], "moved")
         rows = graph.node("Div", [rows, graph.constant("scale", form.frame.scale)], "scaled")

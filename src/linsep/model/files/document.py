@@ -150,8 +150,9 @@ def _results(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or set(value) != set(RESULTS):
         raise ValueError(f"results are other than {', '.join(RESULTS)}")
     for name, number in value.items():
-        plain = number is None or type(number) in (int, float)
-        if not plain or (number is not None and not 0 <= number < math.inf):
+        kinds = (int,) if name == "n_iter" else (int, float)
+        most = math.inf if type(number) is float else 1 << 53
+        if number is not None and not (type(number) in kinds and 0 <= number < most):
             raise ValueError(f"the result {name} is {str(number)[:40]}")
     return value
 

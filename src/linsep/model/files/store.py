@@ -144,7 +144,7 @@ def as_model(learner: Any, data: Any = None) -> Model:
         )
     parameters = learner.get_params(deep=False)
     parameters.pop("callback", None)
-    names = getattr(outer, "feature_names_in_", None)
+    names = vars(outer).get("feature_names_in_")  # an encoding has its own
     proof = getattr(learner, "proof_", None)
     return Model(
         learner=name,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import inline, kernel
+from linsep.kernels import modular
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -45,98 +45,6 @@ def residues(A: Array, p: int) -> Floats:
     return np.asarray(A % p, dtype=np.float64)
 
 
-@kernel
-def _eliminate(B, p, order, rows, columns):  # type: ignore[no-untyped-def]
-    """Gaussian elimination modulo p; writes pivot rows and columns, returns the rank.
-
-    `order` numbers the rows, and is left in the order in which they were taken.
-    """
-    m, d = B.shape
-    inverse_p = 1.0 / p
-    rank = 0
-    for j in range(d):
-        pivot = -1
-        for i in range(rank, m):
-            if B[order[i], j] != 0.0:
-                pivot = i
-                break
-        if pivot < 0:
-            continue
-        order[rank], order[pivot] = order[pivot], order[rank]
-        top = order[rank]
-        rows[rank] = top
-        columns[rank] = j
-        scale = _inverse(B[top, j], p)
-        for i in range(rank + 1, m):
-            row = order[i]
-            if B[row, j] != 0.0:
-                f = _reduce(B[row, j] * scale, p, inverse_p)
-                _subtract(B, row, top, f, p, inverse_p, j)
-        rank += 1
-        if rank == m:
-            break
-    return rank
-
-
-@inline
-def _inverse(a, p):  # type: ignore[no-untyped-def]
-    """a⁻¹ mod p by Euclid's algorithm."""
-    r0, r1 = int(p), int(a)
-    t0, t1 = 0, 1
-    while r1 != 0:
-        q = r0 // r1
-        r0, r1 = r1, r0 - q * r1
-        t0, t1 = t1, t0 - q * t1
-    return float(t0 % int(p))
-
-
-@inline
-def _reduce(x, p, inverse_p):  # type: ignore[no-untyped-def]
-    """x mod p for whole x below 2^52: the quotient may be one off, which is put right."""
-    r = x - math.floor(x * inverse_p) * p
-    if r < 0.0:
-        r += p
-    if r >= p:
-        r -= p
-    return r
-
-
-@inline
-def _subtract(B, row, top, f, p, inverse_p, start):  # type: ignore[no-untyped-def]
-    """B[row] ← B[row] - f·B[top] mod p, from column `start` on"""
-    g = p - f
-    for j in range(start, B.shape[1]):
-        x = B[row, j] + g * B[top, j]
-        r = x - math.floor(x * inverse_p) * p
-        r = r + p if r < 0.0 else r
-        B[row, j] = r - p if r >= p else r
-
-
-@kernel
-def _invert(B, p):  # type: ignore[no-untyped-def]
-    """Gauss-Jordan on [A | I] modulo p, in place; False where A is singular modulo p."""
-    n = B.shape[0]
-    inverse_p = 1.0 / p
-    for j in range(n):
-        pivot = -1
-        for i in range(j, n):
-            if B[i, j] != 0.0:
-                pivot = i
-                break
-        if pivot < 0:
-            return False
-        if pivot != j:
-            for k in range(2 * n):
-                B[j, k], B[pivot, k] = B[pivot, k], B[j, k]
-        scale = _inverse(B[j, j], p)
-        for k in range(j, 2 * n):
-            B[j, k] = _reduce(B[j, k] * scale, p, inverse_p)
-        for i in range(n):
-            if i != j and B[i, j] != 0.0:
-                _subtract(B, i, j, B[i, j], p, inverse_p, j)
-    return True
-
-
 def pivots(A: Array) -> tuple[Array, Array]:
     """Rows and columns of A that are independent modulo a prime, hence independent.
 
@@ -149,7 +57,8 @@ def pivots(A: Array) -> tuple[Array, Array]:
     p = prime_for(max(A.shape))
     size = min(A.shape)
     rows, columns = np.empty(size, np.int64), np.empty(size, np.int64)
-    rank = _eliminate(residues(A, p), float(p), np.arange(len(A)), rows, columns)
+    order = np.empty(len(A), np.int64)
+    rank = modular.eliminate(np.ascontiguousarray(residues(A, p)), float(p), order, rows, columns)
     return rows[:rank], columns[:rank]
 
 
@@ -158,7 +67,7 @@ def _inverse_modulo(A: Array) -> tuple[Floats, int] | None:
     p = prime_for(n)
     for _ in range(3):
         B = np.hstack([residues(A, p), np.eye(n)])
-        if _invert(B, float(p)):
+        if modular.invert(B, float(p)):
             return np.ascontiguousarray(B[:, n:]), p
         p = prime_below(p)
     return None

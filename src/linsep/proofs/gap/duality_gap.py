@@ -139,10 +139,10 @@ def _bounded(model: Any, X: Any, classes: Array, codes: Array, sample_weight: An
 
 def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) -> Any:
     """Cᵢ = C · class weight · sample weight; one number where all are alike"""
-    strength = float(model.C)
+    strength = math.inf if getattr(model, "penalty", "") is None else float(model.C)
     if not 0 < strength < math.inf:
         raise ParameterError(
-            f"model has C={model.C!r}; a gap needs a finite penalty. Whether a finite optimum "
+            f"model has C={strength!r}; a gap needs a finite penalty. Whether a finite optimum "
             "exists without one is what linsep.separability(X, y) tells."
         )
     by_class = getattr(model, "class_weight", None)

@@ -34,6 +34,7 @@ from linsep.proofs.gap.certificate import (
     length,
     plus,
 )
+from linsep.proofs.gap.extended_joint import ExtendedJoint
 from linsep.proofs.gap.products import UNIT, Products
 from linsep.proofs.gap.streamed_softmax import Shares, streamed_softmax, too_many
 
@@ -41,11 +42,12 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
-def certify_softmax(problem: FittedProblem, A: Any = None) -> Certificate:
+def certify_softmax(problem: FittedProblem, A: Any = None, dual: Any = None) -> Certificate:
     """Count again for multinomial logistic regression.
 
     Multipliers A, (n, K), are C(e_y − p) of probabilities to be proposed; those of the weights are
-    where None, and where the proposed ones do not show the gap that is wanted.
+    where None, and where the proposed ones do not show the gap that is wanted. Where rounding is in
+    the way sums are made in pairs of doubles, and slopes at (W, b) = `dual` proposed too.
 
     Examples
     --------
@@ -54,11 +56,23 @@ def certify_softmax(problem: FittedProblem, A: Any = None) -> Certificate:
     >>> round(values.primal, 6), values.dual < values.primal  # 3 log 3
     (3.295837, True)
     """
+    plain = _count_softmax(problem, A)
+    if plain.clear(problem):
+        return plain
+    extended = ExtendedJoint(problem, hinge=False)
+    fine = [extended.certificate(one) for one in ((None,) if A is None else (None, A))]
+    if dual is not None:
+        fine.append(extended.certificate(None, *dual))
+    return min(plain, *fine, key=lambda one: one.gap)
+
+
+def _count_softmax(problem: FittedProblem, A: Any) -> Certificate:
+    """In plain sums."""
     if A is not None:
         proposed = _SoftmaxCount(problem, A).certificate()
         if proposed.gap <= problem.wanted or not any(problem.penalty):
             return proposed
-        return min(proposed, certify_softmax(problem), key=lambda one: one.gap)
+        return min(proposed, _count_softmax(problem, None), key=lambda one: one.gap)
     if too_many(problem):
         return streamed_softmax(problem)
     return _SoftmaxCount(problem, None).certificate()
@@ -223,6 +237,15 @@ def certify_crammer_singer(problem: FittedProblem, A: Floats) -> Certificate:
     >>> certify_crammer_singer(problem, np.zeros((3, 3))).gap
     1.0
     """
+    plain = _count_crammer_singer(problem, A)
+    if plain.clear(problem):
+        return plain
+    fine = ExtendedJoint(problem, hinge=True).certificate(A)
+    return min(plain, fine, key=lambda one: one.gap)
+
+
+def _count_crammer_singer(problem: FittedProblem, A: Floats) -> Certificate:
+    """In plain sums."""
     K = len(problem.W)
     W, b = problem.beside(problem)
     products = Products(problem.X, 2)

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from linsep._compile import kernel, weighted_add
 from linsep.data.blocks.blocks import on_cluster, spans, sum_spans
-from linsep.data.check.arrays import frozen, sum_of_squares
+from linsep.data.check.arrays import frozen
+from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import sum_over
 from linsep.proofs.gap.plane_sums import CHUNK
 from linsep.rows.rows import CSR, LANES, Rows, aligned, as_rows, scores
@@ -85,7 +86,8 @@ class Products:
             return self._rows.part(*span)  # type: ignore[no-any-return]
         data, places, ends = self.X.entries(*span)
         places = places.astype(np.int32, copy=False).view(np.uint32)
-        return CSR(frozen(data), frozen(places), frozen(ends.astype(np.int64)))
+        pointers = frozen(ends.astype(np.int64))
+        return CSR(frozen(data), frozen(places), pointers, int(self.X.shape[1]))
 
     def size(self, span: tuple[int, int], square: float) -> float:
         """A bound on √Σx² of a block, given that sum as it was rounded."""
@@ -195,7 +197,7 @@ def _entries(rows: CSR) -> Array:
 def _length(entries: Array) -> float:
     """A bound on √Σx², even where that sum leaves the range of floats."""
     # Not by the system's product, which leaves a thread spinning on a core that others need.
-    return _bound(entries, float(sum_of_squares(frozen(entries))))
+    return _bound(entries, sum_of_squares(entries))
 
 
 def _bound(entries: Array, square: float) -> float:

@@ -6,57 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
+from linsep.kernels import halfspaces as kernels
 from linsep.proofs.halfspaces.halfspaces import Halfspaces
-from linsep.rows.rows import add, add_to, as_rows, dot, scores
+from linsep.rows.rows import as_rows
 
 Floats = npt.NDArray[np.float64]
 
 _TRIAL = 20_000  # rows visited first: where many of them are mistaken, the rest need not be seen
 _FEW = 8  # many rows are begun with one in so many: they are near, and go most of the way
 _AGAIN = 20  # passes over the rows once corrected, for each pass over all of many rows
-
-
-@kernel
-def _passes(rows, signs, order, w, b, constant, touched, done, most):  # type: ignore[no-untyped-def]
-    """Passes over rows until one makes no mistake: changes w, returns b and mistakes."""
-    mistakes = 0
-    for number in range(done + 1, done + most + 1):
-        mistakes = 0
-        for i in order:
-            if signs[i] * (dot(rows, i, w) + b) <= 0:  # yᵢ(⟨w, xᵢ⟩ + b) ≤ 0: a mistake
-                add(rows, i, signs[i], w)  # w ← w + yᵢxᵢ
-                b += signs[i] * constant  # b ← b + yᵢc²
-                touched[i] = number
-                mistakes += 1
-        if mistakes == 0:
-            break
-    return b, mistakes
-
-
-@kernel
-def _kesler_passes(rows, codes, order, W, b, constant, s, touched, done, most):  # type: ignore[no-untyped-def]
-    """The same in Kesler's construct: each row against the rival that scores best."""
-    mistakes = 0
-    for number in range(done + 1, done + most + 1):
-        mistakes = 0
-        for i in order:
-            scores(rows, i, W, s)
-            y, rival = int(codes[i]), -1
-            for k in range(b.shape[0]):
-                s[k] += b[k]
-                if k != y and (rival < 0 or s[k] > s[rival]):
-                    rival = k
-            if s[y] <= s[rival]:
-                add_to(rows, i, 1.0, W, y)  # w_y ← w_y + xᵢ
-                add_to(rows, i, -1.0, W, rival)  # wₖ ← wₖ - xᵢ
-                b[y] += constant
-                b[rival] -= constant
-                touched[i * b.shape[0] + rival] = number
-                mistakes += 1
-        if mistakes == 0:
-            break
-    return mistakes
 
 
 class Passes(NamedTuple):
@@ -92,6 +50,7 @@ def passes(
     if problem.extreme_scale:
         return Passes(None, touched[:0])
     rows, signs = as_rows(problem.X), problem.signs
+    codes = np.ascontiguousarray(problem.codes, np.int32)
     constant = problem.constant * typical_square(problem.X)
     K, d = problem.blocks, problem.n_features
     w, b = np.zeros(d), 0.0
@@ -106,15 +65,17 @@ def passes(
     many = K == 1 and problem.n_rows > 1000 * _FEW
     if many:
         few = order[: min(problem.n_rows, _TRIAL) // _FEW]
-        b, _ = _passes(rows, signs, few, w, b, constant, touched, 0, 4 * portion)
+        b, _ = kernels.passes(rows, signs, few, w, b, constant, touched, 0, 4 * portion)
         portion = 1
     while done < most and not out_of_time():
         visited = trial if done == 0 else order
         if K == 1:
-            b, mistakes = _passes(rows, signs, visited, w, b, constant, touched, done, portion)
+            b, mistakes = kernels.passes(
+                rows, signs, visited, w, b, constant, touched, done, portion
+            )
         else:
-            mistakes = _kesler_passes(
-                rows, problem.codes, visited, W, B, constant, s, touched, done, portion
+            mistakes = kernels.kesler_passes(
+                rows, codes, visited, W, B, constant, s, touched, done, portion
             )
         done += portion
         if mistakes == 0 and len(visited) == problem.n_rows:
@@ -125,7 +86,7 @@ def passes(
             break
         if many:  # rows once corrected are the likeliest to be so again
             once = shuffle.permutation(np.flatnonzero(touched))
-            b, _ = _passes(rows, signs, once, w, b, constant, touched, done, _AGAIN)
+            b, _ = kernels.passes(rows, signs, once, w, b, constant, touched, done, _AGAIN)
         order = shuffle.permutation(problem.n_rows)
         portion = 1 if many else int(max(1, min(most - done, 4 * portion, 1e8 // cost)))
     recent = np.flatnonzero(touched > done // 2)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 
-from linsep._compile import kernel
+from linsep.kernels.halfspaces import walk
 from linsep.proofs.exact.integers import Whole, relation, whole
 from linsep.proofs.exact.wolfe import Nearest, nearest
 from linsep.proofs.halfspaces.halfspaces import Halfspaces
@@ -76,44 +76,8 @@ def _independent(rows: Floats, x: Floats) -> Floats:
     solved = solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
     relations[order[:rank]] = -solved
     relations[order[rank:], np.arange(n - rank)] = 1.0
-    _walk(relations, x, np.ones(n, np.bool_))
+    walk(relations, x, np.ones(n, np.bool_))
     return np.asarray(x / lengths)
-
-
-@kernel
-def _walk(relations, x, active):  # type: ignore[no-untyped-def]
-    """Move x along each relation until an entry vanishes; later relations leave it at zero.
-
-    `active` marks the entries that have not vanished.
-    """
-    n, count = relations.shape
-    for k in range(count):
-        largest = 0.0
-        for i in range(n):
-            largest = max(largest, abs(relations[i, k]))
-        out, shortest = -1, np.inf
-        for turn in range(2):
-            sign = 1.0 - 2.0 * turn
-            for i in range(n):
-                r = sign * relations[i, k]
-                if active[i] and r > 1e-9 * largest and x[i] < shortest * r:
-                    out, shortest = i, x[i] / r
-            if out >= 0:
-                shortest *= sign
-                break
-        if out < 0:
-            continue
-        for i in range(n):
-            x[i] = max(x[i] - shortest * relations[i, k], 0.0)
-        x[out], active[out] = 0.0, False
-        pivot = relations[out, k]
-        for i in range(n):
-            f = relations[i, k] / pivot
-            if f != 0.0 and i != out:
-                for j in range(k + 1, count):
-                    relations[i, j] -= f * relations[out, j]
-        for j in range(k + 1, count):
-            relations[out, j] = 0.0
 
 
 def prove(

@@ -13,34 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
+from linsep.kernels.designs import norms
+from linsep.kernels.halfspaces import margin_sweeps
 from linsep.proofs.halfspaces.halfspaces import Halfspaces
 from linsep.proofs.halfspaces.perceptron_search import typical_square
-from linsep.rows.rows import add, as_rows, dot, square
+from linsep.rows.rows import as_rows
 
 Floats = npt.NDArray[np.float64]
-
-
-@kernel
-def _sweeps(rows, signs, squares, order, constant, alpha, w, b, times):  # type: ignore[no-untyped-def]
-    """Maximise the dual in each αᵢ in turn, `times` times over; changes α and w, returns b."""
-    for _ in range(times):
-        for i in order:
-            y = signs[i]
-            lack = 1.0 - y * (dot(rows, i, w) + b)  # 1 - yᵢ(⟨w, xᵢ⟩ + b)
-            a = max(0.0, alpha[i] + lack / squares[i])  # αᵢ ← max(0, αᵢ + lack/(‖xᵢ‖² + c²))
-            step = a - alpha[i]
-            if step != 0.0:
-                alpha[i] = a
-                add(rows, i, step * y, w)  # w ← w + Δα yᵢxᵢ
-                b += step * y * constant  # b ← b + Δα yᵢc²
-    return b
-
-
-@kernel
-def _squares(rows, constant, out):  # type: ignore[no-untyped-def]
-    for i in range(out.shape[0]):
-        out[i] = square(rows, i) + constant
 
 
 class Ascent(NamedTuple):
@@ -66,15 +45,16 @@ def ascend(
     n, d = problem.n_rows, problem.n_features
     constant = 4 * problem.constant * typical_square(problem.X)
     squares, alpha, w, b = np.empty(n), np.zeros(n), np.zeros(d), 0.0
-    _squares(rows, constant, squares)
-    np.maximum(squares, np.finfo(float).tiny, out=squares)
+    norms(rows, squares)
+    np.maximum(squares + constant, np.finfo(float).tiny, out=squares)
     shuffle = np.random.default_rng(0)
     best, lowest, reach = None, 0.0, np.inf
     cost, spent = problem.stored + n, 0.0
     while spent < work and not out_of_time():
-        b = _sweeps(rows, signs, squares, shuffle.permutation(n), constant, alpha, w, b, 1)
+        b = margin_sweeps(rows, signs, squares, shuffle.permutation(n), constant, alpha, w, b, 1)
         support = np.flatnonzero(alpha)
-        b = _sweeps(rows, signs, squares, shuffle.permutation(support), constant, alpha, w, b, 8)
+        again = shuffle.permutation(support)
+        b = margin_sweeps(rows, signs, squares, again, constant, alpha, w, b, 8)
         spent += cost * (2 + 8 * len(support) / n)
         v = np.append(w, b)
         z = problem.values(v)

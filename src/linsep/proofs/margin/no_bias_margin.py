@@ -12,46 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
-from linsep.rows.rows import add, as_rows, dot, square
+from linsep.kernels.designs import norms
+from linsep.kernels.halfspaces import kesler_sweep
+from linsep.rows.rows import as_rows
 
 Array = npt.NDArray[Any]
 
 _WORK = 2e9  # numbers read before giving up: a limit that does not depend on the machine's speed
 _ROUNDS = 300
-
-
-@kernel
-def _sweep(rows, codes, squares, order, c, alpha, W, v, s):  # type: ignore[no-untyped-def]
-    """Maximise the dual in each αᵢₖ in turn; v holds the weights on the constant feature c."""
-    for i in order:
-        q = squares[i] + c * c
-        y = codes[i]
-        own = 0.0
-        for k in range(s.shape[0]):
-            s[k] = dot(rows, i, W[k]) + v[k] * c
-        for k in range(s.shape[0]):
-            if k == y or q == 0:
-                continue
-            # ‖z‖² = 2‖x̃‖²: the row enters its own class and leaves class k
-            a = max(0.0, alpha[i, k] + (1 - (s[y] - s[k])) / (2 * q))
-            step = a - alpha[i, k]
-            if step != 0:
-                alpha[i, k] = a
-                add(rows, i, -step, W[k])
-                v[k] -= step * c
-                s[y] += step * q
-                s[k] -= step * q
-                own += step
-        if own != 0:
-            add(rows, i, own, W[y])
-            v[y] += own * c
-
-
-@kernel
-def _squares(rows, out):  # type: ignore[no-untyped-def]
-    for i in range(out.shape[0]):
-        out[i] = square(rows, i)
 
 
 def max_margin_without_bias(
@@ -70,19 +38,20 @@ def max_margin_without_bias(
     rows = as_rows(X)
     n, d = X.shape
     squares = np.empty(n)
-    _squares(rows, squares)
+    norms(rows, squares)
     W, v, s = np.zeros((n_classes, d)), np.zeros(n_classes), np.zeros(n_classes)
     alpha = np.zeros((n, n_classes))
+    codes = np.ascontiguousarray(codes, np.int32)
     own = np.arange(n), codes
     best = (W.copy(), v.copy(), -np.inf)
     upper = np.inf
     everyone = np.arange(n)
     size = max(1, X.data.size if hasattr(X, "indptr") else X.size) * n_classes
     for _ in range(int(min(_ROUNDS, max(3, _WORK / (4 * size))))):
-        _sweep(rows, codes, squares, everyone, constant, alpha, W, v, s)
+        kesler_sweep(rows, codes, squares, everyone, constant, alpha, W, v, s)
         support = np.flatnonzero(alpha.max(axis=1) > 0)
         for _ in range(10):
-            _sweep(rows, codes, squares, support, constant, alpha, W, v, s)
+            kesler_sweep(rows, codes, squares, support, constant, alpha, W, v, s)
         norm, total = np.sqrt((W**2).sum() + (v**2).sum()), alpha.sum()
         if not (np.isfinite(norm) and norm > 0):
             break

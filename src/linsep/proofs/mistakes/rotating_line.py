@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
+from linsep.kernels import turns
 
 Array = npt.NDArray[Any]
 Exact = Callable[[int], tuple[int, int]]
@@ -23,63 +23,15 @@ SMALLEST = 2.0**-1060
 UNSURE = -1
 
 
-@kernel
-def least_turns(V, E, sharp, i, second, plus, minus, costs):  # type: ignore[no-untyped-def]
+def least_turns(
+    V: Array, E: Array, sharp: bool, i: int, second: Array, plus: Array, minus: Array, costs: Array
+) -> None:
     """The least cost of a turn past the vectors V[k], for each k; UNSURE where floats cannot tell.
 
     Vectors i and second[k] are left out: they lie on the line that turns.
     """
-    n = V.shape[1]
-    angle, h, kept = np.empty(n), np.empty(n), np.empty(n, np.int64)
-    for k in range(V.shape[0]):
-        m = 0
-        sure = True
-        start = 0
-        total = 0
-        for j in range(n):
-            if j == i or j == second[k]:
-                continue
-            x, y = V[k, j, 0], V[k, j, 1]
-            if not sharp and not abs(y) > E[k, j, 1]:
-                sure = False
-                break
-            if x == 0 and y == 0:  # a third point on the line that turns
-                sure = False
-                break
-            h[j] = 1.0 if y > 0 or (y == 0 and x > 0) else -1.0
-            angle[m] = np.arctan2(h[j] * y, h[j] * x)
-            kept[m] = j
-            m += 1
-            start += minus[j] if h[j] > 0 else plus[j]
-            total += plus[j] + minus[j]
-        costs[k] = UNSURE
-        if not sure:
-            continue
-        order = np.argsort(angle[:m])
-        best = min(start, total - start)
-        cost = start
-        for t in range(m):
-            j = kept[order[t]]
-            cost += plus[j] - minus[j] if h[j] > 0 else minus[j] - plus[j]
-            if t < m - 1:
-                o = kept[order[t + 1]]
-                a, b, c, d = V[k, j, 0], V[k, j, 1], V[k, o, 0], V[k, o, 1]
-                first, second_product = a * d, b * c
-                turn = (first - second_product) * h[j] * h[o]
-                error = 4 * UNIT * (abs(first) + abs(second_product)) + SMALLEST
-                error += 1.01 * (abs(a) * E[k, o, 1] + abs(d) * E[k, j, 0])
-                error += 1.01 * (abs(b) * E[k, o, 0] + abs(c) * E[k, j, 1])
-                error += E[k, j, 0] * E[k, o, 1] + E[k, j, 1] * E[k, o, 0]
-                if sharp:
-                    error = 0.0
-                if turn < 0 or not (sharp or turn > error):
-                    sure = False
-                    break
-                if turn == 0:  # one direction: no line between them
-                    continue
-            best = min(best, cost, total - cost)
-        if sure:
-            costs[k] = best
+    V, E = np.ascontiguousarray(V), np.ascontiguousarray(E)
+    turns.least_turns(V, E, sharp, i, second, plus, minus, costs)
 
 
 def turn_exactly(

@@ -276,12 +276,18 @@ def _parse(text: str) -> Separability:
         return _read(body)
     except DataError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as problem:
+    except _UNREADABLE as problem:
         raise DataError(f"the certificate cannot be read: {problem}. Make it again.") from None
+
+
+_UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError,
+               RecursionError)  # fmt: skip
 
 
 def _read(body: dict[str, Any]) -> Separability:
     plane, span = body["plane"], body["span"]
+    if not isinstance(body["classes"], list):
+        raise TypeError(f"classes is {body['classes']!r:.40}, not a list")
     weights = _unfloat(body["weights"])
     bias = _unfloat(body["bias"])
     return Separability(

@@ -163,6 +163,8 @@ def _bounded(certificate: Any, data: Data) -> str:
     upper = certificate.margin_upper
     if upper == math.inf:
         return ""
+    if not upper >= 0:
+        return f"margin_upper is {upper!r}, and no length is"
     rows, rivals = certificate.bound_rows, certificate.bound_rivals
     problem = _constraints(data, rows, rivals, certificate.bound_multipliers)
     if problem:
@@ -215,6 +217,8 @@ def _separates(certificate: Any, data: Data) -> str:
         return f"row {i} is not on its side of the plane"
     square = sum((plane.square() for plane in planes), Fraction(0))
     square = square if data.n_classes == 2 else 2 * square
+    if not certificate.margin >= 0:
+        return f"the margin is {certificate.margin!r}, and no distance is"
     claim = Fraction(certificate.margin) ** 2 * square
     if claim > least**2:
         return f"the margin is less than {certificate.margin!r}"

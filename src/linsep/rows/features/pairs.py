@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep._arguments import require_switch
-from linsep._compile import kernel
-from linsep.data.check.arrays import check_rows, frozen
+from linsep.data.check.arrays import check_rows
 from linsep.errors import DataError, OverflowedError, ParameterError
+from linsep.kernels import features
 from linsep.rows.features.naming import Names, NewColumns, names_in
 
 Array = npt.NDArray[Any]
@@ -99,7 +99,7 @@ class PairProducts(NewColumns):
         made = np.empty((X.shape[0], first + len(self.pairs_)), X.dtype)
         if first:
             made[:, :first] = X
-        _multiply(frozen(X), frozen(self.pairs_), made, first)
+        features.pair_products(X, self.pairs_, made, first)
         return made
 
     def _sparse(self, X: Any) -> sp.csr_array:
@@ -115,14 +115,6 @@ class PairProducts(NewColumns):
         names = names_in(self, input_features)
         products = [f"{names[i]} {names[j]}" for i, j in self.pairs_]
         return np.array([*(names if self.include_input else []), *products], dtype=object)
-
-
-@kernel
-def _multiply(X, pairs, made, first):  # type: ignore[no-untyped-def]
-    """made[i, first + k] ← X[i, aₖ] · X[i, bₖ]."""
-    for i in range(X.shape[0]):
-        for k in range(pairs.shape[0]):
-            made[i, first + k] = X[i, pairs[k, 0]] * X[i, pairs[k, 1]]
 
 
 def _settle(pairs: Any, d: int, random_state: Any) -> Pairs:

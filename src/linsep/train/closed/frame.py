@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import strict
-from linsep.data.check.arrays import frozen
 from linsep.errors import DataError, OverflowedError
+from linsep.kernels import closed
 from linsep.rows.rows import CSR, Dense
 from linsep.train.closed.pieces import ALONE
 from linsep.train.problem import Block, Problem
@@ -184,25 +183,12 @@ def _ordinary(X: Array, block: Block, weight_exponent: int, K: int) -> Any:
     d = X.shape[1]
     top, sums, counts = np.zeros(d), np.zeros((K, d)), np.zeros(K)
     weights = np.ldexp(block.weights, -weight_exponent)
-    sizes_and_sums(X, frozen(block.codes), weights, top, sums, counts)
+    codes = np.ascontiguousarray(block.codes, np.int32)
+    closed.sizes_and_sums(X, codes, weights, top, sums, counts)
     if not ((top < 1e200) & ((top > 1e-200) | (top == 0))).all():
         return None
     exponents = np.where(top > 0, np.frexp(top)[1], EMPTY)
     return top, exponents, counts, sums * power(-np.where(top > 0, exponents, 0))
-
-
-@strict
-def sizes_and_sums(X, codes, weights, top, sums, counts):  # type: ignore[no-untyped-def]
-    """The largest |x| of each column, and Σ w x and Σ w of each class; rows without weight apart"""
-    for i in range(X.shape[0]):
-        w = weights[i] if weights.shape[0] > 0 else 1.0
-        if w > 0.0:
-            c = codes[i]
-            counts[c] += w
-            for j in range(X.shape[1]):
-                x = X[i, j]
-                top[j] = max(top[j], abs(float(x)))
-                sums[c, j] += w * x
 
 
 def _outweighed(

@@ -5,23 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep._compile import kernel
 from linsep.data.blocks.blocks import spans
 from linsep.data.blocks.page_release import rows_of
-from linsep.data.check.arrays import frozen
 from linsep.data.check.fingerprint import spread_rows
+from linsep.kernels import closed
 from linsep.parallel import sum_over
 from linsep.rows.rows import CSR
 from linsep.train.closed.moments import Floats
 from linsep.train.closed.pieces import ALONE, sum_pieces
-from linsep.train.closed.tiled_products import (
-    DOUBLES,
-    filled,
-    multiply,
-    symmetric,
-    tiles,
-    write_row,
-)
+from linsep.train.closed.tiled_products import symmetric, tiles
 from linsep.train.problem import Block, Problem
 
 SAMPLE = 64  # rows whose mean is subtracted
@@ -98,15 +90,15 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
     else:
         width = d + Y.shape[1] + 1
 
-        about = filled(shift, DOUBLES)
-        unit = np.ones(len(about))
+        unit = np.ones(d)
 
         def of(block: Block, first: int, last: int) -> Floats:
             Z, G = tiles(width, np.float64)
             X: Any = block.rows.X  # type: ignore[union-attr]
             rows = slice(block.start + first, block.start + last)
             weights = block.weights[first:last] if block.weights.size else block.weights
-            dense_products(X[first:last], frozen(Y[rows]), about, unit, level, weights, Z, G)
+            targets = np.ascontiguousarray(Y[rows])
+            closed.products(X[first:last], targets, shift, unit, level, weights, Z, G)
             return np.asarray(G)
 
         lower = sum_pieces(problem, of, _add, width, float(n) * width**2, chunked=True)
@@ -140,49 +132,11 @@ def _parts(n: int) -> list[tuple[int, int]]:
     return spans(n, max(1, -(-n // 8)))
 
 
-@kernel
-def dense_products(X, Y, shift, unit, level, weights, Z, G):  # type: ignore[no-untyped-def]
-    """G += Σ zzᵀ for zᵢ = √wᵢ (x − shift, y − level, 1), in `tiles`."""
-    d, t, together = X.shape[1], Y.shape[1], Z.shape[1]
-    for first in range(0, X.shape[0], together):
-        rows = min(together, X.shape[0] - first)
-        for k in range(rows):
-            i = first + k
-            root = np.sqrt(weights[i]) if weights.shape[0] > 0 else 1.0
-            write_row(X, i, shift, unit, root, Z, k)
-            for c in range(t):
-                Z[(d + c) // 8, k, (d + c) % 8] = root * (Y[i, c] - level[c])
-            Z[(d + t) // 8, k, (d + t) % 8] = root
-        multiply(Z, rows, G)
-
-
 def _sparse_part(problem: Problem, Y: Floats, span: tuple[int, int]) -> Floats:
     d, t = problem.n_features, Y.shape[1]
     G = np.zeros((d + t + 1, d + t + 1))
     rows = problem.rows
     assert isinstance(rows, CSR)
     weights = problem.weights if problem.weights.size else np.empty(0)
-    sparse_products(
-        rows.data, rows.indices, rows.indptr, *span, weights, np.ascontiguousarray(Y), G
-    )
+    closed.sparse_products(rows, *span, weights, np.ascontiguousarray(Y), G)
     return G
-
-
-@kernel
-def sparse_products(data, indices, indptr, first, last, weights, Y, G):  # type: ignore[no-untyped-def]
-    """The lower triangle of Σ wᵢ zzᵀ for z = (x, y, 1); the entries of a row are in order."""
-    d, t = G.shape[0] - Y.shape[1] - 1, Y.shape[1]
-    for i in range(first, last):
-        w = weights[i] if len(weights) else 1.0
-        for e in range(indptr[i], indptr[i + 1]):
-            j, a = indices[e], w * data[e]
-            for f in range(indptr[i], e + 1):
-                G[j, indices[f]] += a * data[f]
-            for k in range(t):
-                G[d + k, j] += a * Y[i, k]
-            G[d + t, j] += a
-        for k in range(t):
-            for m in range(k + 1):
-                G[d + k, d + m] += w * Y[i, k] * Y[i, m]
-            G[d + t, d + k] += w * Y[i, k]
-        G[d + t, d + t] += w

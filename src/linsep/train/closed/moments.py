@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import strict
-from linsep.data.check.arrays import frozen
 from linsep.errors import DataError
+from linsep.kernels import closed
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR
 from linsep.train.closed.frame import Frame, Part, frame_of, in_units, power, scaled
@@ -81,8 +80,9 @@ class Moments(NamedTuple):
             part = frame.part(some)
             return self.rows(part) * np.sqrt(part.weights)[:, None]
         Z = np.empty((last - first, len(frame.top)))
-        scale, codes = power(-frame.exponents), frozen(block.codes[rows])
-        centred_rows(X.X, codes, weights, scale, frame.means, self.lost, Z)
+        scale = power(-frame.exponents)
+        codes = np.ascontiguousarray(block.codes[rows], np.int32)
+        closed.centred_rows(X.X, codes, weights, scale, frame.means, self.lost, np.empty((0, 0)), Z)
         return Z
 
     def apart(self, k: int) -> Floats:
@@ -172,36 +172,11 @@ def _dense(frame: Frame, block: Block, first: int, last: int) -> tuple[Floats, F
     X: Any = block.rows.X  # type: ignore[union-attr]
     Z, lost = np.empty((last - first, X.shape[1])), np.zeros(frame.means.shape)
     weights = np.ldexp(block.weights[first:last], -frame.weight_exponent)
-    codes, scale = frozen(block.codes[first:last]), power(-frame.exponents)
-    remainders(X[first:last], codes, weights, scale, frame.means, lost, Z)
+    scale = power(-frame.exponents)
+    codes = np.ascontiguousarray(block.codes[first:last], np.int32)
+    none = np.empty((0, 0))
+    closed.centred_rows(X[first:last], codes, weights, scale, frame.means, none, lost, Z)
     return lost, Z.T @ Z
-
-
-@strict
-def centred_rows(X, codes, weights, scale, means, lost, Z):  # type: ignore[no-untyped-def]
-    """zᵢ = √wᵢ ((x·scale − mean) − lost), the latter two those of its class."""
-    for i in range(X.shape[0]):
-        c = codes[i]
-        root = np.sqrt(weights[i]) if weights.shape[0] > 0 else 1.0
-        for j in range(X.shape[1]):
-            Z[i, j] = root * ((X[i, j] * scale[j] - means[c, j]) - lost[c, j])
-
-
-@strict
-def remainders(X, codes, weights, scale, means, lost, Z):  # type: ignore[no-untyped-def]
-    """zᵢ = √wᵢ (x·scale − mean of its class), and what these are without the root, by class."""
-    for i in range(X.shape[0]):
-        c = codes[i]
-        for j in range(X.shape[1]):
-            Z[i, j] = X[i, j] * scale[j] - means[c, j]
-        if weights.shape[0] == 0:
-            for j in range(X.shape[1]):
-                lost[c, j] += Z[i, j]
-        else:
-            root = np.sqrt(weights[i])
-            for j in range(X.shape[1]):
-                lost[c, j] += weights[i] * Z[i, j]
-                Z[i, j] *= root
 
 
 def _sparse(problem: Problem, frame: Frame) -> tuple[Floats, Floats]:

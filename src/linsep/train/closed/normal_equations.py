@@ -19,10 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import kernel
 from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
-from linsep.data.check.arrays import frozen
+from linsep.kernels import closed
 from linsep.train.closed.empty_directions import LEAST, empty_directions
 from linsep.train.closed.gram import Border, Gram
 from linsep.train.closed.moments import Floats
@@ -269,11 +268,11 @@ def _against(
         products, squares = np.zeros((t if back else 0, d)), np.zeros(t)
         rows = slice(block.start + first, block.start + last)
         weights = block.weights[first:last] if block.weights.size else block.weights
-        targets = np.empty((0, t)) if Y is None else Y[rows]
+        targets = np.empty((0, t)) if Y is None else np.ascontiguousarray(Y[rows])
         X: Any = block.rows.X  # type: ignore[union-attr]
-        residuals(
-            X[first:last], frozen(targets), given.centre, mean, weights,
-            planes, offset, np.empty((4, d)), np.empty((2, 4)), products, squares,
+        closed.residuals(
+            X[first:last], targets, given.centre, mean, weights,
+            planes, offset, np.empty((4, d)), products, squares,
         )  # fmt: skip
         return products, squares
 
@@ -300,40 +299,6 @@ def _against(
     width, work = problem.entries // problem.n_rows + t, 2.0 * problem.entries * t
     products, squares = sum_pieces(problem, of, _add_both, width, work, chunked=fused)
     return products.T[given.alive] / given.spread[:, None], squares
-
-
-@kernel
-def residuals(X, Y, centre, mean, weights, a, offset, z, r, back, squares):  # type: ignore[no-untyped-def]
-    """back += Zᵀr and squares += Σ w r² for r = y − Za, or for r = Za without targets.
-
-    An empty `back` is left alone. Four rows z at a time: short rows then cost half as much. They
-    are written down first: so nothing of them can be taken apart by reordered sums.
-    """
-    n, d = X.shape
-    for first in range(0, n, 4):
-        for m in range(4):
-            i = min(first + m, n - 1)  # beyond the end the last row, without weight
-            r[1, m] = 0.0 if first + m >= n else (weights[i] if weights.shape[0] > 0 else 1.0)
-            for j in range(d):
-                z[m, j] = X[i, j] - centre[j]
-        for k in range(a.shape[0]):
-            r0 = r1 = r2 = r3 = 0.0
-            for j in range(d):
-                r0 += z[0, j] * a[k, j]
-                r1 += z[1, j] * a[k, j]
-                r2 += z[2, j] * a[k, j]
-                r3 += z[3, j] * a[k, j]
-            r[0, 0], r[0, 1], r[0, 2], r[0, 3] = r0, r1, r2, r3
-            for m in range(4):
-                left = r[0, m] + offset[k]
-                if Y.shape[0] > 0:
-                    left = (Y[min(first + m, n - 1), k] - mean[k]) - left
-                squares[k] += r[1, m] * left * left
-                r[0, m] = r[1, m] * left
-            if back.shape[0] > 0:
-                r0, r1, r2, r3 = r[0, 0], r[0, 1], r[0, 2], r[0, 3]
-                for j in range(d):
-                    back[k, j] += (z[0, j] * r0 + z[1, j] * r1) + (z[2, j] * r2 + z[3, j] * r3)
 
 
 def _add_both(a: Any, b: Any) -> Any:

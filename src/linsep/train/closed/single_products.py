@@ -12,24 +12,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep._compile import inline, kernel
 from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import rows_of
-from linsep.data.check.arrays import frozen
+from linsep.kernels import closed
 from linsep.parallel import share_out
 from linsep.train.closed.gram import Border, middle_of
 from linsep.train.closed.moments import Floats
 from linsep.train.closed.normal_equations import SINGLE, Centred, about_mean
 from linsep.train.closed.pieces import sum_pieces
-from linsep.train.closed.tiled_products import (
-    SINGLES,
-    filled,
-    multiply,
-    symmetric,
-    tiles,
-    write_row,
-)
+from linsep.train.closed.tiled_products import symmetric, tiles
 from linsep.train.problem import Block, Problem
 
 WIDE = 160  # columns from which on their products outweigh the passes of refinement
@@ -97,8 +89,11 @@ def _part(
     own, sums, cross, total = np.zeros(d + t), np.zeros(d + t), np.zeros((t, d)), np.zeros(1)
     weights = block.weights[first:last] if block.weights.size else block.weights
     rows = slice(block.start + first, block.start + last)
-    units = filled(shift, SINGLES), filled(scale, SINGLES)
-    border(X[first:last], frozen(Y[rows]), *units, level, weights, Z, G, own, sums, cross, total)
+    some, no = X[first:last], np.empty(0)
+    closed.products(some, np.empty((0, 0)), shift, scale, no, weights, Z, G)
+    closed.border(
+        some, np.ascontiguousarray(Y[rows]), shift, level, weights, own, sums, cross, total
+    )
     return G, own, sums, cross, total[0]
 
 
@@ -106,46 +101,3 @@ def _add(a: Any, b: Any) -> Any:
     G, *sums = a
     G += b[0]
     return G, *(one + other for one, other in zip(sums, b[1:], strict=True))
-
-
-@kernel
-def border(X, Y, shift, scale, level, weights, Z, G, own, first, cross, total):  # type: ignore[no-untyped-def]
-    """G += ZᵀZ for Z = √w (x − shift)·scale, in `tiles`; `Border`'s sums in double precision."""
-    n, together = X.shape[0], Z.shape[1]
-    for begin in range(0, n, together):
-        rows = min(together, n - begin)
-        for k in range(rows):
-            w = weights[begin + k] if weights.shape[0] > 0 else 1.0
-            write_row(X, begin + k, shift, scale, np.sqrt(w), Z, k)
-            total[0] += w
-        for k in range(begin, begin + rows, 4):
-            add_four(X, Y, shift, level, weights, k, begin + rows, own, first, cross)
-        multiply(Z, rows, G)
-
-
-@inline
-def add_four(X, Y, shift, level, weights, i, end, own, first, cross):  # type: ignore[no-untyped-def]
-    """The sums of `Border` over rows i..i + 3, as far as they are before the end."""
-    d, last = X.shape[1], end - 1
-    i1, i2, i3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
-    w0, w1, w2, w3 = 1.0, 1.0, 1.0, 1.0
-    if weights.shape[0] > 0:
-        w0, w1, w2, w3 = weights[i], weights[i1], weights[i2], weights[i3]
-    w1 = w1 if i + 1 < end else 0.0
-    w2 = w2 if i + 2 < end else 0.0
-    w3 = w3 if i + 3 < end else 0.0
-    for j in range(d):
-        z0, z1 = X[i, j] - shift[j], X[i1, j] - shift[j]
-        z2, z3 = X[i2, j] - shift[j], X[i3, j] - shift[j]
-        own[j] += (w0 * z0 * z0 + w1 * z1 * z1) + (w2 * z2 * z2 + w3 * z3 * z3)
-        first[j] += (w0 * z0 + w1 * z1) + (w2 * z2 + w3 * z3)
-    for c in range(Y.shape[1]):
-        y0, y1 = Y[i, c] - level[c], Y[i1, c] - level[c]
-        y2, y3 = Y[i2, c] - level[c], Y[i3, c] - level[c]
-        r0, r1, r2, r3 = w0 * y0, w1 * y1, w2 * y2, w3 * y3
-        own[d + c] += (r0 * y0 + r1 * y1) + (r2 * y2 + r3 * y3)
-        first[d + c] += (r0 + r1) + (r2 + r3)
-        for j in range(d):
-            z0, z1 = X[i, j] - shift[j], X[i1, j] - shift[j]
-            z2, z3 = X[i2, j] - shift[j], X[i3, j] - shift[j]
-            cross[c, j] += (r0 * z0 + r1 * z1) + (r2 * z2 + r3 * z3)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import PageRelease, rows_of
 
@@ -111,20 +110,16 @@ def spread(X: Any, careful: bool = False) -> Spread:
     rows = np.arange(count) * n // count
     if on_cluster(X):
         X, rows = (X.in_one_place if careful else X[rows]), np.arange(count)
-    step = BLOCK if count == n else 8
-    pages, most = PageRelease(X), np.zeros(X.shape[1])
-    for some in pages.scattered(count, step):
-        _largest(X, rows[some], most)
+    most = np.zeros(X.shape[1])
+    parts = [rows[k : k + BLOCK] for k in range(0, count, BLOCK)]
+    for part in parts:
+        np.maximum(most, np.abs(rows_of(X, part)).max(axis=0), out=most)
     _, exponent = np.frexp(most)
     # Sums of huge entries overflow, squares of tiny ones vanish: bring each column near one first.
     unit = np.ldexp(1.0, np.clip(-exponent, -1000, 1000))
-    first = X[rows[0]] * unit
-    mean, variance = np.zeros_like(unit), np.zeros_like(unit)
-    for some in pages.scattered(count, step):
-        _add_to_mean(X, rows[some], unit, first, mean)
-    mean = first + mean / count
-    for some in pages.scattered(count, step):
-        _add_to_variance(X, rows[some], unit, mean, variance)
+    first = X[rows[0]] * unit  # a constant column has variance zero exactly
+    mean = first + sum((rows_of(X, part) * unit - first).sum(axis=0) for part in parts) / count
+    variance = sum(((rows_of(X, part) * unit - mean) ** 2).sum(axis=0) for part in parts)
     return Spread(mean / unit, np.sqrt(variance / count) / unit)
 
 
@@ -159,53 +154,16 @@ def moderate(X: Any, free: bool) -> tuple[Any, Columns]:
     if sp.issparse(X):
         return X, nothing
     few = X[:: max(1, len(X) // GLANCED_AT)]
-    if _tame(few, np.empty((2, X.shape[1]))):
+    if _tame(few):
         return X, nothing
     columns = prepare(X, spread(X), free, 1.0)
     blocks = Blocks(X, columns)
     return (X, nothing) if blocks.plain else (blocks.rows(slice(0, len(X))), columns)
 
 
-@kernel
-def _tame(X, sums):  # type: ignore[no-untyped-def]
-    """Whether columns are clearly of moderate scale, and not far from zero for their spread"""
-    n = X.shape[0]
-    sums[:] = 0.0
-    for i in range(n):
-        for j in range(X.shape[1]):
-            x = np.float64(X[i, j])
-            sums[0, j] += x
-            sums[1, j] += x * x
-    for j in range(X.shape[1]):
-        mean = sums[0, j] / n
-        square = sums[1, j] / n
-        if sums[1, j] == 0.0:
-            continue
-        if not (2.0**-38 < square < 2.0**38 and mean * mean < 0.99 * square):
-            return False
-    return True
-
-
-@kernel
-def _largest(X, rows, most):  # type: ignore[no-untyped-def]
-    """mostⱼ ← max(mostⱼ, |xⱼ|) over some rows"""
-    for i in rows:
-        for j in range(X.shape[1]):
-            most[j] = max(most[j], abs(X[i, j]))
-
-
-@kernel
-def _add_to_mean(X, rows, unit, first, total):  # type: ignore[no-untyped-def]
-    """Σ x·unit − first, about the first row: a constant column has variance zero exactly"""
-    for i in rows:
-        for j in range(X.shape[1]):
-            total[j] += X[i, j] * unit[j] - first[j]
-
-
-@kernel
-def _add_to_variance(X, rows, unit, mean, total):  # type: ignore[no-untyped-def]
-    """Σ (x·unit − mean)²"""
-    for i in rows:
-        for j in range(X.shape[1]):
-            t = X[i, j] * unit[j] - mean[j]
-            total[j] += t * t
+def _tame(X: Array) -> bool:
+    """Whether columns are clearly of moderate scale, and not far from zero for their spread."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    square = np.square(X, dtype=np.float64).mean(axis=0)
+    sound = (square > 2.0**-38) & (square < 2.0**38) & (mean * mean < 0.99 * square)
+    return bool(np.all(sound | (square == 0.0)))

@@ -5,8 +5,9 @@ answers Ctrl-C, tries once more in rescaled columns where sums overflow, and end
 certificate confirms the gap that was asked for, after `max_iter` passes, or where the solver has no
 step left. A candidate that its solver takes to be good enough and the certificate does not confirm
 makes the run go on with a tighter inner tolerance: the certificate, not the solver, says that a fit
-has converged. A solver with no step left may know another ending, such as that no finite optimum
-exists: the status of its solution then says so.
+has converged. Rounding excuses nothing: where it keeps the certificate from showing the gap that
+was asked for, the run ends `unproved`. A solver with no step left may know another ending, such as
+that no finite optimum exists: the status of its solution then says so.
 
 A run can be written down and gone on with by another process. A solver that is asked for `state()`
 after a candidate says, in arrays, numbers and lists of them, what its next pass depends on; one
@@ -49,8 +50,6 @@ KEPT = ("w", "b", "alpha", "primal", "dual", "gap", "n_iter", "solver", "start")
 """What is kept of the solution of a run that is over, besides its status."""
 FINEST = 1e-13
 """Relative gaps below this are rounding."""
-ALIKE = 1.05
-"""Sums in another order may come to a gap this much smaller."""
 TIGHTENED = 8
 """How often a run may go on with a tighter tolerance, at most."""
 
@@ -89,11 +88,6 @@ class Certificate(Protocol):
     @property
     def gap(self) -> float:
         """How far above the optimum the weights can be at most, relative to the objective."""
-        ...
-
-    @property
-    def shown(self) -> float:
-        """How far above the dual point they are at least, whatever rounding has done."""
         ...
 
 
@@ -179,7 +173,6 @@ class Goal(NamedTuple):
     max_iter : most passes or steps
     listener : told a `Candidate` after each; returns True to stop
     certify : looks at a solution; None where the solver's own bounds are all there is
-    noise : what rounding the stored weights may cost, relative to the objective
     halt : set from another thread to end early with what there is
     savepoint : is told where the run stands, and says where an earlier one stood; None where no
         checkpoint is kept
@@ -189,7 +182,6 @@ class Goal(NamedTuple):
     max_iter: int = 1000
     listener: Callable[[Candidate], Any] | None = None
     certify: Callable[[Solution], Certificate] | None = None
-    noise: float = 1e-12
     halt: Event | None = None
     savepoint: Savepoint | None = None
 
@@ -293,7 +285,7 @@ def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: b
                     break
                 gap, tries = certified.certificate.gap, tries + 1
                 if tries > TIGHTENED or gap > 0.9 * best or solver.tol <= FINEST:
-                    status = Status.converged if _rounding(certified, goal) else Status.unproved
+                    status = Status.unproved
                     break
                 best = gap
                 solver.tol = max(FINEST, solver.tol * min(0.5, max(0.01, 0.5 * goal.tol / gap)))
@@ -312,9 +304,7 @@ def _run(solver: Solver, goal: Goal, earlier: dict[str, Any] | None, rescaled: b
         solver.interrupted()
         solution = _certified(solver, goal) or solver.solution()
     if status in (None, Status.budget):
-        status = Status.converged if _reached(solution, goal) else Status.budget
-        if status is Status.budget and solution.status is not Status.converged:
-            status = solution.status
+        status = _ending(solution, goal)
     return replace(solution, status=status, solver=solver.name)
 
 
@@ -335,17 +325,15 @@ def _certified(solver: Solver, goal: Goal) -> Solution | None:
     return replace(solution, certificate=goal.certify(solution))
 
 
-def _rounding(solution: Solution, goal: Goal) -> bool:
-    """Whether all that the certificate lacks may be rounding, not distance from the optimum."""
-    return bool(solution.certificate.shown <= ALIKE * goal.tol + goal.noise)
-
-
-def _reached(solution: Solution, goal: Goal) -> bool:
+def _ending(solution: Solution, goal: Goal) -> Status:
+    """The ending of a run whose passes are spent, or that has no step left."""
     claimed = solution.gap < np.inf and solution.gap <= goal.tol * solution.primal
     claimed = claimed or solution.status is Status.converged
-    if solution.certificate is None:
-        return claimed
-    return bool(solution.certificate.gap <= goal.tol) or (claimed and _rounding(solution, goal))
+    if solution.certificate is not None:
+        if solution.certificate.gap <= goal.tol:
+            return Status.converged
+        return Status.unproved if claimed else solution.status
+    return Status.converged if claimed else solution.status
 
 
 def solve(

@@ -6,6 +6,9 @@ The dual term −ℓ*(−a) belongs to the multiplier a = −ℓ′(z): for ever
 (Fenchel's inequality)
 
     ℓ(z) + a z ≥ −ℓ*(−a),    with equality where a = −ℓ′(z).
+
+`kind` is the number by which the compiled kernels know a loss (kernels/losses.hpp has its
+arithmetic). `kinked` says whether it has a corner; `rounded(h)` is then the same with that rounded.
 """
 
 import math
@@ -28,6 +31,14 @@ class Logistic(NamedTuple):
     """
 
     scale: float = 1.0
+
+    @property
+    def kind(self) -> int:
+        return 0
+
+    @property
+    def kinked(self) -> bool:
+        return False
 
     def value(self, z):  # type: ignore[no-untyped-def]
         t = self.scale * z
@@ -74,6 +85,18 @@ class Hinge(NamedTuple):
 
     margin: float = 1.0
 
+    @property
+    def kind(self) -> int:
+        return 1
+
+    @property
+    def kinked(self) -> bool:
+        return True
+
+    def rounded(self, h: float) -> "SmoothedHinge":
+        """This loss with its kink rounded over a width of h."""
+        return SmoothedHinge(h)
+
     def value(self, z):  # type: ignore[no-untyped-def]
         return max(0.0, self.margin - z)
 
@@ -98,6 +121,14 @@ class SquaredHinge(NamedTuple):
     """
 
     margin: float = 1.0
+
+    @property
+    def kind(self) -> int:
+        return 2
+
+    @property
+    def kinked(self) -> bool:
+        return False
 
     def value(self, z):  # type: ignore[no-untyped-def]
         lack = max(0.0, self.margin - z)
@@ -158,6 +189,14 @@ class SmoothedHinge(NamedTuple):
     """
 
     h: float
+
+    @property
+    def kind(self) -> int:
+        return 3
+
+    @property
+    def kinked(self) -> bool:
+        return False
 
     def value(self, z):  # type: ignore[no-untyped-def]
         t = 1.0 - z

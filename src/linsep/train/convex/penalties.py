@@ -16,10 +16,22 @@ class Elastic(NamedTuple):
     (7.0, 12.5)
     >>> Elastic(1.0, 1.0).conjugate(np.array([0.5, 3.0]))  # ½(3 − 1)²
     2.0
+
+    Solvers that take a `weight` for each feature count |wⱼ| and wⱼ² so many times; 0 stands for a
+    feature that is not penalised.
     """
 
     l1: float
     l2: float
+    weight: Any = None
+
+    def ridge(self, d: int) -> Array:
+        """What multiplies ½wⱼ² of d weights.
+
+        >>> Elastic(0.0, 2.0, np.array([1.0, 0.0])).ridge(2)
+        array([2., 0.])
+        """
+        return np.full(d, self.l2) if self.weight is None else self.l2 * np.asarray(self.weight)
 
     def value(self, W: Array) -> float:
         """Ω(W)"""

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import inline, kernel, strict
-from linsep.rows.rows import Rows, add_to
+from linsep.kernels import online
+from linsep.rows.rows import Rows
 from linsep.train.online.hyperplanes import Hyperplanes
 from linsep.train.run.state import Stateful
 
@@ -38,36 +38,6 @@ def empty_log(room: int, classes: int) -> CorrectionLog:
 
 
 NO_LOG = empty_log(0, 0)
-NO_SUMS = np.empty((0, 0))
-
-
-@inline
-def log_correction(log, i, a, seen, bias, bias_sums):  # type: ignore[no-untyped-def]
-    """Write down that wₖ received aₖ times row i at presentation t = `seen`."""
-    place = log.made[0]
-    log.rows[place] = i
-    for k in range(a.shape[0]):
-        log.shares[place, k] = a[k] * seen  # u ← u + t·ax, once `apply_log` comes to it
-        bias_sums[k] += a[k] * seen * bias
-    log.made[0] = place + 1
-
-
-@kernel
-def apply_log(rows, log, U):  # type: ignore[no-untyped-def]
-    """uₖ ← uₖ + t·aₖx for every correction in the log, which is empty again afterwards."""
-    for place in range(log.made[0]):
-        for k in range(log.shares.shape[1]):
-            if log.shares[place, k] != 0.0:
-                add_to(rows, log.rows[place], log.shares[place, k], U, k)
-    log.made[0] = 0
-
-
-@strict
-def sparse_means(W, U, seen, start, stop, coef):  # type: ignore[no-untyped-def]
-    """coefₖⱼ ← wⱼₖ − uⱼₖ/T for some features j of sparse weights; without sums, wⱼₖ itself."""
-    for j in range(start, stop):
-        for k in range(coef.shape[0]):
-            coef[k, j] = W[j, k] - U[j, k] / seen if U.shape[0] > 0 else W[j, k]
 
 
 class LogQueue:
@@ -107,9 +77,9 @@ class LogQueue:
         if log.made[0] == 0:
             return
         if self._pool is None:
-            apply_log(self._rows, log, self._U)
+            online.apply_log(self._rows, log, self._U)
         else:
-            self._jobs[self._turn] = self._pool.submit(apply_log, self._rows, log, self._U)
+            self._jobs[self._turn] = self._pool.submit(online.apply_log, self._rows, log, self._U)
 
     def join(self) -> Array:
         """U, with all corrections added."""

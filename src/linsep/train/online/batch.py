@@ -5,11 +5,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.online.kernels import NOTHING, RUN, SEEN, TALLY, UPDATES
+from linsep.kernels import online
+from linsep.train.online.hyperplanes import Planes
 from linsep.train.online.line_search import exact_step
 from linsep.train.online.method import Method
-from linsep.train.online.minibatch import apply, corrections
 from linsep.train.online.rules import Rosenblatt, Rule
+from linsep.train.online.tally import NOTHING, RUN, SEEN, TALLY, UPDATES
 from linsep.train.online.trainer import Trainer
 from linsep.train.problem import Block, Problem
 from linsep.train.run.loop import Pass
@@ -31,7 +32,6 @@ def batch_pass(
     if method.schedule is None:
         eta = max(eta, exact_step(problem, planes, delta, db, method.margin))
     trainer.moved = float(np.sqrt((delta**2).sum() + (db**2).sum()))
-    trainer.drop_weight_screen()
     planes.W += (eta * delta).astype(planes.W.dtype)
     planes.b += eta * db
     if trainer.average is not None:
@@ -45,17 +45,17 @@ def batch_pass(
 
 def direction(trainer: Trainer, rule: Rule, problem: Problem) -> tuple[Array, Array, float]:
     """What all wrongly placed rows ask for together: Σ yᵢ(xᵢ, 1), and the total weight."""
-    W, b, bias = trainer.planes.given
+    planes = trainer.planes.given
+    W, b, bias = planes
 
     def part(block: Block) -> tuple[Array, Array, Array, float]:
         n = len(block.codes)
         tally, A, order = np.zeros(TALLY), np.zeros((n, len(b))), np.arange(n)
         delta, db = np.zeros_like(W), np.zeros(len(b))
-        total = corrections(
-            rule, block.rows, block.codes, block.weights, order, 0, n, bias, W, b, A, tally,
-            trainer.planes.room_for_scores(),
-        )  # fmt: skip
-        apply(block.rows, order, 0, n, A, 1.0, bias, delta, db)
+        total = online.corrections(
+            rule, block.rows, block.codes, block.weights, order, 0, n, planes, A, tally
+        )
+        online.apply(block.rows, order, 0, n, A, 1.0, Planes(delta, db, bias))
         return delta.astype(np.float64), db, tally, total
 
     delta, db, tally, total = problem.sum(

@@ -48,18 +48,9 @@ class Hyperplanes(Stateful):
         """The hyperplanes as kernels take them."""
         return Planes(self.W, self.b, self.bias)
 
-    @property
-    def flat(self) -> Planes:
-        """A single one, with its weights as a vector."""
-        return Planes(self.W.reshape(-1), self.b, self.bias)
-
     def by_class(self, W: Array) -> Array:
         """Numbers in the layout of the weights as (K, d)."""
         return W[:, : len(self.b)].T if self.sparse else W
-
-    def room_for_scores(self) -> Array:
-        """Room for the scores of a row, as wide as the layout's weights."""
-        return aligned((self.W.shape[1] if self.sparse else len(self.b),), float)
 
     def start_at(self, coef: Array, intercept: Array) -> None:
         """Begin from these (K, d) weights and (K,) intercepts instead of zero."""

@@ -15,17 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
-from linsep.rows.rows import CSR, add, dot
-from linsep.train.online.kernels import correct
+from linsep.kernels import penalised
 from linsep.train.online.method import Method
+from linsep.train.online.tally import Presented
 from linsep.train.problem import Problem, presentations
 from linsep.train.run.loop import Pass
 from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
-
-SMALLEST = 1e-9  # a factor below it is worked into the weights
 
 
 class Shrink(NamedTuple):
@@ -65,10 +62,8 @@ class PenalisedSolver(Stateful):
             planes = slice(k, k + 1) if self.apart else slice(None)
             for block, order in part.in_order(method.seed, epoch, method.shuffle):
                 order, scale = presentations(block, order)
-                rows = block.rows
-                held = (rows.indices, rows.indptr) if isinstance(rows, CSR) else NOWHERE
-                total += walk(
-                    rule, rows, held[0], held[1], block.codes, order, scale,
+                total += penalised.walk(
+                    rule, block.rows, Presented(block.codes, order, scale),
                     self.V[planes], self.factor[planes], self.b[planes], self.bias,
                     self.taken[planes], self.due[planes],
                     eta * self.shrink.ridge, eta * self.shrink.lasso, counts,
@@ -102,51 +97,3 @@ class PenalisedSolver(Stateful):
     def kept(self) -> tuple[Array, Array]:
         W, b = self.now()
         return W.astype(self.dtype), b.astype(self.dtype)
-
-
-NOWHERE = np.empty(0, np.int32), np.empty(0, np.int64)
-
-
-@kernel
-def walk(  # type: ignore[no-untyped-def]
-    rule, rows, indices, indptr, codes, order, scale, V, kept, b, bias, taken, due, ridge, lasso,
-    counts,
-):  # fmt: skip
-    """One pass; the sum of losses, each row as it was met. Weights are factor · V."""
-    K, d = V.shape
-    s, a = np.empty(K), np.empty(K)
-    factor, total = kept[0], 0.0
-    for p in range(order.shape[0]):
-        i = order[p]
-        part = scale[p] if scale.shape[0] > 0 else 1.0
-        for k in range(K):
-            s[k] = factor * dot(rows, i, V[k]) + b[k]
-        corrections, mistakes, cost = correct(rule, rows, i, codes[i], bias, part, s, a)
-        total += part * cost
-        counts[0] += corrections
-        counts[1] += mistakes
-        factor *= max(0.0, 1.0 - part * ridge)
-        if factor < SMALLEST:
-            for k in range(K):
-                for j in range(d):
-                    V[k, j] *= factor
-            factor = 1.0
-        for k in range(K):
-            if corrections > 0 and a[k] != 0.0:
-                add(rows, i, part * a[k] / factor, V[k])
-                b[k] += part * a[k] * bias
-            if lasso > 0.0:
-                due[k] += part * lasso
-                first = indptr[i] if indptr.shape[0] > 0 else 0
-                last = indptr[i + 1] if indptr.shape[0] > 0 else d
-                for e in range(first, last):
-                    j = indices[e] if indptr.shape[0] > 0 else e
-                    w = factor * V[k, j]
-                    if w > 0.0:
-                        to = max(0.0, w - (due[k] + taken[k, j]))
-                    else:
-                        to = min(0.0, w + (due[k] - taken[k, j]))
-                    taken[k, j] += to - w
-                    V[k, j] = to / factor
-    kept[:] = factor
-    return total

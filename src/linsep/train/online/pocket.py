@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.train.online.hyperplanes import Hyperplanes
-from linsep.train.online.kernels import BEST, RUN
+from linsep.train.online.tally import BEST, RUN
 from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]

@@ -1,17 +1,14 @@
-"""Correction rules of the perceptron family, as values that kernels are specialised for.
+"""Correction rules of the perceptron family, as values that kernels know (`kernels/rules.hpp`).
 
-A rule sees the signed score z = y(⟨w, x⟩ + b) of a row and says whether the row must be corrected
-(`wrong`, which is also told the sign y) and by how much of yx (`size`). With several classes there
-are two roads: one-vs-rest asks the same question once per class; Kesler's construct asks it of
-every difference s_c − s_j between the score of the true class and a rival's, and `spread` shares
-the correction among the classes.
+A rule sees the signed score z = y(⟨w, x⟩ + b) of a row and says whether the row must be corrected,
+and by how much of yx. With several classes there are two roads: one-vs-rest asks the same question
+once per class; Kesler's construct asks it of every difference s_c − s_j between the score of the
+true class and a rival's, and the correction is shared among the classes.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-
-from linsep._compile import by_type
 
 
 class Rosenblatt(NamedTuple):
@@ -25,78 +22,18 @@ class Rosenblatt(NamedTuple):
     positive: float
     negative: float
 
-    def wrong(self, z, y):
-        return not z > (self.positive if y > 0.0 else self.negative)
 
-    def size(self, z, square):
-        return self.eta
+class PassiveAggressive(NamedTuple):
+    """The smallest step that clears margin one: τ = min(most, (1 − z)/(‖x‖² + soft)).
 
-    def loss(self, z):
-        return max(0.0, self.negative - z)
+    Crammer et al. (2006): PA-I cuts the step off at `most`, PA-II softens it by `soft`.
+    """
 
-    def spread(self, s, c, square, pace, a):
-        corrections = 0
-        own = self.eta * pace * square  # ⟨w_c + ηx, x⟩ = s_c + η‖x‖²
-        for j in range(s.shape[0]):
-            margin = self.positive if c < j else self.negative  # of equal scores the first wins
-            if j != c and not s[c] - s[j] > margin:  # row (c, j) of Kesler's construct
-                a[c] += self.eta
-                a[j] -= self.eta
-                s[c] += own
-                s[j] -= own
-                corrections += 1
-        return corrections
+    most: float
+    soft: float
 
 
-class PassiveAggressive1(NamedTuple):
-    """PA-I: the smallest step that clears margin one, at most C (Crammer et al., 2006)."""
-
-    C: float
-
-    def wrong(self, z, y):
-        return not z >= 1.0
-
-    def size(self, z, square):
-        return min(self.C, (1.0 - z) / square) if square > 0.0 else 0.0
-
-    def loss(self, z):
-        return max(0.0, 1.0 - z)
-
-    def spread(self, s, c, square, pace, a):
-        r = 1 if c == 0 else 0
-        for j in range(s.shape[0]):
-            if j != c and s[j] > s[r]:
-                r = j
-        tau = min(self.C, (1.0 - s[c] + s[r]) / (2.0 * square)) if square > 0.0 else 0.0
-        a[c] += tau
-        a[r] -= tau
-        return 1
-
-
-class PassiveAggressive2(NamedTuple):
-    """PA-II: the step is softened by 1/(2C) instead of cut off (Crammer et al., 2006)."""
-
-    C: float
-
-    def wrong(self, z, y):
-        return not z >= 1.0
-
-    def size(self, z, square):
-        return (1.0 - z) / (square + 0.5 / self.C)
-
-    def loss(self, z):
-        return max(0.0, 1.0 - z)
-
-    def spread(self, s, c, square, pace, a):
-        r = 1 if c == 0 else 0
-        for j in range(s.shape[0]):
-            if j != c and s[j] > s[r]:
-                r = j
-        tau = (1.0 - s[c] + s[r]) / (2.0 * square + 0.5 / self.C)
-        a[c] += tau
-        a[r] -= tau
-        return 1
-
+Rule = Rosenblatt | PassiveAggressive
 
 BOUNDARIES = ("wrong", "right", "strict")
 
@@ -107,40 +44,20 @@ def rosenblatt(eta: float, margin: float, boundary: str = "wrong") -> Rosenblatt
     'wrong' corrects such rows, 'strict' leaves them alone, and 'right' takes them to be on the
     positive side: it corrects negative rows only. z ≥ m is z > the float below m.
 
-    >>> rule = rosenblatt(1.0, 0.0, "right")
-    >>> rule.wrong(0.0, 1.0), rule.wrong(0.0, -1.0)
-    (False, True)
+    >>> rosenblatt(1.0, 0.0, "right")
+    Rosenblatt(eta=1.0, positive=-5e-324, negative=0.0)
     """
     below = float(np.nextafter(margin, -np.inf))
     positive = margin if boundary == "wrong" else below
-    return Rosenblatt(eta, positive, below if boundary == "strict" else margin)
+    return Rosenblatt(float(eta), float(positive), below if boundary == "strict" else float(margin))
 
 
-Rule = Rosenblatt | PassiveAggressive1 | PassiveAggressive2
+def passive_aggressive(variant: str, C: float) -> PassiveAggressive:
+    """Steps of at most C ('PA-I'), or softened by 1/(2C) ('PA-II').
 
-
-@by_type
-def wrong(rule, z, y):
-    """Whether a row of sign y with signed score z must be corrected."""
-    return rule.wrong(z, y)
-
-
-@by_type
-def size(rule, z, square):
-    """How much of yx to add, given z and ‖(x, bias)‖²."""
-    return rule.size(z, square)
-
-
-@by_type
-def loss(rule, z):
-    """What a row with signed score z costs."""
-    return rule.loss(z)
-
-
-@by_type
-def spread(rule, s, c, square, pace, a):
-    """aⱼ ← how much of x each class receives of a whole step; returns the number of corrections.
-
-    While the rivals are gone through, the scores move by `pace` of a step, from 0 to 1.
+    >>> passive_aggressive("PA-II", 0.25)
+    PassiveAggressive(most=inf, soft=2.0)
     """
-    return rule.spread(s, c, square, pace, a)
+    if variant == "PA-I":
+        return PassiveAggressive(float(C), 0.0)
+    return PassiveAggressive(np.inf, 0.5 / C)

@@ -11,9 +11,9 @@ from linsep.parallel import in_order
 from linsep.rows.int8_screen import FEWEST, int8_screen
 from linsep.rows.rows import CSR, WIDEST, Dense
 from linsep.train.online.batch import batch_pass
-from linsep.train.online.kernels import MISTAKES, SEEN
 from linsep.train.online.method import Method
 from linsep.train.online.minibatch import minibatch_pass
+from linsep.train.online.tally import MISTAKES, SEEN
 from linsep.train.online.trainer import Trainer, row_pass
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Pass
@@ -147,8 +147,7 @@ class OnlineSolver(Stateful):
         seen = max(trainer.seen for trainer in self.trainers)
         for trainer in self.trainers:  # a mean is over all presentations, also of those left alone
             trainer.tally[SEEN] = seen
-            if trainer.weight_screen is None or not trainer.weight_screen.bounded:
-                problem.require_in_range(trainer.planes.W, trainer.planes.b)
+            problem.require_in_range(trainer.planes.W, trainer.planes.b)
         return Pass(
             epoch,
             sum(p.mistakes for p in passes),

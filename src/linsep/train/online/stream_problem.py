@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import BLOCK
-from linsep.data.check.arrays import frozen, sum_of_squares
+from linsep.data.check.arrays import frozen
 from linsep.data.check.fingerprint import digest_of, spread_rows
 from linsep.data.sources.one_pass import OnePassStream, ScanMismatch
+from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import threads
 from linsep.rows.rows import CSR
 from linsep.train.order import Order, block_order, row_order
@@ -42,7 +43,8 @@ class StreamProblem:
         """All blocks, each with the order of its rows, as pass number `epoch` meets them."""
         blocks = block_order(-(-self.n_rows // BLOCK), seed, epoch, shuffle)
         for parsed in self.stream.blocks(blocks):
-            rows = CSR(frozen(parsed.values), frozen(parsed.places), frozen(parsed.pointers))
+            parts = frozen(parsed.values), frozen(parsed.places), frozen(parsed.pointers)
+            rows = CSR(*parts, self.n_features)
             block = Block(parsed.number, parsed.number * BLOCK, rows, parsed.codes, NO_WEIGHTS)
             yield block, row_order(len(parsed.codes), seed, epoch, parsed.number, shuffle)
         self.stream.require_as_scanned()

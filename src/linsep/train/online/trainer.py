@@ -4,17 +4,21 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linsep.rows.int8_screen import Int8Screen, NoScreen
+from linsep.kernels import online
+from linsep.rows.int8_screen import Int8Screen
 from linsep.rows.rows import aligned
-from linsep.train.online.averaging import NO_LOG, NO_SUMS, LazyAverage, sparse_means
-from linsep.train.online.bf16_screen import WeightScreen
+from linsep.train.online.averaging import NO_LOG, LazyAverage
 from linsep.train.online.hyperplanes import Hyperplanes, growing_bias
-from linsep.train.online.kernels import (
+from linsep.train.online.method import Method
+from linsep.train.online.pocket import Pocket
+from linsep.train.online.rules import Rule
+from linsep.train.online.tally import (
     AVERAGE,
     BEST,
     LAST,
     LOSS,
     MISTAKES,
+    NO_SUMS,
     NOTHING,
     POCKET,
     ROW,
@@ -24,18 +28,9 @@ from linsep.train.online.kernels import (
     TALLY,
     UPDATES,
     Kept,
-    Kesler,
-    OneVsRest,
     Presented,
-    Scheme,
-    Scratch,
-    misplaced,
-    present,
-    present_classes,
-)  # fmt: skip
-from linsep.train.online.method import Method
-from linsep.train.online.pocket import Pocket
-from linsep.train.online.rules import Rule
+    Shown,
+)
 from linsep.train.problem import Block, Problem, presentations
 from linsep.train.run.loop import Pass
 from linsep.train.run.state import Stateful
@@ -76,36 +71,24 @@ class Trainer(Stateful):
         self.tally[BEST] = -1
         self.moved = 0.0  # the norm of the last correction by all rows
         self.spare_thread = False
-        self.weight_screen: WeightScreen | None = None
         self._settled = NO_SUMS
-        self._scores = aligned((n_planes,), float)
-        self._steps = aligned((n_planes,), float)
+        self.shown = Shown(aligned((n_planes,), float), aligned((n_planes,), float))
         self._meet(problem)
 
     def _meet(self, problem: Problem) -> None:
         """Note what has to be known of the rows."""
         self.total = problem.total
-        self.scratch = Scratch(self._scores, self._steps, self.planes.room_for_scores())
         self.rest()
-        several = self.planes.sparse and not self.binary
-        self.weight_screen = WeightScreen(self.planes, problem) if several else None
 
     def rest(self) -> None:
-        """Forget what only saves time: screens, and a thread for averages."""
+        """Forget what only saves time: a screen, and a thread for averages."""
         if self.average is not None:
             self.average.close_queue()
-        self.drop_weight_screen()
-        self.row_screen: Int8Screen | NoScreen = NoScreen()
-
-    def drop_weight_screen(self) -> None:
-        """Forget the rounded copy of the weights, which have moved without it."""
-        if self.weight_screen is not None:
-            self.weight_screen.drop()
+        self.row_screen: Int8Screen | None = None
 
     def start_at(self, coef: Array, intercept: Array) -> None:
         """Begin from these (K, d) weights and (K,) intercepts instead of zero."""
         self.planes.start_at(coef, intercept)
-        self.drop_weight_screen()
 
     def fit_layout(self, problem: Problem) -> None:
         """Carry everything over when later rows come in another layout."""
@@ -149,8 +132,8 @@ class Trainer(Stateful):
             int(self.tally[STEPS] - before),
             epoch,
             start + int(self.tally[ROW]) if one_row else None,
-            self.scratch.scores if one_row else NOTHING,
-            self.scratch.steps if one_row else NOTHING,
+            self.shown.scores if one_row else NOTHING,
+            self.shown.steps if one_row else NOTHING,
             self.planes.by_class(self.planes.W),
             self.planes.b,
             self.first,
@@ -169,9 +152,7 @@ class Trainer(Stateful):
         """The weight of rows that these hyperplanes do not put strictly on their own side."""
         first = -1 if self.first is None or self.binary else self.first
         return problem.sum(
-            lambda block: misplaced(
-                block.rows, block.codes, block.weights, first, W, b, self.planes.room_for_scores()
-            ),
+            lambda block: online.misplaced(block.rows, block.codes, block.weights, first, W, b),
             lambda p, q: p + q,
         )
 
@@ -203,7 +184,7 @@ class Trainer(Stateful):
         first = self.first or 0
         W, mine = self.planes.W, coef[first : first + len(self.planes.b)]
         if self.planes.sparse and self.pocket is None:
-            sparse_means(W, self._settled, self.seen, start, stop, mine)
+            online.sparse_means(W, self._settled, self.seen, start, stop, mine)
             return
         if self.pocket is not None and self.pocket.best is not None:
             W = self.pocket.best[1]
@@ -218,8 +199,6 @@ def row_pass(
     """Correct after every row."""
     trainer.open_pass(epoch)
     rule, tally = method.rule_of(epoch), trainer.tally
-    if trainer.weight_screen is not None and epoch > 1:  # at first too many rows are corrected
-        trainer.weight_screen.make(trainer.planes)
     if trainer.average is not None and not trainer.binary:
         trainer.average.open_queue(trainer.spare_thread and epoch > 0)
     whole = trace is None and not method.growing_bias and isinstance(problem, Problem)
@@ -248,20 +227,19 @@ def _present(
     """Up to `limit` corrections from a position on; where they ended."""
     average, planes = trainer.average, trainer.planes
     if trainer.binary:
-        screen = trainer.row_screen
-        if isinstance(screen, Int8Screen):
-            screen = screen.part(block.start, block.start + len(block.codes))
-        sums = NOTHING if average is None else average.sums.reshape(-1)
-        return present(
-            rule, block.rows, screen, presented, position, limit, planes.flat,
-            trainer.kept_for(sums), trainer.tally, trainer.scratch,
+        screen: Int8Screen | tuple[()] = ()
+        if trainer.row_screen is not None:
+            screen = trainer.row_screen.part(block.start, block.start + len(block.codes))
+        sums = NO_SUMS if average is None else average.sums
+        return online.present(
+            rule, block.rows, screen, presented, position, limit, planes.given,
+            trainer.kept_for(sums), trainer.tally, trainer.shown,
         )  # fmt: skip
     log = NO_LOG
     if average is not None and average.queue is not None:
         log, limit = average.queue.log(block.rows), min(limit, average.queue.room)
-    weight_screen = None if trainer.weight_screen is None else trainer.weight_screen.given
-    scheme: Scheme = Kesler() if trainer.first is None else OneVsRest(trainer.first)
-    return present_classes(
-        scheme, rule, block.rows, weight_screen, presented, position, limit,
-        planes.given, trainer.kept_for(log), trainer.tally, trainer.scratch,
+    first = -1 if trainer.first is None else trainer.first
+    return online.present_classes(
+        rule, first, block.rows, presented, position, limit, planes.given,
+        trainer.kept_for(log), trainer.tally, trainer.shown,
     )  # fmt: skip

@@ -13,6 +13,7 @@ import json
 import math
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +22,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster
-from linsep.data.files import atomic
+from linsep.data.files import atomic, disk
 from linsep.data.files.special_files import kind_of
-from linsep.data.files.system_errors import explain
+from linsep.data.files.system_errors import explain, storing
 from linsep.errors import ParameterError, StorageError
 from linsep.train.run.loop import Pass
 from linsep.train.run.state import freeze, thaw
@@ -56,8 +57,8 @@ class Checkpoint:
     def save(self, content: bytes) -> None:
         """Put a new generation in the place of the last, which is kept."""
         try:
-            if self.path.exists():
-                atomic.DISK.rename(str(self.path), str(self.previous))
+            with suppress(FileNotFoundError):
+                disk.DISK.rename(str(self.path), str(self.previous))
         except OSError as problem:
             raise StorageError(
                 f"the checkpoint {self.path} could not be renamed: {explain(problem)}"
@@ -92,7 +93,9 @@ class Checkpoint:
             if state is not None:
                 break
             if path == self.path:
-                path.unlink(missing_ok=True)  # or it would take the place of the better one
+                damaged = f"the checkpoint {path}, which is damaged, could not be removed"
+                with storing(damaged), suppress(FileNotFoundError):
+                    disk.DISK.remove(str(path))  # or it would take the place of the better one
         return state
 
 
@@ -204,6 +207,13 @@ def unpack(content: bytes) -> tuple[dict[str, Any], list[Array]]:
     digest, rest = content[start : start + 32], content[start + 32 :]
     if not content.startswith(MAGIC) or hashlib.sha256(rest).digest() != digest:
         raise ValueError("not a whole checkpoint")
+    try:
+        return _parts(rest)
+    except (LookupError, TypeError, AttributeError, OverflowError, RecursionError) as problem:
+        raise ValueError(f"no checkpoint of linsep: {problem!r}") from None  # though it is whole
+
+
+def _parts(rest: bytes) -> tuple[dict[str, Any], list[Array]]:
     size = int.from_bytes(rest[:8], "little")
     header = json.loads(rest[8 : 8 + size])
     arrays, at = [], 8 + size

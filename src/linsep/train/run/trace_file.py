@@ -138,9 +138,10 @@ def _pass(trace: Trace, fields: dict[str, Any]) -> None:
     least = {"epoch": 0, "mistakes": UNCOUNTED, "updates": 0}
     event: dict[str, Any] = {name: _whole(fields, name, low) for name, low in least.items()}
     for name in ("loss", "eta"):
-        value = fields.get(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise _WrongLineError(f"has {name} {value!r}; a number was wanted")
+        value: Any = fields.get(name)
+        plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not plain or (isinstance(value, int) and abs(value) >= 1 << 1023):
+            raise _WrongLineError(f"has {name} {value!r:.40}; a number was wanted")
         event[name] = float(value)
     event["after"] = _whole(fields, "after", 0)
     trace.passes.append(event)
@@ -169,7 +170,7 @@ def _planes(trace: Trace, fields: dict[str, Any]) -> tuple[Array, Array]:
 def _numbers(fields: dict[str, Any], name: str, dimensions: int) -> Array:
     try:
         made = np.array(fields.get(name), dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         made = np.array(np.nan)
     if made.size == 0 and dimensions == 1:
         made = made.reshape(0)

@@ -6,54 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel, strict
+from linsep.kernels import voted
 from linsep.rows.gram import Gram, Support
 from linsep.rows.kernels import Each, Kernel
-from linsep.rows.rows import CSR, Rows, scores
+from linsep.rows.rows import Rows
 from linsep.train.online.hyperplanes import Hyperplanes, Planes
-from linsep.train.online.kernels import Scratch, correct, move
-from linsep.train.online.rules import Rosenblatt
+from linsep.train.online.tally import Presented
 from linsep.train.order import Order
 from linsep.train.problem import Problem, presentations
 from linsep.train.run.loop import Pass
 from linsep.train.run.state import Stateful, record
 
 Array = npt.NDArray[Any]
-
-
-@kernel
-def _present(rows, codes, scale, order, planes, scratch, votes, where, when, steps, lives):  # type: ignore[no-untyped-def]
-    """Present rows; write down each correction, and how long the separator before it lived.
-
-    Returns (rows corrected, corrections by Kesler's count, perceptron loss).
-    """
-    W, b, bias = planes
-    s, a, wide = scratch
-    written = made = 0
-    total = 0.0
-    rule = Rosenblatt(1.0, 0.0, 0.0)
-    for p in range(order.shape[0]):
-        i = order[p]
-        share = scale[p] if scale.shape[0] > 0 else 1.0
-        scores(rows, i, W, wide)
-        for k in range(b.shape[0]):
-            s[k] = wide[k] + b[k]
-        count, _, cost = correct(rule, rows, i, codes[i], bias, share, s, a)
-        total += share * cost
-        if count == 0:
-            votes[0] += share  # cₙ ← cₙ + 1
-            continue
-        for k in range(a.shape[0]):
-            a[k] *= share
-            steps[written, k] = a[k]
-        move(rows, i, a, bias, W, b)  # wₙ₊₁ ← wₙ + yx
-        where[written] = i
-        when[written] = p
-        lives[written] = votes[0]
-        votes[0] = 0.0  # cₙ₊₁ ← 0
-        written += 1
-        made += count
-    return written, made, total
 
 
 @record
@@ -83,13 +47,13 @@ def present(
     W: Array, b: Array, votes: Array,
 ) -> CorrectionBatch:  # fmt: skip
     """Present rows in this order, from the separator (W, b), which has lived for `votes` rows."""
-    n, planes = len(order), len(b)
+    n = len(order)
     where, when = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    steps, lives = np.zeros((n, planes)), np.zeros(n)
-    wide = np.zeros(W.shape[1] if isinstance(rows, CSR) else planes)
-    written, count, loss = _present(
-        rows, codes, scale, order, Planes(W, b, bias),
-        Scratch(np.zeros(planes), np.zeros(planes), wide), votes, where, when, steps, lives,
+    steps, lives = np.zeros((n, len(b))), np.zeros(n)
+    walk: Any = voted.present_gram if isinstance(rows, Gram) else voted.present
+    written, count, loss = walk(
+        rows.K if isinstance(rows, Gram) else rows, Presented(codes, order, scale),
+        Planes(W, b, bias), votes, (where, when, steps, lives),
     )  # fmt: skip
     some = slice(written)
     return CorrectionBatch(where[some], when[some], steps[some].copy(), lives[some], count, loss)
@@ -197,39 +161,6 @@ def nothing_yet(planes: int) -> Corrections:
     return Corrections(Support(), np.zeros(0, np.int64), np.zeros((0, planes)), np.zeros(1))
 
 
-@strict
-def _count(K, where, steps, survival, bias, s, counted):  # type: ignore[no-untyped-def]
-    """Let every separator vote on every row; separator 0 has voted already.
-
-    `linsep.model.expansion.Votes` does the same without the compiler, bit by bit.
-    """
-    for x in range(K.shape[0]):
-        for k in range(s.shape[0]):
-            s[k] = 0.0
-        for m in range(where.shape[0]):
-            product = K[x, where[m]] + bias
-            for k in range(s.shape[0]):
-                s[k] += steps[m, k] * product  # ⟨wₙ₊₁, x⟩ = ⟨wₙ, x⟩ + a⟨xᵢ, x⟩
-            c = survival[m + 1]
-            if c == 0.0:
-                continue
-            best = 0
-            for k in range(1, s.shape[0]):
-                if s[k] > s[best]:
-                    best = k
-            counted[x, best] += c if s.shape[0] > 1 or s[0] >= 0.0 else -c
-
-
-@strict
-def _count_two(columns, where, steps, survival, bias, s, counted):  # type: ignore[no-untyped-def]
-    """The same for two classes, all rows of a block at once; `columns` are those of K."""
-    for m in range(where.shape[0]):
-        column, a, c = columns[where[m]], steps[m, 0], survival[m + 1]
-        for x in range(s.shape[0]):
-            s[x] += a * (column[x] + bias)  # ⟨wₙ₊₁, x⟩ = ⟨wₙ, x⟩ + a⟨xᵢ, x⟩
-            counted[x] += c if s[x] >= 0.0 else -c
-
-
 def votes(corrections: Corrections, kernel: Kernel, X: Any, bias: float, each: Each = map) -> Array:
     """The weighted vote of every separator on every row, counted in blocks.
 
@@ -241,12 +172,8 @@ def votes(corrections: Corrections, kernel: Kernel, X: Any, bias: float, each: E
     counted[:, 0] += survival[0]  # w₀ = 0: every score is zero, so the first place wins
 
     def count(top: int, K: Array) -> None:
-        here = counted[top : top + len(K)]
-        if planes == 1:
-            columns, s = np.ascontiguousarray(K.T), np.zeros(len(K))
-            _count_two(columns, where, steps, survival, bias, s, here[:, 0])
-            return
-        _count(K, where, steps, survival, bias, np.zeros(planes), here)
+        columns, here = np.ascontiguousarray(K.T), counted[top : top + len(K)]
+        voted.count_votes(columns, where, steps, survival, bias, here)
 
     support.by_blocks(kernel, X, count, each)
     counted /= survival.sum() or 1.0

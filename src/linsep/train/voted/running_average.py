@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import strict
 from linsep.data.blocks.page_release import release, room_for
-from linsep.rows.rows import add, as_rows
+from linsep.kernels import voted
+from linsep.rows.rows import as_rows
 from linsep.train.run.state import Stateful
 from linsep.train.voted.corrections import CorrectionBatch
 
@@ -23,20 +23,6 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 PIECE = 1 << 18  # lives that are written to a file at once, where the rows lie in one
-
-
-@strict
-def _gather(rows, where, steps, before, whole, early):  # type: ignore[no-untyped-def]
-    """Add corrections one after the other, so that it does not matter how many come at a time."""
-    bias = whole.shape[1] - 1
-    for m in range(where.shape[0]):
-        for k in range(whole.shape[0]):
-            a = steps[m, k]
-            if a != 0.0:
-                add(rows, where[m], a, whole[k])
-                add(rows, where[m], before[m] * a, early[k])
-                whole[k, bias] += a
-                early[k, bias] += before[m] * a
 
 
 class RunningAverage(Stateful):
@@ -63,7 +49,7 @@ class RunningAverage(Stateful):
         if not len(batch.rows):
             return
         before = np.cumsum(np.append(self.lived, batch.lives))[1:]
-        _gather(as_rows(X), batch.rows, batch.steps, before, self.whole, self.early)
+        voted.gather(as_rows(X), batch.rows, batch.steps, before, self.whole, self.early)
         self.lived = float(before[-1])
         self.lives.append(batch.lives)
         self._put_away(X)

@@ -63,8 +63,15 @@ def _where(problem: OSError) -> str:
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     _face.own_process = True
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it saves as Ctrl-C does
+    _end_as_by_ctrl_c()
     _leave(_run())
+
+
+def _end_as_by_ctrl_c() -> None:
+    """Let SIGTERM, and SIGHUP of a terminal that goes, save as Ctrl-C does; nohup stays so."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if os.name == "posix" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
 
 
 def _run() -> int:
@@ -99,7 +106,11 @@ def _run() -> int:
 
         click.echo(f"Error: {_where(problem)}{explain(problem)}", err=True)
         return FAILURE
-    except MemoryError as problem:
+    except (MemoryError, ImportError, RuntimeError, SystemError) as problem:
+        from linsep.data.files.system_errors import is_short_of_memory
+
+        if not is_short_of_memory(problem):
+            raise
         said = f" ({problem})" if str(problem) else ""
         click.echo(
             f"Error: memory is used up{said}. Free some or raise the limit (ulimit -v), or take "

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,24 @@ from linsep.views import arguments
     help="Check this certificate against DATA instead of making one.",
 )
 @click.option(
+    "--export",
+    "exported",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write a certificate for programs other than linsep, such as "
+    "verify/linsep_verify.py; see docs/certificates.md.",
+)
+@click.option(
+    "--rows",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --export: write the rows there as plain numbers, where DATA takes linsep to read.",
+)
+@click.option(
+    "--model",
+    type=arguments.FILE,
+    help="With --export: prove how near this LogisticRegression or LinearSVC, fitted on DATA, is "
+    "to its optimum, and nothing else.",
+)
+@click.option(
     "--no-intercept",
     is_flag=True,
     help="Ask about planes through the origin, as learners with fit_intercept=False fit them.",
@@ -47,6 +66,9 @@ def command(
     reading: tuple[str, ...],
     out: Path | None,
     certificate: Path | None,
+    exported: Path | None,
+    rows: Path | None,
+    model: str | None,
     no_intercept: bool,
     time_limit: float | None,
     as_json: bool,
@@ -63,27 +85,49 @@ def command(
     Examples:
       linsep certify mnist/ --classes 0,1 --out zero-one.json
       linsep certify covtype.csv.gz --target "Cover_Type == 2"
+      linsep certify wine.csv --model wine.linsep --export wine.json
     """
-    from linsep.views.output_paths import require_place
-    from linsep.views.sources import open_data
+    from linsep.views.output_paths import require_other, require_place
+    from linsep.views.sources import open_source
 
+    if exported is None and (rows is not None or model is not None):
+        raise click.UsageError("--rows and --model belong to --export FILE; give that too.")
+    if exported is not None and certificate is not None:
+        raise click.UsageError("--verify checks a certificate and --export writes one; give one.")
+    if model is not None and (out is not None or no_intercept):
+        raise click.UsageError(
+            "--model asks about the optimum of that model, and --out and --no-intercept about "
+            "separating planes; leave out one or the other."
+        )
     if no_intercept and certificate is not None:
         raise click.UsageError(
             "--no-intercept is for a proof to be made; with --verify the certificate says which "
             "planes it is about. Leave it out."
         )
-    require_place("--out", out)
+    for option, path in (("--out", out), ("--export", exported), ("--rows", rows)):
+        require_place(option, path)
+        require_other(data, {option: None if path is None else str(path)})
     how = arguments.how_to_read(columns, base, reading)
-    X, y = open_data(data, target, arguments.split_classes(classes), bad_rows, **how)
+    chunks = open_source(data, target, arguments.split_classes(classes), bad_rows, **how)
+    X, y = chunks.load()
     if certificate is not None:
         _check(X, y, data, certificate, as_json)
         return
-    report = _prove(X, y, not no_intercept, time_limit, out)
+    place = _place(chunks, data, classes, X, y, rows) if exported is not None else {}
+    if model is not None:
+        assert exported is not None
+        _bound_gap(X, y, model, exported, place, as_json)
+        _tell_check(rows or data, exported, model)
+        return
+    report = _prove(X, y, not no_intercept, time_limit, out, exported, place)
     if as_json:
         click.echo(json.dumps(report))
         return
     click.echo(report["verdict"])
     _tell_bound(report, no_intercept)
+    if exported is not None:
+        _tell_check(rows or data, exported, None)
+        return
     if out is None:
         click.echo("Keep the certificate with --out FILE.", err=True)
     else:
@@ -105,9 +149,51 @@ def _tell_bound(report: dict[str, Any], no_intercept: bool) -> None:
     )
 
 
-def _prove(
-    X: Any, y: Any, fit_intercept: bool, time_limit: float | None, out: Path | None
+def _place(
+    chunks: Any, data: str, classes: str | None, X: Any, y: Any, rows: Path | None
 ) -> dict[str, Any]:
+    from linsep.views.exported import place_of, write_rows
+
+    return place_of(chunks, data, classes, X) if rows is None else write_rows(rows, X, y)
+
+
+def _tell_check(data: str | Path, exported: Path, model: str | None) -> None:
+    parts = [shlex.quote(str(part)) for part in (data, exported, *([model] if model else []))]
+    click.echo(f"Check it with: python verify/linsep_verify.py {' '.join(parts)}", err=True)
+
+
+def _bound_gap(
+    X: Any, y: Any, model: str, exported: Path, place: dict[str, Any], as_json: bool
+) -> None:
+    """The certificate that a model is near its optimum."""
+    from linsep.data.files.atomic import replace
+    from linsep.proofs.exported.claims import document, gap_claims
+    from linsep.views.stored import open_model
+
+    learner = open_model(model).to_estimator()
+    claims = gap_claims(learner, X, y)
+    replace(exported, [document(claims, learner.classes_, X.shape, place).encode()])
+    primal, dual = (
+        sum(float.fromhex(claim[name]) for claim in claims) for name in ("primal", "dual")
+    )
+    relative = (primal - dual) / primal if primal > 0 else 0.0
+    if as_json:
+        report = {
+            "command": "certify", "linsep": __version__, "model": model, "primal": primal,
+            "dual": dual, "relative_gap": relative, "exported": str(exported),
+        }  # fmt: skip
+        click.echo(json.dumps(report))
+        return
+    click.echo(
+        f"The objective of {model} is at most {primal:.9g}, and no weights have less than "
+        f"{dual:.9g}: at most {relative:.2g} of it is left."
+    )
+
+
+def _prove(
+    X: Any, y: Any, fit_intercept: bool, time_limit: float | None, out: Path | None,
+    exported: Path | None, place: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
     from linsep import mistake_bound, separability
     from linsep.data.files.atomic import replace
 
@@ -116,6 +202,12 @@ def _prove(
     if out is not None:
         replace(out, [text.encode()])
     bound = mistake_bound(X, y, proof, fit_intercept=fit_intercept) if proof.separable else None
+    if exported is not None:
+        from linsep.proofs.exported.claims import bound_claim, document, separability_claim
+
+        claims = [separability_claim(proof)]
+        claims += [] if bound is None or bound.weights is None else [bound_claim(bound)]
+        replace(exported, [document(claims, proof.classes, proof.shape, place).encode()])
     return {
         "command": "certify",
         "linsep": __version__,
@@ -132,6 +224,7 @@ def _prove(
         "augmented_margin": None if bound is None else bound.margin,
         "bound": None if bound is None else bound.bound,
         "certificate": None if out is None else str(out),
+        "exported": None if exported is None else str(exported),
     }
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from linsep.views import arguments
+from linsep.views.arguments import one_line
 
 BAD_DATA = 3
 SHOWN = 60  # columns that are listed though nothing is wrong with them
 ALIKE = 4  # columns with the same finding that are told of one by one
-OFTEN = 0.3  # classes for each row beyond which they are hardly labels
 
 
 @click.command("check", short_help="Say what a fit would see: columns, types, classes, bad rows.")
@@ -73,6 +73,9 @@ def command(
         "findings": [one._asdict() for one in noted]
     }
     _add_left_out(record, source, hopeless)
+    unasked = target is None and any(one.what == "number" for one in noted)
+    if unasked:  # the last column, which nobody named: hardly classes
+        record["classes"] = None
     if as_json:
         click.echo(json.dumps(record))
     else:
@@ -84,7 +87,9 @@ def command(
     again = arguments.spelled(
         "fit", data, target=target, classes=classes, column=columns, base=base, read=reading
     )
+    options += ["--learner LinearRegression"] if unasked else []
     again = " ".join([again, *dict.fromkeys(options), *_for_bad_rows(source)])
+    again += ", or with another column as --target" if unasked else ""
     if source.skipped:
         click.echo(f"Then: {again}", err=True)
         sys.exit(BAD_DATA)
@@ -127,6 +132,8 @@ def _findings(source: Any, rate: Any) -> tuple[list[Any], set[str], Any]:
     try:
         counts = source.look(observe)
     except DataError as problem:
+        if not collect.n:
+            raise
         refused = problem
     table = gathered(collect.table())
     target = "" if inner.target is None else inner.target.column
@@ -263,14 +270,15 @@ def _record(data: str, source: Any, encoding: Any, counts: dict[Any, int]) -> di
 
 
 def _short(text: str, most: int) -> str:
+    text = one_line(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _text(record: dict[str, Any], bad_columns: set[str]) -> str:
     lines = [f"{record['data']}: {record['rows']:,} rows of {record['features']:,} features."]
-    lines += record["notes"]
+    lines += map(one_line, record["notes"])
     if record["columns"]:
-        wide = max(8, *(len(column["name"][:30]) + 2 for column in record["columns"]))
+        wide = max(8, *(len(_short(column["name"], 30)) + 2 for column in record["columns"]))
         lines += ["", f"{'column':<{wide}}{'kind':<8}{'features':>9}{'missing':>9}  values"]
     marked = bad_columns | {one["column"] for one in record["findings"]}
     shown = [c for k, c in enumerate(record["columns"]) if k < SHOWN or c["name"] in marked]
@@ -281,13 +289,13 @@ def _text(record: dict[str, Any], bad_columns: set[str]) -> str:
         if column["categories"]:
             values = _short(", ".join(column["categories"]), 50)
         lines.append(
-            f"{column['name'][:30]:<{wide}}{column['kind']:<8}{column['features']:>9,}"
+            f"{_short(column['name'], 30):<{wide}}{column['kind']:<8}{column['features']:>9,}"
             f"{column['missing']:>9,}  {values}{'  !' if column['name'] in marked else ''}"
         )
     if len(record["columns"]) > len(shown):
         lines.append(f"… and {len(record['columns']) - len(shown):,} columns more")
     lines.append("")
-    named = f"target {record['target']}" if record["target"] else "labels"
+    named = f"target {one_line(record['target'])}" if record["target"] else "labels"
     if record["classes"] is None:
         lines.append(f"{named}: numbers to predict (use --learner LinearRegression)")
     else:
@@ -296,7 +304,7 @@ def _text(record: dict[str, Any], bad_columns: set[str]) -> str:
         more = "" if len(classes) <= 25 else ", …"
         count = f"{len(classes):,} class{'' if len(classes) == 1 else 'es'}"
         lines.append(f"{named}: {count}: {', '.join(shown)}{more}")
-        if len(classes) > max(10, OFTEN * record["rows"]):
+        if len(classes) > max(10, 0.3 * record["rows"]):
             lines.append("Most labels are met once: is another column meant? Pass it as --target.")
     if record["findings"]:
         lines += ["", "Look at:"]

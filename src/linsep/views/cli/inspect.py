@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from linsep.views import arguments
+from linsep.views.arguments import one_line
 
 SHOWN = 12
 
@@ -110,10 +111,10 @@ def _text(record: dict[str, Any], everything: bool) -> str:
     ]
     lines += [", ".join(numbers)] if numbers else []
     if record["classes"] is not None:
-        shown = ", ".join(map(str, record["classes"][:20]))
+        shown = one_line(", ".join(map(str, record["classes"][:20])))
         more = "" if len(record["classes"]) <= 20 else ", …"
         lines.append(f"{len(record['classes'])} classes: {shown}{more}")
-    target = f", target {record['target']}" if record["target"] else ""
+    target = f", target {one_line(record['target'])}" if record["target"] else ""
     lines.append(f"{record['features']:,} features{target}")
     data = record["data"]
     if data is not None:
@@ -139,11 +140,12 @@ def _text(record: dict[str, Any], everything: bool) -> str:
 def _weight_lines(planes: list[dict[str, Any]], everything: bool) -> list[str]:
     lines = []
     for plane in planes if everything else planes[:5]:
-        title = "Weights" if plane["class"] is None else f"Weights towards {plane['class']}"
+        label = one_line(str(plane["class"]))
+        title = "Weights" if plane["class"] is None else f"Weights towards {label}"
         pairs = sorted(plane["features"].items(), key=lambda pair: -abs(pair[1]))
         some = pairs if everything else pairs[:SHOWN]
         lines.append(f"{title} (intercept {plane['intercept']:.6g})")
-        lines += [f"  {weight:>+14.6g}  {name}" for name, weight in some]
+        lines += [f"  {weight:>+14.6g}  {one_line(name)}" for name, weight in some]
         if len(some) < len(pairs):
             lines.append(f"  … {len(pairs) - len(some):,} smaller ones; --weights shows all")
         lines.append("")

@@ -197,7 +197,13 @@ def _lines(model: Any) -> Any:
     if len(set(map(len, signs))) > 1:
         return lambda labels: "".join(texts(labels))
     table = np.frombuffer(b"".join(signs), np.uint8).reshape(len(signs), -1)
-    return lambda labels: table[labels].tobytes().decode("utf-8", "surrogatepass")
+
+    def lines(labels: Any) -> str:
+        if labels.max(initial=0) == len(table):  # NO_DECISION is longer
+            return "".join(texts(labels))
+        return str(table[labels].tobytes().decode("utf-8", "surrogatepass"))
+
+    return lines
 
 
 def _csv_lines(

@@ -103,8 +103,6 @@ def _compile_kind(names: tuple[str, ...], dtype: str, sparse: bool) -> bool:
     from linsep.errors import NotConverged
 
     known: Any = None
-    if not sparse and dtype == "f8":
-        _read_files()
     with warnings.catch_warnings(action="ignore", category=NotConverged):
         for name, size, classes in _fits(names, sparse):
             if known is None or known[0] != size:
@@ -194,19 +192,3 @@ def _labels(X: Any, classes: int) -> Any:
     labels = (scores + rng.normal(size=scores.shape)).argmax(axis=1)
     labels[:classes] = np.arange(classes)
     return labels
-
-
-def _read_files() -> None:
-    """Rows from a table of texts and numbers, and from svmlight lines."""
-    import tempfile
-    from pathlib import Path
-
-    import linsep
-    from linsep.data.sources.one_pass import survey
-
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("d.csv", "a,b,y\n1.5,u,0\n2e3,v,1\n"), ("d.svm", "1 1:2.5\n0 2:1e3\n")):
-            file = Path(folder) / name
-            file.write_text(text, encoding="utf-8")
-            linsep.read(file).load()
-        survey(file)  # as for a single pass over a long one

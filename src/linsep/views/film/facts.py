@@ -25,7 +25,7 @@ class Facts(NamedTuple):
     bound : how many mistakes there can be at most, or None
     bound_text : the same in a sentence, or why there is none
     margin : the certified margin, or None
-    radius : of the ball around the origin that holds all rows, where the bound used it
+    radius, gamma : R and γ of the bound, both where the bias is the weight of a constant feature
     weights : of the widest separator known, or None
     squeeze : both sides of the bound's proof along the run, where it is about this run
     """
@@ -39,6 +39,7 @@ class Facts(NamedTuple):
     bound_text: str
     margin: float | None = None
     radius: float | None = None
+    gamma: float | None = None
     weights: Any = None
     squeeze: Squeeze | None = None
 
@@ -74,14 +75,16 @@ def facts_of(run: Run, proof: Any = None, prove: Callable[..., Any] | None = Non
         )
     places = [] if answer.rows is None else [int(i) for i in answer.rows]
     alphas = [] if answer.multipliers is None else [str(one) for one in answer.multipliers]
-    bound, text, radius, squeeze = None, _why_no_bound(run), None, None
+    bound, text, squeeze = None, _why_no_bound(run), None
+    pair: tuple[float | None, float | None] = None, None
     if answer.separable and not text:
         step = run.trace.parameters.get("bias_step", "unit")
         known = mistake_bound(
             rows.X, rows.codes, answer, bias_step=step, fit_intercept=fit_intercept
         )
-        text, radius = known.verdict, float(known.radius)
-        bound = int(known.bound) if np.isfinite(known.bound) else None
+        text = known.verdict
+        if np.isfinite(known.bound):
+            bound, pair = int(known.bound), (float(known.radius), float(known.margin))
         squeeze = squeeze_of(run, known)
     elif not text:
         text = "Nothing bounds the mistakes: Novikoff's theorem needs a separator."
@@ -89,7 +92,7 @@ def facts_of(run: Run, proof: Any = None, prove: Callable[..., Any] | None = Non
     margin = float(answer.margin) if answer.separable and np.isfinite(answer.margin) else None
     weights = answer.weights if answer.separable else None
     return Facts(answer.verdict, answer.separable, places, alphas, balanced, bound, text, margin,
-                 radius, weights, squeeze)  # fmt: skip
+                 *pair, weights, squeeze)  # fmt: skip
 
 
 def _why_no_bound(run: Run) -> str:

@@ -1,24 +1,28 @@
-"""Scripts and styles without what only people need, line by line; where in doubt, a line stays."""
+"""Scripts and styles without what only people need."""
 
 import re
 
 TEXT = re.compile(r'("[^"]*"|`[^`]*`)')
-LOOSE = re.compile(r" *([{}()\[\];,:?=<>&|*]) *")  # not + or -: a space tells a + +b from a++b
-REMARK = re.compile(r" // [^\"'`]*$")  # no quote follows, so that it stands in no text
 STYLE = re.compile(r"\s*([{};,])\s*|(?<=:)() ")
-DOUBT = re.compile(r"[/\\']")  # a comment, a regular expression, an escape, another quote
-WHOLE = re.compile(r"`(?:[^`$]|\$(?!\{)|\$\{[^{}`]*\})*`")  # a template without one inside
+# What is told from code at its first sign: texts, regular expressions, remarks to the line's end.
+LITERAL = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|//[^\n]*'
+    r"|(?<=[(,=:])\s*/(?![/*])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*"
+)
+LOOSE = re.compile(r" *([{}()\[\];,:?=<>&|*!%/]|(?<![+-] )[+-](?! ?[+-])) *")
 
 
 def shrink(script: str) -> str:
-    """The same script in fewer bytes. Lines with templates inside templates are left alone.
+    """The same script in fewer bytes: no remarks, no spaces or ends of lines that tell nothing.
 
     A template that goes over several lines is refused.
 
-    >>> shrink('let a = f( 1, "x , y" );\\nlet b = `{ ${a} }` + a / 2;')
-    'let a=f(1,"x , y");\\nlet b=`{ ${a} }` + a / 2;'
+    >>> shrink('let a = f( 1, "x , y" );  // why\\nlet b = `{ ${a + `${ b } `} }` + a / 2;')
+    'let a=f(1,"x , y");let b=`{ ${a+`${b} `} }`+a/2;'
+    >>> shrink("a + +b - -c")
+    'a + +b - -c'
     """
-    return "\n".join(map(_line, script.split("\n")))
+    return re.sub(r"(?<=[;{,(\[])\n+", "", _code(script, 0, "")[0])
 
 
 def shrink_style(style: str) -> str:
@@ -31,14 +35,42 @@ def shrink_style(style: str) -> str:
     return "".join(one if k % 2 else STYLE.sub(r"\1", one) for k, one in enumerate(pieces))
 
 
-def _line(line: str) -> str:
-    line = REMARK.sub("", line)
-    ticks = line.count("`")
-    if ticks % 2:
-        raise ValueError(f"a template must end in its line: {line[:80]!r}")
-    pieces = TEXT.split(line)
-    texts, code = pieces[1::2], "".join(pieces[::2]).replace(" / ", "")  # with spaces it divides
-    nested = ticks > 2 and not all(WHOLE.fullmatch(one) for one in texts if one[0] == "`")
-    if nested or "\\" in line or DOUBT.search(code):
-        return line
-    return "".join(one if k % 2 else LOOSE.sub(r"\1", one) for k, one in enumerate(pieces))
+def _code(script: str, at: int, end: str) -> tuple[str, int]:
+    """Code from a place on, up to a closing brace of its own if `end` is one; and where it ends."""
+    made, start, depth = [], at, 0
+
+    def loose() -> None:
+        made.append(LOOSE.sub(r"\1", script[start:at]))
+
+    while at < len(script) and not (script[at] == end and depth == 0):
+        sign = script[at]
+        depth += (sign == "{") - (sign == "}")
+        literal = LITERAL.match(script, at)
+        if sign != "`" and literal is None:
+            at += 1
+            continue
+        loose()
+        if literal is None:
+            text, at = _template(script, at)
+            made.append(text)
+        else:
+            at = literal.end()
+            made.append("" if literal[0].startswith("//") else literal[0].lstrip())
+        start = at
+    loose()
+    return "".join(made), at
+
+
+def _template(script: str, at: int) -> tuple[str, int]:
+    """A template from its first quote on, with the code inside it shrunk; and where it ends."""
+    made, start, at = [], at, at + 1
+    while script[at] != "`":
+        if script[at] == "\n":
+            raise ValueError(f"a template must end in its line: {script[start:at]!r}")
+        if script.startswith("${", at):
+            made.append(script[start : at + 2])
+            code, at = _code(script, at + 2, "}")
+            made.append(code.strip())
+            start = at
+        at += 2 if script[at] == "\\" else 1
+    return "".join(made) + script[start : at + 1], at + 1

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from linsep.data.blocks.sampling import sample_by_class
 from linsep.status import Status
 from linsep.views.film.facts import Facts, facts_of
-from linsep.views.scene.axes import Flat, WeightView, flatten, raised, weight_view
+from linsep.views.scene.axes import Axes, Flat, WeightView, flatten, raised, weight_view
 from linsep.views.scene.moments import mistakes
 from linsep.views.scene.run import Run
 from linsep.views.scene.series import LOSSES, Series, series_of
@@ -30,12 +30,14 @@ def story_of(
     lift: str = "",
     proof: Any = None,
     prove: Callable[..., Any] | None = None,
+    axes: Axes | None = None,
 ) -> dict[str, Any]:
     """Everything to be drawn and said, arrays as arrays; the page makes words of a frame it shows.
 
     `lift` names the third feature where two were raised to three: 'product' or 'squares'.
+    `axes` are those of another run that is drawn in the same picture.
     """
-    flat = flatten(run) if not lift else raised(run)
+    flat = flatten(run, axes) if not lift else raised(run)
     facts = facts_of(run, proof, prove)
     drawn = _drawn(run, facts)
     numbers = series_of(run, facts.weights)
@@ -185,6 +187,7 @@ def _facts(run: Run, facts: Facts, flat: Flat, drawn: Array) -> dict[str, Any]:
         "boundText": facts.bound_text,
         "margin": facts.margin,
         "radius": facts.radius,
+        "gamma": facts.gamma,
         "meet": None,
         "squeeze": None,
     }

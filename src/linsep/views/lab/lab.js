@@ -32,6 +32,7 @@ const controls = bar(byId("bar"), menu, {
 });
 const stage = player(root, { onFrame: framed });
 const about = tag("span", { class: "about" }, stage.heads[0].querySelector("h2"));
+const part = tag("p", { class: "sample", id: "sample" }, stage.heads[0]);
 const leave = tag("button", { type: "button", class: "leave" }, stage.clock.bar.querySelector(".buttons"), "Leave");
 leave.title = "Leave the presentation (Escape)";
 leave.addEventListener("click", present);
@@ -77,7 +78,7 @@ function viewPicker() {
 }
 
 function look(name) {
-  view = name;
+  view = root.dataset.view = name;
   picker.seen.value = name;
   for (const [key, one] of Object.entries(views)) one.root.hidden = key !== name;
   views.projection.hide();
@@ -121,8 +122,8 @@ function request() {
   else if (state.data === "table") { wanted.table = state.table.id; wanted.features = state.features; }
   else if (state.data === "points" || menu.toys[state.data].points) {
     wanted.points = state.points;
-    if (state.names) wanted.names = state.names;
-    if (state.data !== "points") { delete wanted.points; delete wanted.names; wanted.toy = state.data; }
+    for (const name of ["names", "axes"]) if (state[name]) wanted[name] = state[name];
+    if (state.data !== "points") { delete wanted.points; wanted.toy = state.data; }
   } else wanted.toy = state.data;
   return wanted;
 }
@@ -154,7 +155,7 @@ function chooseData(name) {
   if (name === "table" || name === state.data) return;
   refused = false;
   const toy = menu.toys[name];
-  state = { ...state, data: name, names: null, points: toy && toy.points ? toy.points.map((one) => [...one]) : name === "points" ? state.points : [], t: null, scale: false, lift: toy && !toy.points ? "" : state.lift };
+  state = { ...state, data: name, names: null, axes: null, table: null, points: toy && toy.points ? toy.points.map((one) => [...one]) : name === "points" ? state.points : [], t: null, scale: false, lift: toy && !toy.points ? "" : state.lift };
   refresh(false);
   later(0);
 }
@@ -165,8 +166,8 @@ function chooseLearner(name) {
 
 function useTable(table, features, scale) {
   past.keep(snapshot());
-  if (table.points && features.length === 2 && !scale) state = { ...state, data: "points", names: table.classes, points: table.points.map(([x, y], k) => [x, y, table.codes[k]]), lift: "", t: null };
-  else state = { ...state, data: "table", table, features, scale, points: [], lift: "", t: null };
+  if (table.points && features.length === 2 && !scale) state = { ...state, data: "points", table, names: table.classes, axes: table.columns, points: table.points.map(([x, y], k) => [x, y, table.codes[k]]), lift: "", t: null };
+  else state = { ...state, data: "table", table, names: null, axes: null, features, scale, points: [], lift: "", t: null };
   refresh(false);
   later(0);
 }
@@ -236,7 +237,7 @@ function blank(status = "Place points of two classes: click for one, choose the 
     every: 1, corrections: 0, returned: "", axes: ["x₁", "x₂"], level: null, lossName: "perceptron loss", towards: "", passes: [], images: null, geometry: null, model: { wrong: n, rows: n },
     frames: { n: new Uint32Array(1), epoch: new Uint32Array(1), row: Int32Array.of(-1), at: Int32Array.of(-1), planes: new Float64Array(3 * K), mistake: new Uint8Array(1), plane: Int32Array.of(-1), score: new Float64Array(0), step: new Float64Array(0), count: Uint32Array.of(n), loss: zero(), norm: zero(), margin: zero(), angle: zero(), wrong: new Uint8Array(Math.ceil(n / 8)) },
     weights: { names: ["w₁", "w₂"], note: "nothing is known yet.", exact: true, lines: new Uint32Array(0) },
-    facts: { verdict, separable: null, rows: [], multipliers: [], bound: null, boundText: "", margin: null, radius: null, meet: null },
+    facts: { verdict, separable: null, rows: [], multipliers: [], bound: null, boundText: "", margin: null, radius: null, gamma: null, meet: null },
   };
   const wanted = state.t; // as in show
   stage.open([openRun(story)], null, true);
@@ -250,7 +251,9 @@ function arrange() {
   pen.edit(canEdit());
   const toy = menu.toys[state.data];
   if (!canEdit()) cue.hidden = true;
-  about.textContent = ` · ${toy ? `${toy.label}: ${toy.hint}` : state.data === "opened" ? menu.opened.name : state.data === "table" ? state.table.name : "own points"}`;
+  about.textContent = ` · ${toy ? `${toy.label}: ${toy.hint}` : state.data === "opened" ? menu.opened.name : state.table ? state.table.name : "own points"}`;
+  const { sample } = state.data === "opened" ? menu.opened : state.table || {};
+  part.textContent = sample ? `A sample: ${sample}, an even share of each class. Everything here is about these rows.` : "";
   picker.lift.value = state.lift;
   picker.lift.disabled = !canEdit();
   picker.seen.querySelector("[value=lift]").disabled = !state.lift;
@@ -284,7 +287,7 @@ function go(snapshotted) {
 function begin(given) {
   const toy = menu.toys[given.data];
   state = {
-    data: given.data, names: null, points: given.data === "points" ? given.points : toy && toy.points ? toy.points.map((one) => [...one]) : [],
+    data: given.data, names: null, axes: null, points: given.data === "points" ? given.points : toy && toy.points ? toy.points.map((one) => [...one]) : [],
     learners: given.learners, parameters: { ...usual, ...given.parameters }, lift: given.lift, scale: given.scale, t: given.t, table: null, features: null,
   };
   refresh(false);

@@ -44,19 +44,20 @@ def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opene
     lines = ["from linsep.views.sources import open_data", read]
     encoding = source.encoding
     columns = range(X.shape[1]) if encoding is None else encoding.feature_names
-    some, more, title = sampled(Path(name).name, codes)
+    some, more, said = sampled(codes)
     X, y = X[some], y[some]
     X = X.toarray() if sparse.issparse(X) else np.asarray(X, float)
-    return Opened(title, None, (X, y), lines + more, [str(one) for one in columns])
+    names = [str(one) for one in columns]
+    return Opened(Path(name).name, None, (X, y), lines + more, names, said)
 
 
-def sampled(name: str, codes: Any) -> tuple[Any, list[str], str]:
+def sampled(codes: Any) -> tuple[Any, list[str], str]:
     """Places of the rows that the lab takes, Python that takes them, and what the page says."""
     some = sample_by_class(codes, POINTS)
     if len(some) == len(codes):
-        return some, [], name
+        return some, [], ""
     lines = [f"some = {some.tolist()}", "X, y = X[some], y[some]"]
-    return some, lines, f"{name}: {len(some)} of {len(codes):,} rows"
+    return some, lines, f"{len(some):,} of {len(codes):,} rows"
 
 
 def _target(source: Any) -> str:

@@ -33,7 +33,7 @@ def lab_page(opened: Opened | None, key: str = "") -> Page:
         story = None
         if opened.story is not None:
             story = base64.b64encode(pack({"stories": [opened.story]})).decode()
-        known["opened"] = {"name": opened.name, "story": story, "columns": opened.columns}
+        known["opened"] = {"name": opened.name, "sample": opened.sample, "story": story}
     text = part("lab.html", HERE).format(style=style, script=script, menu=harmless(known))
     return Page(text, script, style)
 

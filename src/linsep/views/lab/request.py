@@ -22,8 +22,8 @@ from linsep.views.lab.toys import TOYS
 
 Array = npt.NDArray[Any]
 
-FIELDS = {"toy", "points", "names", "opened", "table", "features", "learners", "parameters", "lift",
-          "scale"}  # fmt: skip
+FIELDS = {"toy", "points", "names", "axes", "opened", "table", "features", "learners",
+          "parameters", "lift", "scale"}  # fmt: skip
 SOURCES = ("toy", "points", "opened", "table")
 NAME = 60  # letters of a class's name at most
 
@@ -41,6 +41,7 @@ class RunRequest(NamedTuple):
     parameters : all parameters, those left out as they usually are
     lift : '', or the name of a third feature
     scale : whether features are brought to one scale
+    axes : what the two coordinates of points are called, or nothing
     """
 
     toy: str | None
@@ -51,12 +52,15 @@ class RunRequest(NamedTuple):
     parameters: dict[str, Any]
     lift: str
     scale: bool
+    axes: list[str]
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """The object in a body of JSON: no number that is none, no name twice."""
+    """The object in a body of JSON: no number that is none, no name twice, no half of a letter."""
     try:
-        document = json.loads(body, parse_constant=_no_number, object_pairs_hook=_once)
+        document = json.loads(body.decode(), parse_constant=_no_number, object_pairs_hook=_once)
+        if b"\\u" in body:
+            json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as problem:
         raise DataError(f"The request is not JSON: {problem}.") from None
     if not isinstance(document, dict):
@@ -93,7 +97,8 @@ def read_request(body: bytes) -> RunRequest:
     rows = _points(fields["points"], fields.get("names")) if "points" in fields else None
     learners, parameters = _learners(fields.get("learners")), _parameters(fields.get("parameters"))
     features = _features(fields.get("features"))
-    return RunRequest(toy, rows, table, features, learners, parameters, lift, scale)
+    axes = _names("axes", fields.get("axes", []), 0, 2)
+    return RunRequest(toy, rows, table, features, learners, parameters, lift, scale, axes)
 
 
 def _features(features: Any) -> list[int] | None:
@@ -109,7 +114,7 @@ def _points(points: Any, names: Any) -> tuple[Array, Array]:
     if not isinstance(points, list) or not 2 <= len(points) <= POINTS:
         n = len(points) if isinstance(points, list) else _short(points)
         raise DataError(f"points has {n}; 2 to {POINTS} points [x1, x2, class] were wanted.")
-    most = CLASSES if names is None else len(_names(names))
+    most = CLASSES if names is None else len(_names("names", names, 2, 20))
     for k, point in enumerate(points):
         if not isinstance(point, list) or len(point) != 3:
             raise DataError(f"point {k} is {_short(point)}; [x1, x2, class] was wanted.")
@@ -129,12 +134,14 @@ def _points(points: Any, names: Any) -> tuple[Array, Array]:
     return X, 2 * codes - 1 if codes.max() < 2 else codes
 
 
-def _names(names: Any) -> list[str]:
+def _names(field: str, names: Any, least: int, most: int) -> list[str]:
     fine = isinstance(names, list) and all(isinstance(one, str) for one in names)
-    if not fine or not 2 <= len(names) <= 20 or len(set(names)) < len(names):
-        raise DataError(f"names is {_short(names)}; 2 to 20 different texts were wanted.")
-    if max(len(one) for one in names) > NAME:
-        raise DataError(f"names has one of more than {NAME} letters.")
+    if not fine or not least <= len(names) <= most or len(set(names)) < len(names):
+        raise DataError(
+            f"{field} is {_short(names)}; {least} to {most} different texts were wanted."
+        )
+    if any(len(one) > NAME for one in names):
+        raise DataError(f"{field} has one of more than {NAME} letters.")
     return list(names)
 
 

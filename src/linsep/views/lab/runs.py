@@ -17,6 +17,7 @@ from linsep.views.lab.grids import grid_of
 from linsep.views.lab.request import RunRequest
 from linsep.views.lab.toys import TOYS
 from linsep.views.lab.verdicts import Verdicts
+from linsep.views.scene.axes import Axes, axes_of
 from linsep.views.scene.packing import pack
 from linsep.views.scene.run import Run, open_run
 
@@ -37,6 +38,7 @@ class Opened(NamedTuple):
     rows : rows and labels of data, or None
     lines : Python that reads the data
     columns : the names of the features
+    sample : how many rows of how many these are, where they are not all
     """
 
     name: str
@@ -44,6 +46,7 @@ class Opened(NamedTuple):
     rows: tuple[Array, Array] | None
     lines: list[str]
     columns: list[str]
+    sample: str = ""
 
 
 class Job(NamedTuple):
@@ -103,7 +106,7 @@ def _rows(
         return *TOYS[request.toy].rows(), TOYS[request.toy].lines, []
     if request.rows is not None:
         X, y = request.rows
-        return X, y, _points_lines(X, y) if traced else [], []
+        return X, y, _points_lines(X, y) if traced else [], request.axes
     if opened is None or opened.rows is None:
         raise DataError("The lab was opened without data; ask for a toy or for points.")
     X, y = opened.rows
@@ -121,12 +124,14 @@ def _rows(
 
 def packed(job: Job) -> bytes:
     """The answer to a job: stories with models, and Python lines where steps are told, as bytes."""
-    stories = []
+    stories: list[dict[str, Any]] = []
+    axes = None  # of the first run: both are drawn in one picture
     lines = ["import linsep", *job.lines]
     for place, name in zip(("first", "second"), job.learners, strict=False):
         given = settings(name, job.parameters)
         kind = LEARNERS[name].kind
-        stories.append(_story(job, name, given))
+        story, axes = _story(job, name, given, axes)
+        stories.append(story)
         said = ", ".join(f"{key}={_written(value)}" for key, value in given.items())
         labels = "np.where(y == np.unique(y)[1], 1.0, -1.0)" if _regression(kind) else "y"
         if _regression(kind):
@@ -154,7 +159,9 @@ def _regression(kind: str) -> bool:
     return kind == "LinearRegression"
 
 
-def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
+def _story(
+    job: Job, name: str, given: dict[str, Any], axes: Axes | None
+) -> tuple[dict[str, Any], Axes | None]:
     learner = LEARNERS[name]
     classes, codes = np.unique(job.y, return_inverse=True)
     labels = np.where(codes == 1, 1.0, -1.0) if _regression(learner.kind) else codes
@@ -174,7 +181,9 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
             raise DataError(f"{learner.label}: {problem}") from None
         run = _run_of(job, model, given, classes, codes)
         title, proof = f"{learner.family}: {learner.label}", getattr(model, "proof_", None)
-        story = story_of(run, title, job.lift, proof, None if job.traced else verdict)
+        if job.X.shape[1] > 2 and not job.lift:
+            axes = axes or axes_of(run)
+        story = story_of(run, title, job.lift, proof, None if job.traced else verdict, axes)
     wrong = _decided(model, job.X) != codes
     if learner.curved:
         story["grid"] = _curved(model, job, wrong)
@@ -191,7 +200,7 @@ def _story(job: Job, name: str, given: dict[str, Any]) -> dict[str, Any]:
     story["runaway"] = unbounded and story["facts"]["separable"] is True
     if story["runaway"] and job.traced:
         story["growth"] = _growth(job, given)
-    return story
+    return story, axes
 
 
 def _of_no_plane(frames: dict[str, Any], wrong: int) -> None:

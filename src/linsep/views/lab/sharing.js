@@ -77,9 +77,9 @@ function download(content, name, type) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-function csv({ points, codes, classes, axes, features }) {
+function csv({ points, codes, classes, axes }) {
   const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
-  const names = features > 2 ? axes : ["x1", "x2"];
+  const names = axes[0] === "x₁" ? ["x1", "x2"] : axes;
   const lines = Array.from(codes, (code, k) => `${points[2 * k]},${points[2 * k + 1]},${quoted(classes[code])}`);
   return `${names.map(quoted).join(",")},label\n${lines.join("\n")}\n`;
 }

@@ -49,12 +49,12 @@ def _opened(path: str, name: str, target: str | None) -> Opened:
         )
     if X.shape[1] > FEATURES:
         raise DataError(f"{name} has {X.shape[1]:,} features; the lab takes {FEATURES:,}.")
-    some, more, title = sampled(name, codes)
+    some, more, said = sampled(codes)
     file = f"X, y = open_data({name!r}, target={target!r})"
     lines = ["from linsep.views.sources import open_data", file]
     columns = source.encoding.feature_names if source.encoding is not None else None
     names = [str(one) for one in columns or range(X.shape[1])]
-    return Opened(title, None, (X[some], y[some]), lines + more, names)
+    return Opened(name, None, (X[some], y[some]), lines + more, names, said)
 
 
 def columns_of(text: str) -> list[str]:
@@ -97,6 +97,7 @@ def summary(table: Opened, name: str, header: list[str]) -> dict[str, Any]:
         "header": header,
         "columns": table.columns,
         "rows": len(y),
+        "sample": table.sample,
         "classes": [str(one)[:60] for one in labels],
         "codes": codes.tolist(),
     }

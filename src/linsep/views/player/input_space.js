@@ -11,7 +11,7 @@ export function inputSpace(parent, onLight) {
   const shapesOf = pool(layer("ellipses"), (group) => shape("path", { class: "ellipse" }, group));
   const proof = layer("proof"), [hulls, proofs, cross] = ["hull", "proofrow", "meet"].map((name) => shape("path", { class: name }, proof));
   const halos = layer("halos"), marks = layer("marks");
-  const rings = shape("path", { class: "halo" }, halos), supports = shape("path", { class: "support" }, layer("supports"));
+  const rings = shape("path", { class: "halo" }, halos), supports = ["support", "support other"].map((name) => shape("path", { class: name }, body));
   const namesOf = pool(layer("names"), (group) => shape("text", { class: "label", "text-anchor": "middle" }, group));
   const marksOf = pool(marks, (group, k) => {
     const mark = shape("path", { class: "mark" }, group);
@@ -52,9 +52,13 @@ export function inputSpace(parent, onLight) {
     const row = story.frames.at[now];
     hide(current, row < 0);
     if (row >= 0) { const [cx, cy] = at(row); put(current, { cx, cy, r: size + 8 }); }
-    const support = now === run.T - 1 && story.model && story.model.support && run.n === story.rows ? story.model.support : [];
-    drawRings(supports, support, 3.5);
+    supports.forEach((path, k) => drawRings(path, supportOf(runs[k]), 3.5 + 3 * k));
     light(lighted);
+  }
+
+  function supportOf(run) {
+    const { model, rows } = run ? run.story : {};
+    return run && t >= run.T - 1 && model && model.support && run.n === rows ? model.support : [];
   }
 
   // Circles around rows, all in one path.
@@ -172,9 +176,8 @@ export function inputSpace(parent, onLight) {
   }
 
   function drawShapes() {
-    const { geometry } = runs[0].story;
-    const paths = geometry ? geometry.means.map((mean) => ellipse(picture.scale, mean, geometry.covariance)) : [];
-    shapesOf(paths.length).slice(0, paths.length).forEach((one, k) => put(one, { d: paths[k], stroke: colourOf(k) }));
+    const paths = runs.flatMap(({ story: { geometry } }, r) => (geometry ? geometry.means.map((mean, k) => ({ d: ellipse(picture.scale, mean, geometry.covariance), stroke: colourOf(k), class: r ? "ellipse other" : "ellipse" })) : []));
+    shapesOf(paths.length).slice(0, paths.length).forEach((one, k) => put(one, paths[k]));
   }
 
   function light(k) {

@@ -25,13 +25,13 @@ export function statePanel(parent) {
     const { story } = runs[0], { facts } = story;
     part(verdict, [facts, story.lift, story.intercept, story.features, story.classes], () => drawVerdict(verdict, story));
     shown = places.map((place, k) => part(place, runs[k] ? modelSays(runs[k], runs.length) : null, () => runs[k] && modelPart(place, runs[k], runs.length > 1)));
-    const remarks = runs[0].T === 1 && story.grid ? story.notes : [...story.notes, `Weight space: ${story.weights.note}`]; // a curve has no plane of weights
+    const { note } = story.weights, remarks = runs[0].T === 1 && story.grid ? story.notes : [...story.notes, `Weight space: ${note}${runs[1] && !story.weights.exact && runs[1].solvable() ? " The lines are those of the first learner; the dashed region is that of the second, at its own b." : ""}`]; // a curve has no plane of weights
     const regional = !story.grid && runs[0].solvable() && facts.separable !== false;
     part(more, [runs[0].T > 1, Boolean(story.model && story.model.support), facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, regional, remarks], () => {
       legend(more, story, runs[0].T > 1, regional);
       certificate(more, story);
       const notes = tag("ul", { class: "notes" }, more);
-      remarks.forEach((note) => tag("li", {}, notes, note));
+      remarks.forEach((remark) => tag("li", remark.startsWith("Weight space: ") ? { class: "of-weights" } : {}, notes, remark));
     });
   }
 
@@ -51,8 +51,8 @@ function drawVerdict(place, story) {
   const raised = story.lift ? " when lifted" : "", origin = story.intercept ? "" : " through the origin";
   tag("h2", {}, place, `${heads[String(facts.separable)]}${raised}${origin}`);
   if (facts.margin !== null) {
-    const radius = facts.radius === null ? "" : `, R\u00a0=\u00a0${brief(facts.radius)}`;
-    tag("p", { class: "key" }, place, `margin γ*\u00a0=\u00a0${brief(facts.margin)}${radius}`);
+    tag("p", { class: "key" }, place, `margin ${brief(facts.margin)}`);
+    if (facts.bound !== null) tag("p", { class: "key" }, place, `at most ${many(facts.bound)} mistakes: (R/γ)², R\u00a0=\u00a0${brief(facts.radius)}, γ\u00a0=\u00a0${brief(facts.gamma)}${story.intercept ? " with b as a weight" : ""}`);
   }
   const what = story.classes.length > 2 ? "straight boundaries" : story.features > 2 ? "a plane" : "a line";
   if (facts.separable) tag("p", {}, place, `${what[0].toUpperCase()}${what.slice(1)} can put every row on its own side.`);

@@ -6,7 +6,7 @@ const TAIL = 400; // steps of the path that are drawn; older ones would only be 
 // Each row is a line that forbids one side; what they all leave is the solution region.
 export function weightSpace(parent, onLight) {
   const picture = panel(parent, "Weight space: a line for each row, and the path of the weights"), { body } = picture;
-  const region = shape("polygon", { class: "solution" }, body);
+  const regions = ["solution", "solution other"].map((name) => shape("polygon", { class: name }, body));
   const zero = shape("path", { class: "zero" }, body);
   // Lines of one look are one path: of each class those that are satisfied, above them those that are not.
   const strands = ["constraint", "constraint", "constraint violated", "constraint violated"].map((name, k) => shape("path", { class: name, stroke: colourOf(k % 2) }, body));
@@ -56,23 +56,24 @@ export function weightSpace(parent, onLight) {
     t = at;
     if (!runs.length) return;
     const run = runs[0], now = Math.min(t, run.T - 1), { lines } = run.story.weights;
-    const all = Array.from(lines, (row, k) => constraint(run, row, k, now));
-    drawRegion(run, now, all);
+    const all = Array.from(lines, (row, k) => constraint(run, row, k, now)), missing = !drawRegion(regions[0], run);
+    drawRegion(regions[1], runs[1]); // each has the slice at its own intercept
+    empty.textContent = missing ? `no weights ${run.story.facts.separable === false ? "" : "in this picture "}put every row right` : "";
     drawLines(all, lines, where(run, now));
     drawPaths();
   }
 
-  function drawRegion(run, now, lined) {
-    const { story } = run, complete = run.solvable();
-    const all = story.weights.offsets ? lined : Array.from({ length: complete ? run.n : 0 }, (_, row) => constraint(run, row, 0, now));
+  // What all rows leave at the present weights of a run; whether there is any, where all rows are known.
+  function drawRegion(region, run) {
+    const complete = Boolean(run) && run.solvable(), now = run ? Math.min(t, run.T - 1) : 0;
     let corners = complete ? cornersOf(box) : [];
-    for (const { A, B, C, sign } of all) {
-      if (!corners.length) break;
+    for (let row = 0; complete && corners.length && row < run.n; row++) {
+      const { A, B, C, sign } = constraint(run, row, row, now);
       corners = A || B ? cut(corners, sign * A, sign * B, sign * C) : sign * C > 0 ? corners : [];
     }
     hide(region, corners.length < 3);
     region.setAttribute("points", outline(picture.scale, corners));
-    empty.textContent = complete && corners.length < 3 ? `no weights ${story.facts.separable === false ? "" : "in this picture "}put every row right` : "";
+    return !complete || corners.length > 2;
   }
 
   function drawLines(all, rows, [u, v]) {

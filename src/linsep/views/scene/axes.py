@@ -8,6 +8,7 @@ import numpy.typing as npt
 from linsep.views.scene.run import Run
 
 Array = npt.NDArray[Any]
+Axes = tuple[Array, Array, str]
 
 
 class Flat(NamedTuple):
@@ -53,8 +54,8 @@ class WeightView(NamedTuple):
     exact: bool
 
 
-def flatten(run: Run) -> Flat:
-    """The rows as they are, or on the axes of the last weights and of the largest spread."""
+def flatten(run: Run, axes: Axes | None = None) -> Flat:
+    """The rows as they are, or on `axes`: else of the last weights and of the largest spread."""
     X, d = run.rows.X, run.rows.X.shape[1]
     W, b = run.W, run.b[..., None]
     if d == 1:
@@ -63,7 +64,7 @@ def flatten(run: Run) -> Flat:
         return Flat(points, planes, ("x", ""), "One feature: rows lie on a line.", True)
     if d == 2:
         return Flat(X, np.concatenate([W, b], axis=2), ("x₁", "x₂"), "", True)
-    first, second, name = _axes(run)
+    first, second, name = axes or axes_of(run)
     middle = X.mean(axis=0)
     rest = middle - (middle @ first) * first - (middle @ second) * second
     planes = np.stack([W @ first, W @ second, run.b + W @ rest], axis=2)
@@ -82,7 +83,7 @@ def raised(run: Run) -> Flat:
     return Flat(run.rows.X[:, :2], planes, ("x₁", "x₂"), "", True)
 
 
-def _axes(run: Run) -> tuple[Array, Array, str]:
+def axes_of(run: Run) -> Axes:
     """The discriminant direction, and the direction of the largest spread across it."""
     X, W = run.rows.X, run.W[-1]
     around = X - X.mean(axis=0)

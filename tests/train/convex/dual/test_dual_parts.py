@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from linsep.kernels import shuffle
 from linsep.parallel import Pool
 from linsep.train.convex.dual import kernels as compiled
 from linsep.train.convex.dual.active_set import polish
@@ -16,7 +17,6 @@ from linsep.train.convex.dual.gram_descent import GramCache
 from linsep.train.convex.dual.kernels import Centred, Stretched
 from linsep.train.convex.dual.state import DualState
 from linsep.train.convex.dual.support import near_margin, supports
-from linsep.train.convex.dual.working_set import block_orders
 from linsep.train.convex.joint.descent.crammer_singer import solve as solve_jointly
 from linsep.train.convex.losses import Hinge as HingeLoss
 from linsep.train.convex.steps.score_losses import Planes
@@ -178,7 +178,7 @@ def test_rows_of_the_gram_matrix_are_kept_and_made_again():
 
 def test_the_orders_of_several_passes_are_those_of_single_ones():
     order = np.empty(3 * 10, np.uint32)
-    block_orders(order, 10, np.uint64(7), np.uint64(4))
+    shuffle.pass_orders(order, 10, 7, 4)
     single = [block_order(10, 7, epoch, True) for epoch in (4, 5, 6)]
     np.testing.assert_array_equal(order, np.concatenate(single))
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._compile import kernel
+from linsep.kernels import shuffle
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR
 from linsep.train.convex.dual.design import SMALL, Design
@@ -32,7 +33,6 @@ from linsep.train.convex.dual.kernels import (
     measure,
 )
 from linsep.train.order import block_order
-from linsep.train.shuffle import HALF, shuffle
 
 Array = npt.NDArray[Any]
 
@@ -41,14 +41,6 @@ ROUNDS = 2  # times the lanes are merged in a pass
 NOWHERE = 0xFFFFFFFF
 WHOLE = 0xFFFFFFFFFFFFFFFF
 CARRIED = ("active", "places", "cautious", "lanes", "crowded", "_measured")
-
-
-@kernel
-def block_orders(order, n_blocks, seed, epoch):  # type: ignore[no-untyped-def]
-    """`linsep.train.order.block_order` of one pass after the other"""
-    for k in range(order.shape[0] // max(1, n_blocks)):
-        part = order[k * n_blocks : (k + 1) * n_blocks]
-        shuffle(part, n_blocks, seed, (epoch + np.uint64(k)) << HALF)
 
 
 @kernel
@@ -240,7 +232,7 @@ class WorkingSet:
         """The blocks of the list in the order of this pass, and of those after it."""
         n_blocks = -(-len(self.active) // self.block)
         order = np.empty(n_blocks * passes, np.uint32)
-        block_orders(order, n_blocks, np.uint64(self._plan.seed & WHOLE), np.uint64(epoch))
+        shuffle.pass_orders(order, n_blocks, self._plan.seed & WHOLE, epoch)
         return order
 
     def narrow(self) -> None:

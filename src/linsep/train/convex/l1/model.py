@@ -87,7 +87,7 @@ class Model:
         damping: Floats,
         unit: float = np.inf,
     ) -> tuple[Floats, float]:
-        H, D, (l1, l2) = self._H, self.curved, self.penalty
+        H, D, (l1, l2) = self._H, self.curved, self.penalty[:2]
         h0 = float(D.sum()) if self.free else 0.0
         h = self._h if h0 > 0 else np.zeros(len(g))
         pull = terms.slope / h0 if h0 > 0 else 0.0

@@ -217,7 +217,7 @@ class ProxNewton:
 
     def _bound(self) -> tuple[Floats, bool]:
         """Xᵀ(αy) of the multipliers proposed; P, D and the gap, and whether one became better."""
-        penalty, (l1, l2) = self.penalty, self.penalty
+        penalty, (l1, l2) = self.penalty, self.penalty[:2]
         pull = self._feasible(self.proposed)
         v = self.design.total(pull)
         primal = self.terms.loss + penalty.value(self.w)

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._compile import kernel
-from linsep.data.check.arrays import frozen, sum_of_squares
+from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.closed.frame import frame_of, power
@@ -214,7 +214,7 @@ class _Target(Stateful):
 
 
 def _square(v: Floats) -> float:
-    return float(sum_of_squares(frozen(v)))
+    return float(sum_of_squares(v))
 
 
 def _norm(v: Floats) -> float:

@@ -65,7 +65,7 @@ class SparseView(NamedTuple):
 def seen_through(lens: Lens, rows: Any) -> DenseView | SparseView:
     """The rows of a block as a kernel reads them."""
     if isinstance(rows, CSR):
-        return SparseView(*rows, lens.exact * lens.rate)
+        return SparseView(*rows[:3], lens.exact * lens.rate)
     return DenseView(rows.X, *lens)
 
 

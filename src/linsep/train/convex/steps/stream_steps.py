@@ -76,7 +76,7 @@ class StreamSteps:
         every = max(1, d // (size * CHEAP)) if sp.issparse(problem.X) else 1
         settings = (
             size, method.eta0 or 0.0, shrinking or 1.0, method.loss.bend, method.C,
-            *method.penalty, every, float(method.free),
+            *method.penalty[:2], every, float(method.free),
         )  # fmt: skip
         s, pulls = np.zeros(len(self.b)), np.zeros((size, len(self.b)))
         start, made = 0, 0

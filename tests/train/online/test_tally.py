@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from problems import ROWS, three_classes, two_classes
+from online_problems import ROWS, three_classes, two_classes
 
 import reference
 from linsep.train.online.batch import direction
-from linsep.train.online.kernels import MISTAKES, ROW, SEEN, UPDATES
 from linsep.train.online.method import Method
 from linsep.train.online.minibatch import minibatch_pass
 from linsep.train.online.rules import rosenblatt
+from linsep.train.online.tally import MISTAKES, ROW, SEEN, UPDATES
 from linsep.train.online.trainer import Trainer, row_pass
 
 PLAIN = Method("row", rosenblatt(1.0, 0.0))

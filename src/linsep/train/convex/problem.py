@@ -1,0 +1,85 @@
+"""The convex problem: all that a solver may know.
+
+    P(w, b) = Ω(w) + Σ Uᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + oᵢ + b))
+
+A solver asks for members and tags, never for the name of a loss, a penalty or a layout.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linsep.train.convex.coordinates import moderate
+from linsep.train.convex.designs.design import Design
+from linsep.train.convex.penalties import RIDGE, Elastic
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """What is minimised.
+
+    Attributes
+    ----------
+    design : the rows
+    y : −1 or +1 for each row, int8
+    weights : Uᵢ ≥ 0 of each row, or one number for all in an array of length one
+    loss : ℓ
+    penalty : Ω
+    offset : oᵢ, added to the score of each row; None stands for zeros
+    intercept : whether b is free, or zero
+    """
+
+    design: Design
+    y: npt.NDArray[np.int8]
+    weights: Floats
+    loss: Any
+    penalty: Elastic = RIDGE
+    offset: Floats | None = None
+    intercept: bool = True
+
+    @classmethod
+    def of(
+        cls, X: Any, signs: Array, weights: Array | None, C: float, loss: Any, intercept: bool
+    ) -> "Problem":
+        """Two classes of rows of which each counts C times its weight."""
+        X, columns = moderate(X, intercept)
+        caps = np.array([float(C)]) if weights is None else C * np.asarray(weights, np.float64)
+        return cls(
+            Design(X, columns), signs.astype(np.int8, copy=False), caps, loss, intercept=intercept
+        )
+
+    @property
+    def size(self) -> int:
+        """Weights and intercept together."""
+        return self.design.d + 1
+
+    @property
+    def ridge(self) -> Floats:
+        """What multiplies ½u² of weights and intercept in the columns of the design."""
+        ridge, scale = self.penalty.ridge(self.design.d), self.design.columns.scale
+        if scale.size:
+            ridge = ridge * scale.astype(np.float64) ** 2
+        return np.append(ridge, 0.0)
+
+    def inside(self, w: Array, b: float) -> Floats:
+        """Weights of the data as those of the design, the intercept last."""
+        w, b = self.design.columns.inside(np.asarray(w, np.float64), float(b))
+        return np.append(w, b if self.intercept else 0.0)
+
+    def outside(self, u: Floats) -> tuple[Floats, float]:
+        """Weights of the design as those of the data."""
+        w, b = self.design.columns.outside(u[:-1].copy(), float(u[-1]))
+        return np.asarray(w), float(b) if self.intercept else 0.0
+
+    def of_rows(self, which: Array, factor: float) -> "Problem":
+        """The problem of some rows, each counted `factor` times."""
+        few = len(self.weights) == 1
+        return self._replace(
+            design=self.design.some(which),
+            y=self.y[which],
+            weights=factor * (self.weights if few else self.weights[which]),
+            offset=None if self.offset is None else self.offset[which],
+        )

@@ -1,0 +1,1 @@
+"""The solvers: formula and source on top of each file."""
