@@ -148,17 +148,20 @@ def prepare(
     return Columns(shift, scale)
 
 
+def columns_of(X: Any, free: bool) -> Columns:
+    """The shift and scale that bring dense columns of extreme scale near one; none for others."""
+    nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
+    if sp.issparse(X) or _tame(X[:: max(1, len(X) // GLANCED_AT)]):
+        return nothing
+    return prepare(X, spread(X), free, 1.0)
+
+
 def moderate(X: Any, free: bool) -> tuple[Any, Columns]:
     """X in columns of moderate scale: itself, or a copy where dense columns are extreme."""
-    nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
-    if sp.issparse(X):
-        return X, nothing
-    few = X[:: max(1, len(X) // GLANCED_AT)]
-    if _tame(few):
-        return X, nothing
-    columns = prepare(X, spread(X), free, 1.0)
-    blocks = Blocks(X, columns)
-    return (X, nothing) if blocks.plain else (blocks.rows(slice(0, len(X))), columns)
+    columns = columns_of(X, free)
+    if not columns.scale.size:
+        return X, columns
+    return Blocks(X, columns).rows(slice(0, len(X))), columns
 
 
 def _tame(X: Array) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.convex.coordinates import moderate
+from linsep.train.convex.coordinates import columns_of
 from linsep.train.convex.designs.design import Design
 from linsep.train.convex.penalties import RIDGE, Elastic
 
@@ -45,10 +45,13 @@ class Problem(NamedTuple):
         cls, X: Any, signs: Array, weights: Array | None, C: float, loss: Any, intercept: bool
     ) -> "Problem":
         """Two classes of rows of which each counts C times its weight."""
-        X, columns = moderate(X, intercept)
         caps = np.array([float(C)]) if weights is None else C * np.asarray(weights, np.float64)
         return cls(
-            Design(X, columns), signs.astype(np.int8, copy=False), caps, loss, intercept=intercept
+            Design(X, columns_of(X, intercept)),
+            signs.astype(np.int8, copy=False),
+            caps,
+            loss,
+            intercept=intercept,
         )
 
     @property

@@ -29,3 +29,14 @@ def test_newton_ends_at_the_optimum_that_another_method_finds(loss, sparse):
     assert solution.status.name == "converged"
     assert solution.primal == pytest.approx(best, rel=1e-8)
     assert solution.dual <= best * (1 + 1e-9) and solution.gap <= 1e-10 * solution.primal
+
+
+def test_columns_of_extreme_scale_give_the_weights_of_columns_near_one():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3)) + [0.0, 0.0, 50.0]
+    y = np.where(X[:, 0] + X[:, 1] + rng.standard_normal(200) > 0, 1, -1)
+    scale = np.array([2.0**30, 1.0, 2.0**-30])
+    far = drive(Newton(Problem.of(X * scale, y, None, 2.0**40, Logistic(), True)), Goal(tol=1e-9))
+    z = y * (X * scale @ far.w + far.b)
+    primal = 0.5 * far.w @ far.w + 2.0**40 * np.logaddexp(0.0, -z).sum()
+    assert far.status.name == "converged" and far.primal == pytest.approx(primal, rel=1e-12)
