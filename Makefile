@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-KERNELS := CMakeLists.txt $(wildcard src/linsep/kernels/*.cpp src/linsep/kernels/*.hpp building/*.py)
+KERNELS := CMakeLists.txt $(wildcard src/linsep/kernels/*.cpp src/linsep/kernels/*/*.?pp building/*.py)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: fuzz duel faults linref sanitize cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean

@@ -46,7 +46,7 @@ def _walk(X: np.ndarray, y: np.ndarray, patch: Any) -> tuple[list[str], list[lis
             stack.append(_place(above.f_code.co_filename))
             above = above.f_back
         assert above is not None
-        passed[LOOP] = passed["kernels/online.cpp"] = None
+        passed[LOOP] = passed["kernels/perceptron/online.cpp"] = None
         stacks.append(stack)
         return int(present(*given))
 

@@ -7,7 +7,7 @@ The dual term −ℓ*(−a) belongs to the multiplier a = −ℓ′(z): for ever
 
     ℓ(z) + a z ≥ −ℓ*(−a),    with equality where a = −ℓ′(z).
 
-`kind` is the number by which the compiled kernels know a loss (kernels/losses.hpp has its
+`kind` is the number by which the compiled kernels know a loss (kernels/convex/losses.hpp has its
 arithmetic). `kinked` says whether it has a corner; `rounded(h)` is then the same with that rounded.
 """
 

@@ -1,4 +1,4 @@
-"""Correction rules of the perceptron family, as values that kernels know (`kernels/rules.hpp`).
+"""Correction rules of the perceptron family, as values known to `kernels/perceptron/rules.hpp`.
 
 A rule sees the signed score z = y(⟨w, x⟩ + b) of a row and says whether the row must be corrected,
 and by how much of yx. With several classes there are two roads: one-vs-rest asks the same question

@@ -1,4 +1,4 @@
-"""What kernels are told of a pass and what they count: `kernels/online.hpp` has the same places."""
+"""What kernels are told of a pass and count; `kernels/perceptron/online.hpp` has these places."""
 
 from typing import Any, NamedTuple
 

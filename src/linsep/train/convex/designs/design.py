@@ -24,7 +24,7 @@ from linsep.train.convex.coordinates import Columns
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-PACKED, TILE = 64, 8  # of kernels/designs.cpp: rows of room, and what widths are filled up to
+PACKED, TILE = 64, 8  # of kernels/convex/designs.cpp: rows of room, and what widths are filled to
 PLAIN = Columns(np.empty(0), np.empty(0))
 
 
