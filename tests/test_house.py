@@ -15,7 +15,7 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
     "lines of src": 84115,  # 68,000
-    "lines of train/convex": 23827,  # 10,000
+    "lines of train/convex": 23833,  # 10,000
     "statements of train/convex": 16247,  # 6,800
     "lines of train/closed": 2443,  # 2,000
     "lines of kernels": 6000,

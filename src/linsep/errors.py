@@ -17,8 +17,6 @@ which is scikit-learn's `ConvergenceWarning` too.
 
 from typing import TYPE_CHECKING, Any
 
-from linsep import _face
-
 
 class LinsepError(Exception):
     """The root: `except LinsepError` catches whatever linsep raises on purpose."""
@@ -71,6 +69,8 @@ else:
         """`NotConverged`, made on first use: its base brings in scikit-learn."""
         if name != "NotConverged":
             raise AttributeError(f"module 'linsep.errors' has no attribute {name!r}")
+        from sklearn.exceptions import ConvergenceWarning
+
         doc = "A fit ended without reaching what was asked; the message is its status."
         about = {"__doc__": doc, "__module__": __name__}
-        return globals().setdefault(name, type(name, (_face.ConvergenceWarning,), about))
+        return globals().setdefault(name, type(name, (ConvergenceWarning,), about))

@@ -21,9 +21,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NEEDED = PROJECT["dependencies"]
 TOOLS = ["pytest", "pytest-timeout", "hypothesis", "pandas", "matplotlib"]
-TESTS = [
-    "tests/compat", "tests/test_import.py", "tests/test_convention.py", "tests/test_trim.py",
-]  # fmt: skip
+TESTS = ["tests/compat", "tests/test_import.py", "tests/test_convention.py"]
 SHOWN = ("numba", "llvmlite", "numpy", "scipy", "scikit-learn")
 
 

@@ -9,6 +9,7 @@ void bind_closed(nb::module_);
 void bind_designs(nb::module_);
 void bind_factors(nb::module_);
 void bind_features(nb::module_);
+void bind_gaps(nb::module_);
 void bind_halfspaces(nb::module_);
 void bind_losses(nb::module_);
 void bind_modular(nb::module_);
@@ -28,6 +29,7 @@ NB_MODULE(LINSEP_MODULE, m) {
   linsep::bind_designs(m.def_submodule("designs"));
   linsep::bind_factors(m.def_submodule("factors"));
   linsep::bind_features(m.def_submodule("features"));
+  linsep::bind_gaps(m.def_submodule("gaps"));
   linsep::bind_halfspaces(m.def_submodule("halfspaces"));
   linsep::bind_losses(m.def_submodule("losses"));
   linsep::bind_modular(m.def_submodule("modular"));

@@ -5,5 +5,3 @@ here (`logistic`, `svm`, `regression`, `kernel_svc`, each with its parts beside 
 rooms: `perceptrons`, `discriminants`, `compose` (learners made of learners), `model_selection`,
 `inference` (what a fit says of its coefficients) and `cluster` (fits whose rows lie elsewhere).
 """
-
-from linsep import _lean as _lean

@@ -5,8 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from linsep._face import BaseEstimator, ClassifierMixin, available_if, check_is_fitted
 from linsep.data.check.arrays import (
     check_rows_meanwhile,
     check_shape,
@@ -160,7 +162,7 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
     @available_if(lambda self: self._sparsifies)
     def sparsify(self) -> Self:
         """Keep `coef_` as a sparse matrix, for weights most of which are zero."""
-        from linsep._scipy import sp
+        import scipy.sparse as sp
 
         check_is_fitted(self, "coef_")
         self.coef_ = sp.csr_matrix(self.coef_)

@@ -6,8 +6,9 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from linsep._face import BaseEstimator, RegressorMixin, check_is_fitted
 from linsep.data.check.arrays import check_shape, check_weights, frozen_rows, require_finite
 from linsep.data.check.fingerprint import sampled
 from linsep.data.encoding.label_statistics import EncodedLabels

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
 
-from linsep._face import available_if
 from linsep.data.sources.learner_rows import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier

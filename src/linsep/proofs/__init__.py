@@ -5,5 +5,3 @@ classes; `margin` widens it, `mistakes` bounds what any plane must get wrong. `g
 far a fit is from its optimum. `exact` has the rational arithmetic, and `verify` checks
 certificates without the code that found them.
 """
-
-from linsep import _lean as _lean

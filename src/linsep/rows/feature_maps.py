@@ -33,7 +33,7 @@ class PairMap(NamedTuple):
         if not is_sparse(X):
             products = X[:, first] * X[:, second]
             return np.hstack([X, products]) if self.include_input else products
-        from linsep._scipy import sp
+        import scipy.sparse as sp
 
         columns = X.tocsc()
         products = columns[:, first].multiply(columns[:, second])
@@ -76,7 +76,7 @@ class RadialMap(NamedTuple):
             return values
         if not is_sparse(X):
             return np.hstack([X, values])
-        from linsep._scipy import sp
+        import scipy.sparse as sp
 
         return sp.csr_array(sp.hstack([X, sp.csr_array(values)], format="csr"))
 

@@ -31,19 +31,6 @@ learner.fit(linsep.read(sys.argv[2], **rows))
 print(memory("VmHWM") - before, learner.coef_.tobytes().hex())
 """
 
-WITHOUT_PANDAS = """
-import sys, warnings
-warnings.simplefilter("ignore")
-from linsep import _face
-_face.own_process = True
-import linsep
-linsep.Perceptron(max_iter=2).fit(linsep.read(sys.argv[1]))
-print("pandas" in sys.modules, "scipy.stats" in sys.modules)
-import pandas, scipy
-frame = pandas.DataFrame({"a": [1.0, 2.0], "b": [0.0, 5.0]})
-print(*linsep.Perceptron().fit(frame, [0, 1]).feature_names_in_, scipy.stats.norm.cdf(0.0))
-"""
-
 
 def run(program, *arguments):
     done = subprocess.run(
@@ -83,9 +70,3 @@ def test_four_times_the_rows_need_no_more_memory(tmp_path, learner):
     model.set_params(**{"max_iter": 3} if hasattr(model, "max_iter") else {})
     model.fit(*linsep.read(large, target=target).load())
     assert model.coef_.tobytes().hex() == weights
-
-
-def test_a_fit_by_the_command_leaves_pandas_alone_and_frames_still_work(tmp_path):
-    pytest.importorskip("pandas")
-    found = run(WITHOUT_PANDAS, write(tmp_path / "t.csv", 1))
-    assert found == ["False", "False", "a", "b", "0.5"]

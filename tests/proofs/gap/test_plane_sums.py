@@ -23,9 +23,9 @@ def test_sums_are_those_of_the_formulas(loss, layout):
         lack = np.maximum(0, 1 - z)
         phi, u = (lack, (z < 1) * 1.0) if loss == "hinge" else (lack**2, 2 * lack)
         E = C * u if loss == "hinge" else C * u - (C * u) ** 2 / (4 * C)
-    rows, dense = as_rows(layout(X)), layout is np.asarray
+    rows = as_rows(layout(X))
     for alpha in (np.empty(0), C * u):
-        s, v = sum_plane(loss, rows, second, C, w, b, alpha, True, 1.0, dense)
+        s, v = sum_plane(loss, rows, second, C, w, b, alpha, True, 1.0)
         assert s[0] == pytest.approx(C @ phi, rel=1e-12)
         np.testing.assert_allclose(s[5:7], [E[~second].sum(), E[second].sum()], rtol=1e-10)
         a = C * u

@@ -94,7 +94,7 @@ def rows_of(X: Any, rows: Array) -> Any:
         return X[rows]
     slices = PageRelease(X).scattered(len(rows))
     if hasattr(X, "indptr"):
-        from linsep._scipy import sp
+        import scipy.sparse as sp
 
         return sp.vstack([X[rows[some]] for some in slices], format="csr")
     gathered = np.empty((len(rows), *X.shape[1:]), X.dtype)

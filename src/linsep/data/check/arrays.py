@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from linsep._scipy import sp
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.data.check.plain import canonical, not_finite, where

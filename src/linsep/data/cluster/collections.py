@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from linsep._scipy import sp
 from linsep.data.blocks.blocks import BLOCK, sum_rows
 from linsep.data.blocks.page_release import release
 from linsep.data.blocks.store import Growing

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from linsep._scipy import sp
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.store import Growing, pointers
 from linsep.data.cluster import layout, ranges

@@ -14,8 +14,8 @@ from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from linsep._scipy import sp
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.cluster.partition import Partition, Span, joined, run_of
 from linsep.data.cluster.waiting import FETCHED, done, fetched, key_of, mapped

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from linsep._scipy import sp
 from linsep.data.blocks.store import pointers
 from linsep.data.check.arrays import frozen_rows
 from linsep.parallel import share_out

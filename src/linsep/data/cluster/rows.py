@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep import parallel
-from linsep._scipy import sp
 from linsep.data.blocks.blocks import BLOCK
 from linsep.data.blocks.store import MEMORY, Gathered, Growing, pointers
 from linsep.data.check.arrays import frozen_rows

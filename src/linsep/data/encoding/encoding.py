@@ -123,7 +123,7 @@ class Encoding:
             return rows if self.sparse else rows.toarray(), odd
         if not self.sparse:
             return dense(cells, become)
-        from linsep._scipy import sp
+        import scipy.sparse as sp
 
         entries, odd = sparse(cells, become)
         rows = sp.csr_array(entries, shape=(n, self.n_features))

@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 
 def counted(column: Column, cells: Texts) -> Any:
     """One sparse row of counts for each cell; a missing cell has no words."""
-    from linsep._scipy import sp
+    import scipy.sparse as sp
 
     entries = [sorted(column.counts(text).items()) for text in cells.texts]
     ends = np.cumsum([0, *map(len, entries), 0])
@@ -27,7 +27,7 @@ def beside_words(
     columns: tuple[Column, ...], parts: list[Any], become: list[Beside]
 ) -> tuple[Any, Array]:
     """Rows of all features, sparse; and for each column whether a number is odd there."""
-    from linsep._scipy import sp
+    import scipy.sparse as sp
 
     odd = np.zeros(len(columns), bool)
     pieces: list[Any] = []

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from linsep._scipy import sp
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.bad_rows import BadRow, BadRows
 from linsep.data.files.compression import unpacking, unreadable

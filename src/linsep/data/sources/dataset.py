@@ -328,7 +328,7 @@ class Chunks:
         X: Any
         if "values" in arrays:
             entries = arrays["values"], arrays["places"], pointers(arrays["counts"])
-            from linsep._scipy import sp  # slow to import; no table to predict needs it
+            import scipy.sparse as sp  # slow to import; no table to predict needs it
 
             X = sp.csr_array(entries, shape=(n, encoding.n_features), copy=False)
         else:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from linsep._scipy import sp
 from linsep.data.blocks.store import Store, blocks, pointers
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.files.bad_rows import BadRows

@@ -55,18 +55,19 @@ template <class T> struct Dense {
 // summed apart: two chains hide the latency of a sum where N is small.
 template <int N, class T, class W>
 inline void scores_side_by_side(const T* x, const uint32_t* column, int64_t start, int64_t stop, Matrix<W> w, int64_t first, double* s) {
-  W even[N] = {}, odd[N] = {};
+  using S = std::remove_const_t<W>;
+  S even[N] = {}, odd[N] = {};
   const W* origin = w.data + first;
   const int64_t stride = w.shape[1];
   int64_t e = start;
   for (; e + 2 <= stop; e += 2) {
     const W *p = origin + column[e] * stride, *q = origin + column[e + 1] * stride;
-    const W u = W(x[e]), v = W(x[e + 1]);
+    const S u = S(x[e]), v = S(x[e + 1]);
     for (int l = 0; l < N; ++l) even[l] = fused(u, p[l], even[l]);
     for (int l = 0; l < N; ++l) odd[l] = fused(v, q[l], odd[l]);
   }
   if (e < stop)
-    for (int l = 0; l < N; ++l) even[l] = fused(W(x[e]), origin[column[e] * stride + l], even[l]);
+    for (int l = 0; l < N; ++l) even[l] = fused(S(x[e]), origin[column[e] * stride + l], even[l]);
   for (int l = 0; l < N; ++l) s[first + l] = double(even[l] + odd[l]);
 }
 

@@ -85,7 +85,7 @@ def _fit_files(learner: Any, chunks: Chunks, y: Any, sample_weight: Any, **how: 
 
 
 def _learns_numbers(learner: Any) -> bool:
-    from linsep._face import ClassifierMixin
+    from sklearn.base import ClassifierMixin
 
     return not isinstance(learner, ClassifierMixin)
 

@@ -5,8 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from linsep._face import BaseEstimator, ClassifierMixin, check_is_fitted
 from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.check.labels import agree, encode
 from linsep.errors import DataError

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from linsep._face import check_is_fitted
 from linsep.data.blocks.blocks import spans
 from linsep.data.blocks.page_release import room_for
 from linsep.errors import OverflowedError

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from linsep._face import ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.check.arrays import check_rows
 from linsep.data.check.plain import is_sparse

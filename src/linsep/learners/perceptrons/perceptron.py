@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
 
-from linsep._face import available_if
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import by_block
 from linsep.errors import ParameterError

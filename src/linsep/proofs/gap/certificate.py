@@ -327,10 +327,10 @@ class _Plane:
         W, b = self.W, self.b
         if self.shift:
             W, b = np.concatenate([W[:1], W[-1:]]), np.array([b[0], b[-1] + self.shift])
-        alpha = NONE if self.alpha is None else self.alpha[cut]
+        alpha = NONE if self.alpha is None else np.ascontiguousarray(self.alpha[cut])
         s, v = sum_plane(
             loss, rows, codes == self.k, C, W, b, alpha, problem.free,
-            1.0 if shrink is None else shrink, not self.products.sparse,
+            1.0 if shrink is None else shrink,
         )  # fmt: skip
         self._pages.advance(len(codes))
         charged, squares, tilt, terms, fuzz, *_, bend, long, square = s.tolist()

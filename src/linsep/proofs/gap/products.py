@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from linsep._compile import kernel, weighted_add
 from linsep.data.blocks.blocks import on_cluster, spans, sum_spans
 from linsep.data.check.arrays import frozen
+from linsep.kernels import gaps
 from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import sum_over
 from linsep.proofs.gap.plane_sums import CHUNK
-from linsep.rows.rows import CSR, LANES, Rows, aligned, as_rows, scores
+from linsep.rows.rows import CSR, LANES, Rows, aligned, as_rows
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -120,25 +120,6 @@ def _longest(X: Any) -> Any:
     return lambda span: int(np.diff(X.indptr[span[0] : span[1] + 1]).max(initial=0))
 
 
-@kernel
-def _all_scores(rows, W, S):  # type: ignore[no-untyped-def]
-    """Sᵢ ← Σ x · W[j] over the entries of row i"""
-    for i in range(S.shape[0]):
-        scores(rows, i, W, S[i])
-
-
-@kernel
-def _all_totals(data, indices, indptr, A, V):  # type: ignore[no-untyped-def]
-    """V[j] ← V[j] + x · Aᵢ over the entries of row i"""
-    for i in range(A.shape[0]):
-        k = 0
-        while V.shape[1] - k >= 8:
-            weighted_add(data, indices, indptr[i], indptr[i + 1], V, k, 8, A[i])
-            k += 8
-        if V.shape[1] > k:
-            weighted_add(data, indices, indptr[i], indptr[i + 1], V, k, 4, A[i])
-
-
 class _Multiplied:
     """Sparse rows for several hyperplanes, all of them at each entry."""
 
@@ -150,12 +131,12 @@ class _Multiplied:
     def scores(self, W: Floats) -> Floats:
         turned = self._turned(W)
         S = np.empty((self._n, turned.shape[1]))
-        _all_scores(self._rows, turned, S)
+        gaps.all_scores(self._rows, turned, S)
         return S[:, : len(W)].T
 
     def total(self, A: Floats) -> Floats:
-        rows, V = self._rows, _side_by_side(np.broadcast_to(0.0, (len(A), self._d)))
-        _all_totals(rows.data, rows.indices, rows.indptr, _side_by_side(A), V)
+        V = _side_by_side(np.broadcast_to(0.0, (len(A), self._d)))
+        gaps.all_totals(self._rows, _side_by_side(A), V)
         return V[:, : len(A)].T
 
 

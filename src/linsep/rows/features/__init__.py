@@ -4,5 +4,3 @@ What a hyperplane cannot see in rows as they are, it may see in their products (
 distances from points (`radial`) or their edges (`hog`, `channels`); `kesler` writes several classes
 as one question of two. `naming` names the new columns.
 """
-
-from linsep import _lean as _lean

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.parallel import Pool, tree_sum
 from linsep.train.closed.exact_least_squares import rational_least_squares

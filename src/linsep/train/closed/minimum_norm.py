@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.parallel import sum_over
 from linsep.train.closed.moments import Floats
 from linsep.train.problem import Problem

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.kernels import closed
 from linsep.train.closed.empty_directions import LEAST, empty_directions

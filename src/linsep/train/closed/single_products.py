@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import rows_of
 from linsep.kernels import closed

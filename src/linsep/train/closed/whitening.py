@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.train.closed.empty_directions import Directions, empty_directions
 from linsep.train.closed.frame import in_units
 from linsep.train.closed.interruptible import factored

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import click
 
-from linsep import __version__, _face
+from linsep import __version__
 from linsep.errors import DataError, LinsepError, ModelFileError, ParameterError
 
 FAILURE, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 1, 2, 3, 4, 130
@@ -62,7 +62,6 @@ def _where(problem: OSError) -> str:
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    _face.own_process = True
     _end_as_by_ctrl_c()
     _leave(_run())
 

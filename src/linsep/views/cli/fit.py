@@ -165,8 +165,7 @@ def _fit(data: str, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], 
     import time
     import warnings
 
-    from linsep import _face
-    from linsep.views.sources import Rows, open_source
+    from linsep.views.sources import open_source
 
     classes = arguments.split_classes(options["classes"])
     how = arguments.how_to_read(options["columns"], options["base"], options["reading"])
@@ -180,14 +179,9 @@ def _fit(data: str, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], 
     if options["resume"]:
         settings["checkpoint"] = f"{options['out']}.checkpoint"
     start = time.perf_counter()
-    whole = isinstance(source, Rows) or any(
-        options[one] for one in ("scale", "report", "tune", "cluster")
-    )
-    if not whole:
-        _face.stand_alone()
     chosen = _tune(source, options) if options["tune"] else None
     learner = _learner(options)
-    from linsep.errors import NotConverged  # asks whether the learner stands alone
+    from linsep.errors import NotConverged
 
     with warnings.catch_warnings(action="ignore", category=NotConverged):
         _train(learner, source, settings)
