@@ -118,7 +118,8 @@ def test_sparse_rows_single_floats_and_shifted_columns_change_nothing(iris):
     X, y = iris
     plain = joint(tol=1e-8, max_iter=5000).fit(X, y)
     for other in (sp.csr_array(X), X.astype(np.float32), X + 1000.0):
-        again = joint(tol=1e-8, max_iter=5000).fit(other, y)
+        tol = 1e-8 if other.dtype == np.float64 else 1e-6  # weights are stored as single floats
+        again = joint(tol=tol, max_iter=5000).fit(other, y)
         assert again.objective_ == pytest.approx(plain.objective_, rel=1e-5)
         np.testing.assert_allclose(again.coef_, plain.coef_, atol=1e-3)
 

@@ -17,7 +17,10 @@ import linsep
 from linsep.errors import LinsepError
 from linsep.views.cli import group
 
-pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged"),
+    pytest.mark.filterwarnings("ignore:Column .* holds texts that were not in the fit:UserWarning"),
+]
 
 TEXTS = st.one_of(
     st.sampled_from(["", "a", "0", "1.5", "n.a.", "NA", "?", "c0", "target", "1:2", "inf", "#"]),

@@ -289,7 +289,7 @@ def test_what_takes_too_long_ends_in_a_sentence(tmp_path):
     (tmp_path / "c.json").write_text(document([claim], np.arange(2), X.shape, {}))
     command = [sys.executable, str(FILE), str(tmp_path / "d.csv"), str(tmp_path / "c.json")]
     done = subprocess.run(
-        [*command, "--seconds", "0.2"], capture_output=True, text=True, check=False
+        [*command, "--seconds", "0.02"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.split()[:2]) == (2, ["CANNOT", "TELL:"])
 

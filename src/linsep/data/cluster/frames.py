@@ -11,8 +11,10 @@ from linsep.data.cluster.collections import chunks_of
 from linsep.data.cluster.files import rows_of_parts
 from linsep.data.cluster.rows import ClusterRows
 from linsep.data.cluster.waiting import mapped
+from linsep.data.encoding.drift import tell
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.sources.frames import frame_chunks
+from linsep.data.sources.learner_rows import gaps_of
 from linsep.data.table.dialect import LOOK
 
 
@@ -21,6 +23,7 @@ def rows_of_frames(client: Any, X: Any) -> tuple[ClusterRows, Encoding]:
     parts = chunks_of(client, X)
     chunks = frame_chunks(_head(client, parts), MEMORY)
     rows, _, _ = rows_of_parts(client, chunks, parts)
+    tell(gaps_of(chunks))
     return rows, chunks.encoding
 
 

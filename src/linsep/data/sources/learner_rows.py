@@ -29,7 +29,7 @@ def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
         if needs_encoding(X):
             chunks = frame_chunks(X, MEMORY)
             with chunks.gather() as gathered:
-                tell(_gaps(chunks))
+                tell(gaps_of(chunks))
                 yield gathered.X, y, chunks.encoding
             return
     if not isinstance(X, Chunks):
@@ -51,7 +51,7 @@ def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
             yield gathered.X, EncodedLabels(gathered.classes, gathered.codes), X.encoding
 
 
-def _gaps(chunks: Chunks) -> list[str]:
+def gaps_of(chunks: Chunks) -> list[str]:
     """That numbers are missing, and what stands in their place."""
     numbers = {column.table_name for column in chunks.encoding.columns if column.numeric}
     gaps = {name: n for name, n in chunks.source.missing.items() if n and name in numbers}

@@ -142,8 +142,10 @@ class ExtendedPlane:
         u = np.minimum(1.0, alpha / C)
         inner = (u > 0.0) & (u < 1.0)
         v = np.where(inner, u, 0.5)
-        E = np.where(inner, -C * (v * np.log(v) + (1.0 - v) * np.log1p(-v)), 0.0)
-        return E, 32 * UNIT * (E + 40.0 * alpha)  # where u is rounded, |H'| is below 40
+        rest = np.where(inner, -np.log1p(-v), 0.0)
+        E = np.where(inner, C * ((1.0 - v) * rest - v * np.log(v)), 0.0)
+        # u is rounded: |H'(u)| ≤ −log u − log(1 − u), and −Cu log u is a part of E
+        return E, UNIT * (32 * E + 4 * alpha * (1.0 + rest))
 
     def _value(self, dual: _Dual) -> tuple[float, float]:
         """D where it is highest, and a bound on its error."""

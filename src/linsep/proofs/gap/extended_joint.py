@@ -138,9 +138,10 @@ class ExtendedJoint:
             return out, self.K * UNIT * out
         p = L / np.maximum(self.C, 1e-300)
         x = np.minimum(1.0, p.sum(axis=0))
-        kept = np.where(x < 1.0, -(1.0 - x) * np.log1p(-np.where(x < 1.0, x, 0.0)), 0.0)
-        H = kept + (-p * np.log(np.where(p > 0.0, p, 1.0))).sum(axis=0)
-        return self.C * H, 32 * UNIT * self.K * (self.C * H + 40.0 * out)
+        rest = -np.log1p(-np.where(x < 1.0, x, 0.0))
+        E = self.C * ((1.0 - x) * rest + (-p * np.log(np.where(p > 0.0, p, 1.0))).sum(axis=0))
+        # p and x are rounded: |H'| ≤ 2 − log p − log(1 − x), and −Cp log p is a part of E
+        return E, UNIT * self.K * (32 * E + 4 * out * (2.0 + rest))
 
     def _value(self, moves: _Moves) -> tuple[float, float]:
         """D where it is highest, and a bound on its error."""
