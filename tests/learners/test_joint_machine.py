@@ -16,9 +16,6 @@ import linsep.data.toys
 from linsep import LinearSVC
 from linsep.data import toys
 from linsep.errors import ParameterError
-from linsep.train.convex.joint.balance import even
-from linsep.train.convex.joint.descent.crammer_singer import solve
-from proofs.gap.flows import break_even
 
 
 def joint(**given):
@@ -138,25 +135,3 @@ def test_the_multipliers_make_up_the_weights_and_a_warm_start_knows_them(iris):
 def test_what_the_joint_machine_cannot_do_is_said(iris, wrong):
     with pytest.raises(ParameterError, match=r"crammer-singer.*Use these"):
         joint(**wrong).fit(*iris)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_flows_break_even_over_classes_that_do_not_touch(seed):
-    rng = np.random.default_rng(seed)
-    codes = rng.integers(0, 6, 60)
-    counts = rng.integers(0, 50, (60, 6)) * ((codes[:, None] + 1) % 6 == np.arange(6))
-    before = counts.copy()
-    A = -counts.astype(float)
-    A[np.arange(60), codes] = counts.sum(axis=1)
-    np.testing.assert_allclose(even(A, codes).sum(axis=0), 0, atol=1e-9)
-    break_even(counts, codes)
-    assert (counts <= before).all()
-    assert counts.sum() > 0
-    assert (np.bincount(codes, counts.sum(axis=1), 6) == counts.sum(axis=0)).all()
-
-
-def test_a_callback_can_end_it(iris):
-    X, y = iris
-    found = solve(X, y, n_classes=3, tol=1e-12, listener=lambda check: True)
-    assert found.status is linsep.Status.stopped
-    assert found.n_iter == 1

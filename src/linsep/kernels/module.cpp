@@ -6,6 +6,7 @@ namespace nb = nanobind;
 namespace linsep {
 void bind_backpropagation(nb::module_);
 void bind_closed(nb::module_);
+void bind_crammer_singer(nb::module_);
 void bind_designs(nb::module_);
 void bind_factors(nb::module_);
 void bind_features(nb::module_);
@@ -26,6 +27,7 @@ void bind_voted(nb::module_);
 NB_MODULE(LINSEP_MODULE, m) {
   linsep::bind_backpropagation(m.def_submodule("backpropagation"));
   linsep::bind_closed(m.def_submodule("closed"));
+  linsep::bind_crammer_singer(m.def_submodule("crammer_singer"));
   linsep::bind_designs(m.def_submodule("designs"));
   linsep::bind_factors(m.def_submodule("factors"));
   linsep::bind_features(m.def_submodule("features"));

@@ -16,8 +16,9 @@ from linsep.train.convex.basis import few_rows
 from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.dual.active_set import FINE, TINY
-from linsep.train.convex.joint.choose import joint_solver
+from linsep.train.convex.joint import joint_solver
 from linsep.train.convex.one_vs_rest import one_vs_rest
+from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.row_space import InRowSpace, RowSpace
 from linsep.train.convex.solution import Solution
 from linsep.train.order import seed_of
@@ -93,11 +94,14 @@ def fit_jointly(
         A = np.zeros((problem.n_rows, problem.n_classes))
         A[learner.support_] = learner.dual_coef_.T
         start = A, np.asarray(before[1], np.float64)
+    weights = problem.weights if problem.weights.size else None
     solver = joint_solver(
-        problem.X, problem.codes, problem.weights if problem.weights.size else None,
-        float(learner.C), which=learner.solver, n_classes=problem.n_classes,
-        fit_intercept=bool(learner.fit_intercept), max_iter=learner.max_iter,
-        n_jobs=learner.n_jobs, seed=seed_of(learner.random_state), start=start,
+        JointProblem.of(
+            problem.X, problem.codes, weights, float(learner.C), problem.n_classes,
+            learner.fit_intercept,
+        ),
+        which=learner.solver, max_iter=learner.max_iter, n_jobs=learner.n_jobs,
+        seed=seed_of(learner.random_state), start=start,
     )  # fmt: skip
 
     def certify(solution: Solution) -> Certificate:

@@ -12,18 +12,17 @@ from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.gap_trend import GapTrend
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.joint.augmented_lagrangian import AugmentedLagrangian
-from linsep.train.convex.joint.descent.crammer_singer import CrammerSinger
-from linsep.train.convex.joint.interior_point import JointInteriorPoint
-from linsep.train.convex.joint.primal_dual import PrimalDual
-from linsep.train.convex.joint.softened.softened_newton import SoftenedNewton
 from linsep.train.convex.l1.prox_newton import ProxNewton
 from linsep.train.convex.losses import Hinge, Logistic
 from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
+from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.softmax.descent import SoftmaxDescent
 from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
+from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
+from linsep.train.convex.solvers.joint_descent import JointDescent
+from linsep.train.convex.solvers.joint_interior_point import JointInteriorPoint
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients
 from linsep.train.convex.steps.proximal_newton import ProximalNewton
 from linsep.train.convex.steps.quasi_newton import QuasiNewton
@@ -86,6 +85,7 @@ X, Y = rows()
 SPARSE, SIGNS = texts()
 TALL = rows(40_000, 6)
 CODES = np.digitize(X[:, 0] + 0.3 * X[:, 1], (-0.5, 0.5))
+JOINT = JointProblem.of(X, CODES, None, 1.0, 3, True)
 
 LINE = Problem(sp.csr_array(np.abs(X) * (X > 1.0)), np.zeros(len(X), np.int32), None, 1)
 
@@ -107,11 +107,9 @@ SOLVERS = {
     "primal Newton, hinge": lambda: PrimalNewton(*TALL, keep=True),
     "primal Newton, squared": lambda: PrimalNewton(*TALL, loss="squared_hinge", keep=True),
     "l1": lambda: ProxNewton(SPARSE, SIGNS, None, 1.0, Elastic(1.0, 0.0)),
-    "Crammer and Singer": lambda: CrammerSinger(X, CODES, n_classes=3),
-    "Crammer and Singer, Newton": lambda: AugmentedLagrangian(X, CODES, n_classes=3),
-    "Crammer and Singer, in turn": lambda: PrimalDual(X, CODES, n_classes=3),
-    "Crammer and Singer, softened": lambda: SoftenedNewton(X, CODES, n_classes=3),
-    "Crammer and Singer, inside": lambda: JointInteriorPoint(X, CODES, n_classes=3),
+    "Crammer and Singer": lambda: JointDescent(JOINT),
+    "Crammer and Singer, Newton": lambda: AugmentedLagrangian(JOINT),
+    "Crammer and Singer, inside": lambda: JointInteriorPoint(JOINT),
     "softmax": lambda: FullSoftmaxNewton(X, CODES, None, 1.0, n_classes=3),
     "softmax, descent": lambda: SoftmaxDescent(X, CODES, None, 1.0, n_classes=3, tol=1e-6),
     "active set": lambda: BinarySVM(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),

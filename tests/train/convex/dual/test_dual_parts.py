@@ -17,7 +17,6 @@ from linsep.train.convex.dual.gram_descent import GramCache
 from linsep.train.convex.dual.kernels import Centred, Stretched
 from linsep.train.convex.dual.state import DualState
 from linsep.train.convex.dual.support import near_margin, supports
-from linsep.train.convex.joint.descent.crammer_singer import solve as solve_jointly
 from linsep.train.convex.losses import Hinge as HingeLoss
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.order import block_order
@@ -147,18 +146,6 @@ def test_the_last_digits_come_from_linear_equations(squared):
     end = polish(X, signs, caps, rough, squared=squared, fit_intercept=False)
     assert end is not None and end.primal - end.dual <= 1e-12 * end.primal
     assert np.allclose(end.w, (end.alpha * signs) @ X)
-
-
-def test_a_joint_machine_closes_its_gap_and_balances_its_classes():
-    rng = np.random.default_rng(0)
-    codes = np.arange(90) % 3
-    X = rng.standard_normal((90, 2)) + 2 * np.array([[1, 0], [-1, 1], [-1, -1]])[codes]
-    solution = solve_jointly(X, codes, C=0.5, n_classes=3, tol=1e-6)
-    assert solution.status.good and solution.relative_gap <= 1e-6
-    S = X @ solution.w.T + solution.b + 1
-    S[np.arange(90), codes] -= 1
-    losses = S.max(axis=1) - S[np.arange(90), codes]
-    assert solution.primal == pytest.approx(0.5 * (solution.w**2).sum() + 0.5 * losses.sum())
 
 
 def test_rows_of_the_gram_matrix_are_kept_and_made_again():

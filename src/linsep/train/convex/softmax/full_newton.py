@@ -1,6 +1,6 @@
 """Newton's method with the full Hessian for several classes of dense rows.
 
-A step costs one product for the Hessian (`linsep.train.convex.joint.class_hessian`), one for the
+A step costs one product for the Hessian (`linsep.train.convex.parts.class_hessian`), one for the
 gradient, and one for how the scores change; a search along the line reads no row. The
 probabilities that a step foretells are a point of the dual (see `full_problem`), so that a run ends
 a step or two earlier than by the probabilities of its last point.

@@ -25,7 +25,7 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import TOO_LARGE
 from linsep.train.convex.curvature import Curvature
-from linsep.train.convex.joint.class_hessian import ClassHessian
+from linsep.train.convex.parts.class_hessian import ClassHessian
 from linsep.train.convex.sampling import scattered
 
 Array = npt.NDArray[Any]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks
-from linsep.train.convex.joint.class_hessian import ClassHessian
+from linsep.train.convex.parts.class_hessian import ClassHessian
 from linsep.train.convex.softmax.full_problem import (
     Problem,
     extended,

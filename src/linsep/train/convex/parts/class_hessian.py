@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
 from linsep.data.blocks.blocks import spans
 from linsep.parallel import Pool
 
@@ -68,10 +67,7 @@ class ClassHessian:
                 first, last = span[0] + first, span[0] + last
                 rows: Any = slice(first, last) if used is None else used[first:last]
                 V = np.empty((self._K * (self._K + 1) // 2, last - first))
-                if used is None:
-                    pair_weights(d, first, V)
-                else:
-                    pair_weights(d.take(rows, 1), 0, V)
+                pair_weights(d[:, rows] if used is None else d.take(rows, 1), V)
                 product = V @ self._products(rows, keep)
                 G = product if G is None else np.add(G, product, out=G)
             return G
@@ -80,9 +76,15 @@ class ClassHessian:
 
     def spread(self, G: Floats) -> Floats:
         """H from its different entries."""
-        H = np.empty((self._K * self._D, self._K * self._D))
-        spread_out(G, self._K, self._D, H)
-        return H
+        K, D = self._K, self._D
+        (k, h), (i, j) = np.tril_indices(K), np.tril_indices(D)
+        pair = np.empty((D, D), np.int64)
+        pair[i, j] = pair[j, i] = np.arange(len(i))
+        blocks = G[:, pair]
+        H = np.empty((K, D, K, D))
+        H[k, :, h, :] = blocks
+        H[h, :, k, :] = blocks
+        return H.reshape(K * D, K * D)
 
     def _products(self, rows: Any, keep: bool) -> Floats:
         if keep and rows.start in self._kept:
@@ -95,62 +97,27 @@ class ClassHessian:
         return Q
 
 
-@kernel
-def pair_weights(d, first, V):  # type: ignore[no-untyped-def]
-    """(diag d − ddᵀ/s)ₖₗ of some rows from `first` on, k ≥ l, one row of V for each pair"""
-    K, m = d.shape[0], V.shape[1]
-    inverse, rest = np.empty(m), np.empty(m)
-    for i in range(m):
-        inverse[i] = 0.0
-    for k in range(K):
-        for i in range(m):
-            inverse[i] += d[k, first + i]
-    for i in range(m):
-        inverse[i] = np.divide(1.0, inverse[i]) if inverse[i] > 0.0 else 0.0
-    for k in range(K):
-        start = k * (k + 1) // 2
-        for i in range(m):
-            rest[i] = 0.0
-        for h in range(K):  # d(s − d), not ds − d²: a row that is nearly decided counts a little
-            if h != k:
-                for i in range(m):
-                    rest[i] += d[h, first + i]
-        for i in range(m):
-            V[start + k, i] = d[k, first + i] * rest[i] * inverse[i]
-        for h in range(k):
-            for i in range(m):
-                V[start + h, i] = -d[k, first + i] * d[h, first + i] * inverse[i]
+def pair_weights(d: Floats, V: Floats) -> None:
+    """(diag d − ddᵀ/s)ₖₗ of some rows, k ≥ l, into one row of V for each pair."""
+    below, above = np.zeros((2, *d.shape))
+    np.cumsum(d[:-1], axis=0, out=below[1:])
+    np.cumsum(d[:0:-1], axis=0, out=above[-2::-1])
+    rest = below + above  # d(s − d), not ds − d²: a row that is nearly decided counts a little
+    total = d[0] + rest[0]
+    part = np.divide(d, total, out=np.zeros_like(d), where=total > 0.0)
+    start = 0
+    for k in range(len(d)):
+        np.multiply(part[k], -d[:k], out=V[start : start + k])
+        np.multiply(part[k], rest[k], out=V[start + k])
+        start += k + 1
 
 
-@kernel
-def feature_pairs(X, free, Q):  # type: ignore[no-untyped-def]
-    """x̃ⱼx̃ₕ of every row, j ≥ h"""
-    d = X.shape[1]
-    for i in range(Q.shape[0]):
-        at = 0
-        for j in range(d):
-            x = np.float64(X[i, j])
-            for h in range(j + 1):
-                Q[i, at + h] = x * X[i, h]
-            at += j + 1
-        if free:
-            for h in range(d):
-                Q[i, at + h] = X[i, h]
-            Q[i, at + d] = 1.0
-
-
-@kernel
-def spread_out(G, K, D, H):  # type: ignore[no-untyped-def]
-    """H from its different entries"""
-    for k in range(K):
-        for h in range(k + 1):
-            g = G[k * (k + 1) // 2 + h]
-            at = 0
-            for j in range(D):
-                for m in range(j + 1):
-                    value = g[at + m]
-                    H[k * D + j, h * D + m] = value
-                    H[k * D + m, h * D + j] = value
-                    H[h * D + j, k * D + m] = value
-                    H[h * D + m, k * D + j] = value
-                at += j + 1
+def feature_pairs(X: Array, free: bool, Q: Floats) -> None:
+    """x̃ⱼx̃ₕ of every row, j ≥ h."""
+    d, at = X.shape[1], 0
+    for j in range(d):
+        np.multiply(X[:, : j + 1], X[:, j : j + 1], out=Q[:, at : at + j + 1], dtype=np.float64)
+        at += j + 1
+    if free:
+        Q[:, at : at + d] = X
+        Q[:, at + d] = 1.0

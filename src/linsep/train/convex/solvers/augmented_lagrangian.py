@@ -6,7 +6,7 @@ The multipliers pᵢ of a row, on the simplex, are held near those of the round 
 makes the loss smooth (Rockafellar, *Augmented Lagrangians and applications of the proximal point
 algorithm in convex programming*, 1976). A round minimises ½‖W‖² + Σ Uᵢφᵢ(zᵢ) with
 
-    φ(z) = max over p of ⟨p, z⟩ − (ε/2)‖p − c‖²                          (`simplex`)
+    φ(z) = max over p of ⟨p, z⟩ − (ε/2)‖p − c‖²                          (`parts.smoothed_rows`)
 
 by Newton's method: H is known wherever multipliers are at no bound, and steps are solved for by
 conjugate gradients, with a factor of H of some rows as preconditioner (Li, Sun and Toh, *A highly
@@ -30,12 +30,11 @@ import numpy.typing as npt
 
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
-from linsep.train.convex.coordinates import TOO_LARGE, Blocks, Columns, moderate
+from linsep.train.convex.coordinates import TOO_LARGE, moderate
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.joint.balance import even
-from linsep.train.convex.joint.class_factors import ClassFactors, worth_another
-from linsep.train.convex.joint.simplex import vertices
-from linsep.train.convex.joint.smoothed_rows import Bounds, SmoothedRows
+from linsep.train.convex.parts.class_flows import even
+from linsep.train.convex.parts.joint_problem import JointProblem
+from linsep.train.convex.parts.smoothed_rows import Factors, SmoothedRows
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
@@ -50,15 +49,16 @@ SLIGHT = 0.03  # part of the gap of the multipliers that counts as little
 FORCING = 0.3  # part of the gradient that a step may leave
 AIM = 0.1  # part of what a round may leave that its last step aims at
 MOST = 300  # products for a step, at most
+DEAR = 40  # products of a step from which each class gets a factor of its own
+LARGEST = 1 << 26  # numbers that factors of all classes may have
 DAMPED, LEAST_DAMPED = 0.05, 1e-3  # of H's diagonal: at the beginning of a round, and later
-SHORT, LONG = 0.3, 0.7
+SHORT, LONG = 0.3, 0.7  # parts of a step: below, damping grows; above, it falls
 MORE, LESS = 5.0, 0.2
 SEARCH = 8  # points along a step that are tried, at most
 ENOUGH = 1e-4  # of what the slope promises: by how much the function falls at least
 NEAR = 0.3  # part of the slope that may be left along a step
 PATIENCE = 60  # steps without half the gap
 SINGLE = 1e-6  # relative gap down to which float32 rows are multiplied as such
-WIDE = 160  # features from which: fewer cost little, and depend on each other more often
 
 
 class Point(NamedTuple):
@@ -92,12 +92,7 @@ class AugmentedLagrangian:
 
     Parameters
     ----------
-    X : checked array
-    codes : class number of each row
-    weights : cᵢ ≥ 0 of each row, or None where each counts once
-    C : weight of the losses against the penalty
-    n_classes : K
-    fit_intercept : whether intercepts are free, or zero
+    problem : of all classes, with dense rows
     n_jobs : threads; never changes the bytes of the result
     start : multipliers (n, K) and intercepts of a neighbouring problem
 
@@ -105,90 +100,61 @@ class AugmentedLagrangian:
     --------
     >>> from linsep.train.convex.drive import Goal, drive
     >>> X, codes = np.array([[0.0, 2.0], [2.0, 0.0], [-2.0, -2.0]]), np.array([0, 1, 2])
-    >>> solution = drive(AugmentedLagrangian(X, codes, C=10.0, n_classes=3), Goal(1e-8))
+    >>> problem = JointProblem.of(X, codes, None, 10.0, 3, True)
+    >>> solution = drive(AugmentedLagrangian(problem), Goal(1e-8))
     >>> solution.status.name, (X @ solution.w.T + solution.b).argmax(axis=1)
     ('converged', array([0, 1, 2]))
     """
 
-    name = "newton-cg"
+    name = "augmented_lagrangian"
     tol = 1e-4
-    _made: ClassFactors | None  # of this round
+    _factors: Factors | None  # of this round
     _products: int  # of the last step
 
     def __init__(
         self,
-        X: Array,
-        codes: Array,
-        weights: Array | None = None,
-        C: float = 1.0,
-        *,
-        n_classes: int,
-        fit_intercept: bool = True,
+        problem: JointProblem,
         n_jobs: int | None = None,
         start: tuple[Array, Array] | None = None,
     ) -> None:
-        n = X.shape[0]
-        self._X, self._codes, self._K, self._free = X, codes, n_classes, bool(fit_intercept)
-        self._caps = np.full(n, float(C)) if weights is None else C * np.asarray(weights, float)
+        self._whole, self._problem = problem, problem.used
         self.pool, self.n_iter, self._start = Pool(n_jobs), 0, start
         self._epsilon, self._shared, self._restored = WIDEST, True, False
 
     def _begin(self) -> None:
-        used = self._caps > 0.0
-        self._used: Any = slice(None) if used.all() else used
-        X, self._columns = moderate(self._X[self._used], self._free)
+        problem = self._problem
+        X, self._columns = moderate(problem.X, problem.intercept)
+        self._problem = problem = problem._replace(X=np.ascontiguousarray(X))
         scale = self._columns.scale.astype(np.float64)
         self._ridge = np.append(scale**2 if scale.size else np.ones(X.shape[1]), 0.0)
-        self._own = np.ascontiguousarray(self._codes[self._used], np.int64)
-        self._U = np.ascontiguousarray(self._caps[self._used])
-        self._take(X)
-        self._W = np.zeros((self._K, X.shape[1] + 1))
+        self._rows = self._rows_of(None)
+        self._moments = self._rows.moments() / float(problem.caps.sum())
+        self._W = np.zeros((problem.n_classes, X.shape[1] + 1))
         self._lowest: tuple[float, Floats] = (math.inf, self._W)
-        self._highest: tuple[float, Array] = (-math.inf, self._rows.centre)
+        self._highest: tuple[float, Floats] = (-math.inf, self._rows.centre)
         self._halved, self._since, self._damping = math.inf, 0, DAMPED
 
-    def _take(self, X: Array) -> None:
+    def _rows_of(self, centre: Floats | None) -> SmoothedRows:
         """Rows in the precision that the tolerance asks for."""
-        single = X.dtype == np.float32 and self.tol >= SINGLE and X.shape[1] >= WIDE
-        blocks = Blocks(X, Columns(np.empty(0, X.dtype), np.empty(0, X.dtype)))
-        real = np.float32 if single else np.float64
-        self._rows = SmoothedRows(blocks, self._own, self._U, self._K, self.pool, real)
+        single = self._problem.X.dtype == np.float32 and self.tol >= SINGLE
+        rows = SmoothedRows(self._problem, self.pool, np.float32 if single else np.float64)
+        if centre is not None:
+            rows.centre[:] = centre
+        return rows
 
     def _first(self) -> None:
         """Multipliers to begin with: those given, or all of every row at its own class."""
-        rows, own = self._rows, np.arange(len(self._own))
-        rows.centre[own, self._own] = 1.0
+        problem, centre = self._problem, self._rows.centre
+        centre[problem.own] = 1.0
         if self._start is None:
-            self._W = self._least_squares()
             return
         A, b = self._start
-        A = A[self._used] / self._U[:, None]
-        rows.centre[:] = np.maximum(0.0, -A)
-        rows.centre[own, self._own] = 0.0
-        total = rows.centre.sum(axis=1)
-        rows.centre /= np.maximum(1.0, total)[:, None]
-        rows.centre[own, self._own] = np.maximum(0.0, 1.0 - total)
-        moves = -rows.centre.astype(np.float64) * self._U[:, None]
-        moves[own, self._own] += self._U
-        V = moves.T @ rows.blocks.X
-        self._W[:, :-1] = V / self._ridge[:-1]
-        self._W[:, -1] = self._columns.inside(V, b)[1] if self._free else 0.0
+        centre[:] = problem.leaving(A[self._whole.caps > 0.0]) / problem.caps[:, None]
+        self._W[:, :-1] = problem.moves(centre * problem.caps[:, None]).T @ problem.X
+        self._W[:, :-1] /= self._ridge[:-1]
+        self._W[:, -1] = self._columns.inside(self._W[:, :-1] * 1.0, b)[1]
+        centre[problem.own] = np.maximum(0.0, 1.0 - centre.sum(axis=1))
         self._epsilon = LEAST
-
-    def _least_squares(self) -> Floats:
-        """The first step from W = 0 with ε = 1, where pᵢₖ = 1/K and H is the same for all classes:
-        regression on the classes."""
-        rows = self._rows
-        G = rows.gram()
-        G.flat[:: len(G) + 1] += self._ridge + 1e-6 * G.diagonal().max()
-        targets = np.zeros((self._K, len(G)))
-        for k, total in enumerate(rows.class_sums()):
-            targets[k] = total
-        targets -= targets.mean(axis=0)
-        if not self._free:
-            G[-1] = G[:, -1] = targets[:, -1] = 0.0
-            G[-1, -1] = 1.0
-        return np.ascontiguousarray(np.linalg.solve(G, targets.T).T)
 
     def candidates(self) -> Iterator[Candidate]:
         """One for each round."""
@@ -199,25 +165,24 @@ class AugmentedLagrangian:
             yield self._candidate()
         while self._since <= PATIENCE:
             if self.tol < SINGLE and self._rows.real == np.float32:
-                centre = self._rows.centre
-                self._take(self._rows.blocks.X)
-                self._rows.centre[:] = centre
+                self._rows = self._rows_of(self._rows.centre)
             if not self._round():
                 return
             yield self._candidate()
 
     def _candidate(self) -> Candidate:
-        return Candidate(max(1, self.n_iter), self._lowest[0], self._highest[0], len(self._own))
+        bounds = self._lowest[0], self._highest[0]
+        return Candidate(max(1, self.n_iter), *bounds, len(self._problem.codes))
 
     def _round(self) -> bool:
         """Newton steps with one centre; whether one of them could be made."""
         rows, epsilon = self._rows, self._epsilon
         rows.scores(self._W, rows.S)
-        self._made, self._products = None, 0
+        self._factors, self._products = None, 0
         self._damping = max(self._damping, DAMPED)
         p = self._evaluate(0.0, self._W)
         exact, before = False, self.n_iter
-        while p.left > p.allowed and not self._reached(p):
+        while p.left > p.allowed and not self._reached(p) and self._since <= PATIENCE:
             step = self._step(p, exact)
             rows.scores(step, rows.dS)
             t = self._length(p, step)
@@ -231,8 +196,6 @@ class AugmentedLagrangian:
             p = self._evaluate(t, p.W + t * step)
             self.n_iter += 1
             self._since += 1
-            if self._since > PATIENCE:
-                break
         self._since += 1  # a round without a step counts too
         self._keep(p)
         self._W = p.W
@@ -251,44 +214,37 @@ class AugmentedLagrangian:
 
     def _evaluate(self, t: float, W: Floats) -> Point:
         """Go t along the step to W."""
-        at: Bounds = self._rows.evaluate(self._epsilon, t)
-        penalty = 0.5 * float(np.sum(self._ridge * W * W))
+        at = self._rows.evaluate(self._epsilon, t)
         gradient = self._ridge * W - at.V
-        if not self._free:
+        if not self._problem.intercept:
             gradient[:, -1] = 0.0
-        primal = penalty + at.charge
+        primal = 0.5 * float(np.sum(self._ridge * W * W)) + at.charge
         if not (math.isfinite(primal) and np.isfinite(gradient).all()):
             raise OverflowedError(TOO_LARGE)
-        dual = at.away - self._conjugate(at.V)
+        dual = at.away - 0.5 * float(np.sum(at.V[:, :-1] ** 2 / self._ridge[:-1]))
         if primal < self._lowest[0]:
             self._lowest = primal, W
         pulled = 0.5 * self._epsilon * at.moved
         return Point(W, gradient, primal, dual, max(0.0, at.charge - at.mean), pulled)
 
-    def _conjugate(self, V: Floats) -> float:
-        return 0.5 * float(np.sum(V[:, :-1] ** 2 / self._ridge[:-1]))
-
     def _keep(self, p: Point) -> None:
         """The bound of a point, with multipliers that break even where intercepts are free."""
-        dual, P = p.dual, self._rows.P
-        if self._free:
-            own = np.arange(len(self._own))
-            A = -P.astype(np.float64) * self._U[:, None]
-            A[own, self._own] = 0.0
-            A[own, self._own] = -A.sum(axis=1)
-            A = even(A, self._own)
-            V = A.T @ self._rows.blocks.X
-            dual = float(A[own, self._own].sum()) - 0.5 * float(np.sum(V * V / self._ridge[:-1]))
-            P = np.maximum(0.0, -A) / self._U[:, None]
+        problem, dual = self._problem, p.dual
+        A = problem.moves(self._rows.P * problem.caps[:, None])
+        if problem.intercept:
+            A = even(A, problem.codes)
+            V = A.T @ problem.X
+            dual = float(A[problem.own].sum()) - 0.5 * float(np.sum(V * V / self._ridge[:-1]))
         if dual > self._highest[0]:
-            self._highest = dual, P.copy()
+            self._highest = dual, A
         gap = self._lowest[0] - self._highest[0]
         if gap <= 0.5 * self._halved:
             self._halved, self._since = gap, 0
 
     def _step(self, p: Point, exact: bool) -> Floats:
         """Nearly −H⁻¹∇, by preconditioned conjugate gradients."""
-        ridge = self._ridge + self._damping * self._bent()
+        curved = float(self._rows.curved.sum()) or float(self._problem.caps.sum()) / self._epsilon
+        ridge = self._ridge + self._damping * curved / self._problem.n_classes * self._moments
         inverse = self._preconditioner(ridge)
         s, r = np.zeros_like(p.W), -p.gradient
         y = inverse(r)
@@ -299,33 +255,29 @@ class AugmentedLagrangian:
         stop, self._products = left * rho, 0
         while rho > stop and self._products < MOST:
             Hq = ridge * q + self._rows.curve(q)
-            if not self._free:
-                Hq[:, -1] = 0.0
+            if not self._problem.intercept:
+                q[:, -1] = Hq[:, -1] = 0.0
             self._products += 1
-            curved = float(np.vdot(q, Hq))
-            if not curved > 0.0:
+            bend = float(np.vdot(q, Hq))
+            if not bend > 0.0:
                 break
-            s += rho / curved * q
-            r -= rho / curved * Hq
+            s += rho / bend * q
+            r -= rho / bend * Hq
             y = inverse(r)
             rho, before = float(np.vdot(r, y)), rho
             q = y + rho / before * q
+        if not self._problem.intercept:
+            s[:, -1] = 0.0
         return s
 
-    def _bent(self) -> Floats:
-        """H's diagonal over all classes; where no row has a part in H, that of all rows."""
-        if not len(self._rows.rows):
-            return np.append(self._rows.moments(), self._U.sum()) / self._epsilon
-        return np.append(self._rows.squares()[:, :-1].mean(axis=0), 0.0)
-
-    def _preconditioner(self, ridge: Floats) -> ClassFactors:
-        """The one there is, or another where that pays."""
-        if self._made is not None:
-            if not worth_another(self._rows, self._products):
-                return self._made
-            self._shared = False
-        self._made = ClassFactors(self._rows, ridge, self._free, self._shared)
-        return self._made
+    def _preconditioner(self, ridge: Floats) -> Factors:
+        """The one there is, or another where steps have become dear."""
+        size = self._W.size * self._W.shape[1]
+        if self._factors is not None and (self._products <= DEAR or size > LARGEST):
+            return self._factors
+        self._shared = self._shared and self._factors is None
+        self._factors = self._rows.factors(ridge, self._shared)
+        return self._factors
 
     def _length(self, p: Point, step: Floats) -> float:
         """How far to go along a step: to where the function has fallen and most of the slope is
@@ -378,8 +330,9 @@ class AugmentedLagrangian:
             self._begin()
             self._first()
         if not math.isfinite(self._lowest[0]):
-            vertices(self._rows.S, self._own, self._rows.P)
-            self._evaluate(0.0, self._W)
+            self._W[:] = 0.0
+            self._rows.scores(self._W, self._rows.S)
+            self._keep(self._evaluate(0.0, self._W))
 
     def rescaled(self) -> None:
         """Columns of extreme scale are brought near one at once."""
@@ -387,13 +340,8 @@ class AugmentedLagrangian:
     def solution(self) -> Solution:
         primal, W = self._lowest
         w, b = self._columns.outside(W[:, :-1].copy(), W[:, -1])
-        b = b - b.mean() if self._free else np.zeros(self._K)
-        A = np.zeros((len(self._codes), self._K))
-        own, P = np.arange(len(self._own)), self._highest[1]
-        moves = -P.astype(np.float64) * self._U[:, None]
-        moves[own, self._own] = 0.0
-        moves[own, self._own] = -moves.sum(axis=1)
-        A[self._used] = moves
+        b = b - b.mean() if self._problem.intercept else np.zeros(len(b))
         dual = self._highest[0] if math.isfinite(self._highest[0]) else 0.0
+        A = self._highest[1] if math.isfinite(self._highest[0]) else np.zeros_like(self._rows.P)
         gap = max(0.0, primal - dual)
-        return Solution(w, b, A, primal, dual, gap, max(1, self.n_iter))
+        return Solution(w, b, self._whole.spread(A), primal, dual, gap, max(1, self.n_iter))
