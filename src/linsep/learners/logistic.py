@@ -263,19 +263,17 @@ class LogisticRegression(Inference, LinearClassifier):
         known = hasattr(self, "coef_") and self.coef_.shape == shape
         return (self.coef_, self.intercept_) if known else None
 
-    def _begin(self, classes: Array, w: Array | None, b: Any, alpha: Array | None) -> None:
-        """Have the next warm start begin here: at weights, or at multipliers of all rows."""
-        self._learned, self._alpha = classes.tolist(), alpha
-        if w is not None:
-            self.coef_, self.intercept_ = w[None], np.array([b])
+    def _begin(self, classes: Array, w: Array, b: Any) -> None:
+        """Have the next warm start begin here."""
+        self._learned = classes.tolist()
+        self.coef_, self.intercept_ = w[None], np.array([b])
 
     def _multipliers(
         self, problem: Problem, signs: Array, start: tuple[Array, Array] | None
     ) -> Array | None:
         """Multipliers to begin from: αᵢ = C cᵢ σ(−zᵢ) of the weights, with the C they are of."""
-        alpha, self._alpha = getattr(self, "_alpha", None), None
         if self.warm_start:
-            alpha = self._ended_at(problem) if alpha is None else alpha
+            alpha = self._ended_at(problem)
             if alpha is not None and len(alpha) == problem.n_rows:
                 return np.asarray(alpha)
         if start is None:

@@ -255,7 +255,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         if hasattr(self, "rank_"):
             del self.rank_
 
-        solver = ConjugateGradients(problem, Y, bool(self.fit_intercept))
+        solver = ConjugateGradients(problem, Y, bool(self.fit_intercept), self.tol)
 
         def publish() -> None:
             self.loss_curve_ = solver.losses

@@ -157,7 +157,7 @@ def test_wide_rows_are_scored_as_in_all_their_features(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "shared"), [(900, 300, True), (300, 260, True), (120, 90, False)]
+    ("n", "d", "shared"), [(900, 300, True), (300, 260, True), (400, 90, False)]
 )
 def test_folds_of_many_dense_features_are_fitted_together(n, d, shared, monkeypatch):
     calls = []

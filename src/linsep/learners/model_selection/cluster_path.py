@@ -17,13 +17,12 @@ from linsep.data.cluster.connect import client_of
 from linsep.data.cluster.rows import gathered
 from linsep.learners.cluster.fit import SMALL, fit_rows
 from linsep.learners.model_selection.fold_fits import Folds, begin_at, shared_fits
-from linsep.train.convex.path.fold_sample import SHARE
 from linsep.train.convex.path.folds import Folded
 
 Array = npt.NDArray[Any]
 
 HELD = 1 << 24
-"""Numbers up to which the client holds a sample, or scores of all rows, for shared fits."""
+"""Numbers up to which the client holds all rows, and scores of theirs, for shared fits."""
 
 
 class FarRows:
@@ -36,9 +35,10 @@ class FarRows:
     def shared(self, learner: Any, folds: Folds, Cs: Array, tol: float) -> Folded | None:
         """All folds' fits at once, or None where the client would hold too much for them."""
         n, d = self.rows.shape
-        if n * len(Cs) > HELD or n * d > SHARE * HELD:
+        if n * max(d, len(Cs)) > HELD:
             return None
-        return shared_fits(learner, self.rows, self.codes, folds, Cs, tol, False)
+        with gathered(self.rows) as here:
+            return shared_fits(learner, here, self.codes, folds, Cs, tol, False)
 
     def along(self, learner: Any, train: Array, test: Array, Cs: Array) -> Any:
         """Share of held-out rows that are right and gap of each fit, from the smallest C on."""

@@ -11,19 +11,12 @@ from sklearn.base import clone
 from linsep.data.check.arrays import require_finite
 from linsep.learners.fitting.sklearn_compat import l1_share
 from linsep.status import Status
-from linsep.train.convex.path import fold_dual as fold_descent
 from linsep.train.convex.path import fold_newton, fold_products
 from linsep.train.convex.path.folds import Folded, homes
-from linsep.train.order import seed_of
 
 Array = npt.NDArray[Any]
 
 Folds = Sequence[tuple[Array, Array]]
-
-TALL = 16
-"""Sparse rows for each feature from which Newton-CG beats descent on all of them: ten C and five
-folds on one-hot 100,000 x 2,400 23 -> 1.4 s; on 60,000 x 30,000 short texts 31 s of processor time,
-descent 4 s in all."""
 
 
 def shared_fits(
@@ -42,33 +35,20 @@ def shared_fits(
         return None
     signs = np.where(codes == 1, 1.0, -1.0)
     settings = {"fit_intercept": learner.fit_intercept, "tol": tol, "n_jobs": learner.n_jobs}
-    auto = learner.solver == "auto"
-    if sp.issparse(X):
-        if auto and X.shape[0] >= TALL * X.shape[1]:
-            require_finite(X)
-            return fold_products.fit_folds(X, signs, home, Cs, keep=keep, **settings)
-        if learner.solver == "newton" or not fold_descent.suits(X):
-            return None
-        require_finite(X)
-        seed = seed_of(learner.random_state)
-        return fold_descent.fit_folds(X, signs, home, Cs, seed=seed, keep=keep, **settings)
-    wide = X.shape[1] > fold_newton.WIDEST
-    if not wide and (learner.solver == "dual" or not fold_newton.suits(X, learner.fit_intercept)):
-        return None
-    if auto and fold_products.spares(*X.shape):
-        require_finite(X)
-        return fold_products.fit_folds(X, signs, home, Cs, keep=keep, **settings)
-    if wide:
+    narrow = not sp.issparse(X) and fold_newton.suits(X)
+    if not (narrow or fold_products.suits(X)):
         return None
     require_finite(X)
-    return fold_newton.fit_folds(X, signs, home, Cs, **settings)
+    if narrow:
+        return fold_newton.fit_folds(X, signs, home, Cs, **settings)
+    return fold_products.fit_folds(X, signs, home, Cs, keep=keep, **settings)
 
 
 def _plain(learner: Any) -> bool:
     if type(learner).__name__ != "LogisticRegression" or learner.class_weight is not None:
         return False
     heard = learner.callback is not None or learner.trace or learner.verbose
-    return not heard and l1_share(learner) == 0 and learner.solver in ("auto", "newton", "dual")
+    return not heard and l1_share(learner) == 0 and learner.solver == "auto"
 
 
 def model_of(learner: Any, X: Any, classes: Array, w: Array, b: float) -> Any:
@@ -82,9 +62,5 @@ def model_of(learner: Any, X: Any, classes: Array, w: Array, b: float) -> Any:
 
 
 def begin_at(model: Any, classes: Array, fits: Folded, c: int) -> None:
-    """Let a warm start of `model` begin at the mean of the folds' multipliers for this C, or at
-    the model of all rows."""
-    if fits.alpha.size:
-        model._begin(classes, None, None, fits.alpha[:, c])
-    else:
-        model._begin(classes, fits.whole[c, :-1], fits.whole[c, -1], None)
+    """Let a warm start of `model` begin at the model of all rows for this C."""
+    model._begin(classes, fits.whole[c, :-1], fits.whole[c, -1])

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import kernel
 from linsep.data.blocks.blocks import BLOCK
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import Blocks, Spread
@@ -33,8 +32,7 @@ def pick(
 
     def some(start: int) -> tuple[npt.NDArray[np.int64], Floats]:
         stop = min(n, start + TOGETHER)
-        q = np.empty(stop - start)
-        _distances(blocks.X[start:stop], about.mean, inverse, q)
+        q = _distances(blocks.X[start:stop], about.mean, inverse)
         blocks.pages.advance(stop - start)
         share = np.full(1, 1 / n) if len(c) == 1 else c[start:stop] / total
         chance = np.minimum(1.0, 0.5 * wanted * share * (1 + q))
@@ -54,8 +52,7 @@ def distances(blocks: Blocks, about: Spread, pool: Pool) -> Floats:
 
     def some(start: int) -> Floats:
         stop = min(n, start + TOGETHER)
-        q = np.empty(stop - start)
-        _distances(blocks.X[start:stop], about.mean, inverse, q)
+        q = _distances(blocks.X[start:stop], about.mean, inverse)
         blocks.pages.advance(stop - start)
         return q
 
@@ -81,31 +78,25 @@ def scattered(n: int, count: int) -> npt.NDArray[np.int64]:
 
     Even steps would meet the same few rows again and again where rows repeat themselves.
     """
-    h = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    drawn = np.sort((_number(np.arange(1, count + 1)) % np.uint64(n)).astype(np.int64))
+    return drawn[np.append(True, drawn[1:] != drawn[:-1])[: len(drawn)]]  # np.unique is slow
+
+
+def _distances(X: Array, mean: Floats, inverse: Floats) -> Floats:
+    Z = X - mean
+    Z *= inverse
+    return np.asarray(np.einsum("ij,ij->i", Z, Z) / Z.shape[1])
+
+
+def _number(place: Array) -> npt.NDArray[np.uint64]:
+    """SplitMix64 of whole numbers."""
+    h = place.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.unique((h ^ (h >> np.uint64(31))) % np.uint64(n)).astype(np.int64)
+    return h ^ (h >> np.uint64(31))
 
 
-@kernel
-def _distances(X, mean, inverse, q):  # type: ignore[no-untyped-def]
-    n, d = X.shape
-    for i in range(n):
-        s = 0.0
-        for j in range(d):
-            t = (X[i, j] - mean[j]) * inverse[j]
-            s += t * t
-        q[i] = np.divide(s, d)
-
-
-@kernel
-def drawn(chance, first):  # type: ignore[no-untyped-def]
+def drawn(chance: Floats, first: int) -> npt.NDArray[np.bool_]:
     """Whether row i is drawn: its number in [0, 1), SplitMix64 of first + i, is below its chance"""
-    chosen = np.empty(chance.shape[0], np.bool_)
-    for i in range(chance.shape[0]):
-        h = np.uint64(first + i + 1) * np.uint64(0x9E3779B97F4A7C15)
-        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        h = h ^ (h >> np.uint64(31))
-        chosen[i] = np.float64(h >> np.uint64(11)) * 2.0**-53 < chance[i]
-    return chosen
+    h = _number(np.arange(first + 1, first + 1 + len(chance)))
+    return np.asarray((h >> np.uint64(11)) * 2.0**-53 < chance)

@@ -188,23 +188,17 @@ def test_what_is_not_proved_is_solved_by_the_triangular_factor_where_it_fits(mon
     assert rough.status_ is Status.unfinished
 
 
-def test_the_sums_of_a_pass_are_those_of_the_formulas():
-    rng = np.random.default_rng(7)
-    X = sp.random_array((6, 4), density=0.6, rng=rng, format="csr")
-    v, mean, scale = rng.random(4), rng.random(6), rng.random(6)
-    places, ends, out = X.indices.astype(np.uint32), X.indptr.astype(np.uint64), np.empty(6)
-    conjugate_gradients.products(X.data, places, ends, v, mean, 2.0, scale, 0, 6, out)
-    np.testing.assert_allclose(out, (X @ v - 2.0 * mean) * scale, rtol=1e-14)
-    one = np.ones(1)
-    conjugate_gradients.products(X.data, places, ends, v, one, 2.0, one, 0, 6, out)
-    np.testing.assert_allclose(out, X @ v - 2.0, rtol=1e-14)
-
-    w, r, p, q = rng.random(4), rng.random(6), rng.random(4), rng.random(6)
-    after, rest = w + 0.5 * p, r - 0.5 * q
-    sizes = conjugate_gradients.advance(0.5, p, q, w, r)
-    np.testing.assert_allclose(w, after)
-    np.testing.assert_allclose(r, rest)
-    np.testing.assert_allclose(sizes, (after @ after, rest @ rest))
-    s, before = rng.random(4), p.copy()
-    conjugate_gradients.combine(0.25, s, p)
-    np.testing.assert_allclose(p, s + 0.25 * before)
+def test_a_long_run_ends_with_fewer_digits_that_it_says_truly(monkeypatch):
+    """A square of random entries, whose singular values go down to zero without a gap."""
+    monkeypatch.setattr(conjugate_gradients, "LONG", 0.0)
+    X, y = sp.random_array((400, 400), density=0.05, format="csr", rng=RNG), RNG.normal(size=400)
+    full = ConjugateGradients(problem_of(X), y[:, None], True)
+    status = drive(full, Goal(0.0, full.most)).status
+    assert status is Status.converged and full.losses[-1] <= 1e-8 * y.var() / 2
+    tall, z = sp.csr_array(CASES["tall"]()), RNG.normal(size=(200, 1))
+    short = ConjugateGradients(problem_of(tall), z, True)
+    assert drive(short, Goal(0.0, short.most)).status is Status.converged
+    wanted = least_squares(problem_of(tall), z, True)
+    assert short.line().weights == pytest.approx(wanted.weights, rel=1e-6)
+    monkeypatch.setattr(conjugate_gradients, "LONG", np.inf)
+    assert len(by_gradients(tall, z)[2]) > len(short.losses)

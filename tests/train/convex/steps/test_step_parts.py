@@ -1,22 +1,19 @@
-"""First-order steps: slopes by differences, bounds below every objective, folds row by row."""
+"""First-order steps: slopes by differences, bounds below every objective."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from linsep.rows.rows import as_rows
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.losses import Hinge, Logistic
 from linsep.train.convex.penalties import Elastic
-from linsep.train.convex.steps.delta_rule import Decay, folds, seen_through
 from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
 from linsep.train.convex.steps.quasi_newton import QuasiNewton
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import Planes, Softmax
 from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
 from linsep.train.convex.steps.squared_error import Descent
-from linsep.train.convex.steps.standardise import Lens, raw_lens
+from linsep.train.convex.steps.standardise import raw_lens
 from linsep.train.problem import Problem
 
 
@@ -106,26 +103,6 @@ def test_proximal_steps_set_weights_to_zero_and_close_the_gap():
     assert seen.value - seen.dual <= 1e-8 * seen.value
     slope = np.abs(seen.slope + 0.0).max()
     assert slope > 0 and (np.abs(seen.a) > 0).sum() <= 4
-
-
-@pytest.mark.parametrize("layout", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
-def test_the_delta_rule_steps_by_folds_and_lets_weights_decay(layout):
-    X, codes, _ = data()
-    lens = Lens(np.ones(4), np.zeros(4), np.array([1.0, 2.0, 0.5, 1.0]))
-    rows = seen_through(lens, as_rows(layout(X)))
-    W, b, s, pulls = np.zeros((1, 4)), np.zeros(1), np.zeros(1), np.zeros((3, 1))
-    decay = Decay(np.full(4, 0.9), np.zeros(4), 1)
-    order, clock = np.arange(6), np.zeros(1, np.int64)
-    none = np.empty(0)
-    folds(rows, Planes(Logistic()), codes, none, order, 3, 0.5, decay, W, b, 1.0, s, pulls,
-          np.empty((0, 1)), clock)  # fmt: skip
-    w, c = np.zeros(4), 0.0
-    Z = X * lens.rate
-    for fold in (order[:3], order[3:]):
-        y = np.where(codes[fold] == 1, 1.0, -1.0)
-        pull = y / (1 + np.exp(y * (Z[fold] @ w + c)))
-        w, c = 0.9 * (w + 0.5 / 3 * pull @ Z[fold]), c + 0.5 / 3 * pull.sum()
-    assert np.allclose(W[0], w) and b[0] == pytest.approx(c) and clock[0] == 2
 
 
 def test_squared_error_has_its_slope_and_two_points_their_plane():

@@ -1,54 +1,59 @@
-"""Two-class logistic regression for all folds and all C at once, on dense rows.
+"""Two-class logistic regression for all folds and all C, on rows of few features.
 
-    P(w, b) = ½‖w‖² + C Σ log(1 + e^{−zᵢ})  over the rows that fold f keeps
+    P_f(u)/C = (1/2C) Σ rⱼuⱼ² + Σ log(1 + e^{−zᵢ})  over the rows that fold f keeps
 
-Folds differ little, and so do neighbouring C. A sample of rows
-(`linsep.train.convex.path.fold_sample`) is solved for every C, and passes over all rows correct
-what it says: first the models of all rows, one for each C, whose passes sum the gradients of every
-home apart. Then
+Folds differ little. At a point p near the optimum of all rows, one reading sums gradient and
+Hessian of every home apart, a home being the rows that one fold leaves out, and
 
-    u_f = u − H_f⁻¹ g_f,    g_f, H_f the sums over all homes but f,
+    q_f = p − H_f⁻¹ g_f,    g_f, H_f the sums over all homes but f,
 
-is next to the optimum of fold f already, and one more pass with all folds and C side by side
-(`linsep.train.convex.path.fold_sums`) shows how near. Each fit ends on its own certified gap.
+is Newton's step of fold f. It foretells multipliers a = α − D∘dz, which are feasible in the dual
+(`linsep.train.convex.solvers.newton`), so that the gap at q_f is, with α′ the multipliers there,
+
+    Σ KL(aᵢ ‖ α′ᵢ) ≤ Σ (aᵢ − α′ᵢ)²/(α′ᵢ(1 − α′ᵢ)),    of third order in the step:
+
+a second reading, all q_f side by side, sums it up, and P_f(q_f) ≥ P_f(p) − ⟨g_f, H_f⁻¹g_f⟩.
+The first p comes from some of the rows, and a step of all that their Hessian leads.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.blocks.page_release import maps_of
 from linsep.errors import OverflowedError
+from linsep.kernels import folds as kernels
 from linsep.parallel import Pool
-from linsep.train.convex.blockwise.logistic_problem import duality_gap
-from linsep.train.convex.blockwise.logistic_sums import Sums
-from linsep.train.convex.coordinates import prepare, spread
-from linsep.train.convex.path.fold_sample import FoldSample
-from linsep.train.convex.path.fold_sums import FoldSums
+from linsep.status import Status
+from linsep.train.convex.designs.design import scores
+from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.losses import Logistic
+from linsep.train.convex.parts.margin_sums import MarginSums
 from linsep.train.convex.path.folds import Folded
+from linsep.train.convex.problem import Problem
+from linsep.train.convex.sampling import scattered
+from linsep.train.convex.solvers.newton import BALANCED, Newton
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-WIDEST = 256  # features up to which Hessians are cheap beside the passes they save
+WIDEST = 160  # features up to which Hessians cost less than the products that could replace them
 FEW = 4  # rows for each feature, below which folds differ too much
-LOOKS = 30  # at most, for the folds
-HALVINGS = 20  # of a step that leads upwards, before it is given up
-SLOW = 0.2  # a step that leaves more of the gap than this was made with the wrong Hessian
+LEAST, PER_FEATURE, SHARE = 2048, 64, 8  # rows of the sample that the first p comes from
+ROUGH = 1e-2  # relative gap of that optimum
+ROUNDS = 5  # steps of all rows until folds step
 
 
-def suits(X: Array, fit_intercept: bool) -> bool:
-    """Whether sums over these rows need no care, and Hessians of their features are small."""
+def suits(X: Any) -> bool:
+    """Whether Hessians of these rows are small, and the rows themselves in memory."""
     n, d = X.shape
-    if d > WIDEST or n < FEW * d:
-        return False
-    with np.errstate(all="ignore"):
-        about = spread(X)
-        return not prepare(X, about, fit_intercept, 1.0).scale.size
+    return d <= WIDEST and n >= FEW * d and not maps_of(X)
 
 
 def fit_folds(
-    X: Array,
+    X: Any,
     signs: Array,
     home: Array,
     Cs: Floats,
@@ -61,7 +66,7 @@ def fit_folds(
 
     Parameters
     ----------
-    X : checked C-contiguous array that `suits`
+    X : checked array or CSR matrix that `suits`
     signs : array of −1 and +1, both met in every fold's rows
     home : number of the fold that leaves each row out
     Cs : ascending and finite
@@ -81,242 +86,109 @@ def fit_folds(
     >>> found.W.shape, bool((found.gap <= 1e-8).all())
     ((3, 2, 2), True)
     """
+    (n, d), F, m = X.shape, int(home.max()) + 1, len(Cs)
+    results = Folded(
+        np.empty((F, m, d)), np.empty((F, m)), np.full((F, m), np.inf), np.empty((n, m)),
+        np.empty((m, d + 1)),
+    )  # fmt: skip
     with Pool(n_jobs) as pool, np.errstate(all="ignore"):
-        run = _Run(X, signs, home, Cs, fit_intercept, pool)
+        run = _Run(Problem.of(X, signs, None, 1.0, Logistic(), fit_intercept), home, tol, results)
         try:
-            gap = run.settle(tol)
-        except OverflowedError:
+            points = list(run.starts(Cs))
+            pool.run(run.settle, list(zip(range(m), Cs, points, strict=True)))
+        except (OverflowedError, np.linalg.LinAlgError):
             return None
-        if gap is None:
-            return None
-        W, b = run.U[:-1, :, :-1].copy(), run.U[:-1, :, -1].copy()
-        return Folded(W, b, gap, run.scores, np.empty((0, len(Cs))), run.whole())
+    return results if (results.gap <= tol).all() else None
 
 
 class _Run:
-    """Where the models are, (folds + 1, m, d + 1) with that of all rows last, and what was seen."""
+    """The rows of each home, and what is found of the folds."""
 
-    def __init__(
-        self, X: Array, signs: Array, home: Array, Cs: Floats, free: bool, pool: Pool
-    ) -> None:
-        self.Cs, self.free, self.pool = Cs, free, pool
-        self.sums = FoldSums(X, signs, home, pool)
-        self.sample = FoldSample(X, signs, home, free, pool)
-        self.count = count = self.sums.count
-        n, d = X.shape
-        self.sizes = np.append(n - np.bincount(home, minlength=count), n)
-        self.ridge = np.append(np.ones(d), 0.0)
-        self.U = np.zeros((count + 1, len(Cs), d + 1))
-        if free:
-            share = float((signs > 0).mean())
-            self.U[..., -1] = np.log(share) - np.log1p(-share)
-        self.seen = np.empty((count + 1, len(Cs), 2, d + 2))
-        self.scores = np.empty((n, len(Cs)))
+    def __init__(self, problem: Problem, home: Array, tol: float, results: Folded) -> None:
+        self.problem, self.home, self.tol, self.results = problem, home, tol, results
+        self.rows = [np.flatnonzero(home == f) for f in range(len(results.gap))]
+        self.homes = [problem.of_rows(rows, 1.0) for rows in self.rows]
 
-    def settle(self, tol: float) -> Floats | None:
-        """Bring every fold to its gap at every C; returns the relative gaps of the folds."""
-        self._begin()
-        gap = np.full((self.count, len(self.Cs)), np.inf)
-        left, own = np.argwhere(gap == np.inf), np.zeros(gap.shape, bool)
-        H = self._bends(left)
-        for look in range(LOOKS):
-            before, last = gap.copy(), self.U.copy()
-            there, held = self._move_and_evaluate(left, H, own, tol)
-            if not look:  # Hessians of all rows' models may do for the proof
-                self._measure(there, self._bends(there), gap, self.at[there[:, 1]])
-                there = there[gap[*there.T] > tol]
-            self._measure(there, self._bends(there, now=True), gap, self.U[*there.T])
-            if (gap[*held.T] > tol).any():
-                return None  # the next look would be the same
-            left = left[(gap > tol)[*left.T]]
-            if not len(left):
-                return gap
-            slow = (gap > SLOW * before) | (gap == np.inf)
-            still = own[*left.T].all() and (self.U[*left.T] == last[*left.T]).all()
-            if not self._lend(left) and still:
-                return None  # steps on the sample lead nowhere
-            own |= slow
-            H = self._bends(left, now=True)
-        return None
+    def starts(self, Cs: Floats) -> Iterator[Floats]:
+        """About the optimum for each C, by some of the rows."""
+        problem, n = self.problem, self.problem.design.n
+        start, some = None, problem
+        wanted = max(LEAST, PER_FEATURE * problem.size, n // SHARE)
+        if n >= 2 * wanted:
+            some = problem.of_rows(scattered(n, wanted), n / wanted)
+        all_rows, sample = MarginSums(problem, Pool(1)), MarginSums(some, Pool(1))
+        for C in Cs:
+            found = drive(
+                Newton(some._replace(weights=C * some.weights), 1, start), Goal(ROUGH, 100)
+            )
+            start = found.w, found.b
+            p = problem.inside(*start)
+            if some is not problem:
+                v = all_rows.at(p, problem.loss, False).v.sum(axis=0)
+                p = p - self._solved(p, v[None], sample.at(p, problem.loss).hessian[None], C)[0][0]
+            yield p
 
-    def _lend(self, which: Array) -> bool:
-        """Go on from the model of another C where P is lower there; whether any does.
-
-        A sum over the rows that a fold keeps knows no C, so that this takes no pass. Where rows are
-        so far beyond their planes that their losses neither fall nor bend, no step leads back.
-        """
-        lent = False
-        U, seen = self.U.copy(), self.seen.copy()
-        for f, c in which:
-            squares, losses = (self.ridge * U[f] ** 2).sum(axis=1), seen[f, :, :, -2].sum(axis=1)
-            value = 0.5 * squares / self.Cs[c] + losses
-            best = int(value.argmin())
-            if value[best] < value[c]:
-                self.U[f, c], self.seen[f, c], lent = U[f, best], seen[f, best], True
-        return lent
-
-    def _begin(self) -> None:
-        """Models of all rows for every C, and Hessians there."""
-        stop = 1e-4 * self.sizes[-1]
-
-        def along(half: Array) -> list[Floats]:
-            u, met = self.U[-1, half[0]], []
-            for c in half:
-                u, H = self.sample.solve(u, self.count, self.Cs[c], None, stop)
-                self.U[-1, c] = u
-                met.append(H)
-            return met
-
-        halves = np.array_split(np.arange(len(self.Cs)), min(2, len(self.Cs)))
-        H = np.array([one for met in self.pool.run(along, [(h,) for h in halves]) for one in met])
-        self._finite()
-        by_home = self._step_of_all(H)
-        hessians = self.pool.run(self._hessians_by_home, [(u,) for u in self.U[-1]])
-        self.far, self.others = map(_without_each, np.array(hessians).transpose(1, 2, 0, 3, 4))
-        self.seen[:-1] = self.seen[-1] - by_home
-        self.at = self.U[-1].copy()
-        self.U[:-1] = self.at
-
-    def _step_of_all(self, H: Floats) -> Floats:
-        """A step of the models of all rows, as far as it leads downwards; their sums by home."""
-        by_home = self.sums.by_home(self.U[-1])
-        self.seen[-1] = by_home.sum(axis=0)
-        last, value = self.U[-1].copy(), self._values()[-1]
-        every = np.column_stack([np.full(len(self.Cs), self.count), np.arange(len(self.Cs))])
-        self.U[-1] -= self._solve(every, H, self._gradients(every))
-        self._finite()
-        rose = np.arange(len(self.Cs))
-        for _ in range(HALVINGS):
-            by_home[:, rose] = self.sums.by_home(self.U[-1, rose])
-            self.seen[-1] = by_home.sum(axis=0)
-            rose = rose[~(self._values()[-1, rose] <= value[rose] * (1 + 1e-13))]
-            if not len(rose):
-                break
-            self.U[-1, rose] = 0.5 * (self.U[-1, rose] + last[rose])
-        return by_home
-
-    def _hessians_by_home(self, u: Floats) -> Floats:
-        return np.array(
-            [rows.at(u, self.count)[2] for rows in (self.sample.far, self.sample.others)]
-        )
-
-    def _gradients(self, which: Array) -> Floats:
-        """Of P / C of these models, as last seen."""
-        f, c = which.T
-        s = self.seen[f, c]
-        G = np.column_stack([-s[:, :, :-2].sum(axis=1), s[:, 1, -1] - s[:, 0, -1]])
-        G += self.ridge * self.U[f, c] / self.Cs[c, None]
-        if not self.free:
-            G[:, -1] = 0.0
-        return np.asarray(G)
-
-    def _values(self) -> Floats:
-        """P / C of every model as last seen."""
-        return np.asarray(
-            0.5 * (self.ridge * self.U**2).sum(axis=2) / self.Cs + self.seen[..., -2].sum(axis=2)
-        )
-
-    def whole(self) -> Floats:
-        """The models of all rows, a step nearer."""
-        which = np.column_stack([np.full(len(self.Cs), self.count), np.arange(len(self.Cs))])
-        H = self._bends(which)
-        return np.asarray(self.U[-1] - self._solve(which, H, self._gradients(which)))
-
-    def _bends(self, which: Array, now: bool = False) -> Floats:
-        """The sample's Hessians of these models as at first, or its far rows as they are now."""
-        f, c = which.T
-        if not now:
-            return np.asarray(self.others[f, c] + self.far[f, c])
-        return np.asarray(self.others[f, c] + self.sample.far.hessians(self.U[f, c], f, self.pool))
-
-    def _solve(self, which: Array, H: Floats, G: Floats) -> Floats:
-        """(H + ridge)⁻¹g of these models."""
-        H = H + np.eye(H.shape[1]) * (self.ridge / self.Cs[which[:, 1], None])[:, None]
-        if not self.free:
-            H[:, -1] = H[:, :, -1] = 0.0
+    def _solved(self, p: Floats, V: Floats, H: Floats, C: float) -> tuple[Floats, Floats]:
+        """Newton's steps from p, and what each gains, of sums Σ αyx̃ and Hessians of some rows."""
+        ridge = self.problem.ridge / C
+        G, H = ridge * p - V, H + np.diag(ridge)
+        if not self.problem.intercept:
+            G[:, -1] = H[:, -1] = H[:, :, -1] = 0.0
             H[:, -1, -1] = 1.0
-        try:
-            return np.asarray(np.linalg.solve(H, G[:, :, None])[:, :, 0])
-        except np.linalg.LinAlgError:
-            raise OverflowedError("a Hessian is singular") from None
+        steps: Any = np.linalg.solve(H, G[:, :, None])[:, :, 0]
+        return steps, (steps * G).sum(axis=1)
 
-    def _move(self, which: Array, H: Floats, own: Array, tol: float) -> None:
-        """By a step, or all the way on the sample where a step was no good."""
-        f, c = which.T
-        G = self._gradients(which)
-        steps = self._solve(which, H, G)
-        self.U[f, c] -= steps
+    def settle(self, c: int, C: float, p: Floats) -> None:
+        """Bring every fold to its gap at this C, from p on."""
+        for _ in range(ROUNDS):
+            seen = [MarginSums(one, Pool(1)).at(p, self.problem.loss) for one in self.homes]
+            V = _without_each(np.array([one.v.sum(axis=0) for one in seen]))
+            H = _without_each(np.array([one.hessian for one in seen]))
+            steps, gains = self._solved(p, V, H, C)
+            if not gains[-1] > gains[:-1].min():  # folds differ from all rows by more than p does
+                break
+            p = p - steps[-1]
+        shrunk = 0.5 * float(p * p @ self.problem.ridge) / C
+        low = _without_each(np.array([one.smooth for one in seen])) + shrunk - gains
+        Q, results = p - steps, self.results
+        results.whole[c] = np.append(*self.problem.outside(Q[-1]))
+        gaps, held = self._gaps(p, Q[:-1])
+        for f, gap in enumerate(gaps / low[:-1]):
+            if gap <= self.tol:
+                self._keep(f, c, Q[f], gap, held[f])
+            else:
+                self._alone(f, c, C, Q[f] if np.isfinite(Q[f]).all() else p)
 
-        def one(k: int) -> None:
-            f, c = which[k]
-            stop = 1e-3 * tol * float(self.seen[f, c, :, -2].sum())
-            u = self.U[f, c] + steps[k]
-            self.U[f, c] = self.sample.solve(u, f, self.Cs[c], G[k], stop)[0]
+    def _gaps(self, p: Floats, Q: Floats) -> tuple[Floats, list[Floats]]:
+        """Gaps of the folds at their q, and what these say of the rows left out."""
+        sums, held = np.zeros((len(Q), 3)), []
+        for h, part in enumerate(self.homes):
+            outside = []
+            for span in part.design.spans:
+                S, one = scores(part.design.rows(span), np.vstack([p, Q])), np.zeros((len(Q), 3))
+                kernels.fold_gaps(S, part.y[slice(*span)], h, one)
+                outside.append(S[1 + h])
+                sums += one
+            held.append(np.concatenate(outside))
+        gap, off, total = sums.T
+        balanced = np.abs(off) <= BALANCED * total
+        return np.where(balanced | (not self.problem.intercept), gap, np.inf), held
 
-        self.pool.run(one, [(k,) for k in np.flatnonzero(own[f, c]).tolist()])
-        self._finite()
+    def _keep(self, f: int, c: int, q: Floats, gap: float, held: Floats) -> None:
+        results = self.results
+        results.gap[f, c], results.scores[self.rows[f], c] = gap, held
+        results.W[f, c], results.b[f, c] = self.problem.outside(q)
 
-    def _finite(self) -> None:
-        if not np.isfinite(self.U).all():
-            raise OverflowedError("the weights of a fold overflow")
-
-    def _move_and_evaluate(
-        self, which: Array, H: Floats, own: Array, tol: float
-    ) -> tuple[Array, Array]:
-        """Move and look; which are where they were looked at, and which of these did not move.
-
-        A step with the Hessian of all rows that leads upwards is taken back, to be made on the rows
-        that the fold keeps; one made on these is halved until it does not lead upwards.
-        """
-        last, seen, value = self.U.copy(), self.seen.copy(), self._values()
-        self._move(which, H, own, tol)
-        there, rose = np.ones(len(which), bool), np.arange(len(which))
-        for _ in range(HALVINGS):
-            f, c = which[rose].T
-            self.seen[f, c] = self.sums.kept(self.U[f, c], f, c, self.scores)
-            rose = rose[~(self._values()[f, c] <= value[f, c] * (1 + 1e-13))]
-            back = rose[~own[*which[rose].T]]
-            f, c = which[back].T
-            self.U[f, c], self.seen[f, c], there[back] = last[f, c], seen[f, c], False
-            rose = rose[own[*which[rose].T]]
-            if not len(rose):
-                return which[there], which[rose]
-            f, c = which[rose].T
-            self.U[f, c] = 0.5 * (self.U[f, c] + last[f, c])
-        self.U[f, c] = last[f, c]
-        self.seen[f, c] = self.sums.kept(self.U[f, c], f, c, self.scores)
-        return which[there], which[rose]
-
-    def _measure(self, which: Array, H: Floats, gap: Floats, far: Floats) -> None:
-        """Relative gaps: by plain duality, or by the dual point that the sample gives, the Hessians
-        of whose far rows are those at the weights `far`."""
-        if not len(which):
-            return
-        f, c = which.T
-        U, G, value = self.U[f, c], self._gradients(which), self._values()
-        T = self._solve(which, H, G)
-        rest = G - (H @ T[:, :, None])[:, :, 0]
-        moved = self.sample.far.moved(U, T, f, far, self.pool)
-        moved += self.sample.others.moved(U, T, f, self.at[c], self.pool)
-        rest += moved[:, :-1]
-        if not self.free:
-            rest[:, -1] = 0.0
-        for k, (a, b) in enumerate(which):
-            s, ridge = self.seen[a, b], self.ridge / self.Cs[b]
-            sums = Sums(s[:, :-2], s[:, -2], s[:, -1], 0, None)
-            plain = duality_gap(ridge, G[k], sums, self.free)
-            shifted = sums._replace(weight=_balanced(sums.weight, rest[k, -1]))
-            proved = moved[k, -1] + duality_gap(ridge, rest[k], shifted, self.free)
-            gap[a, b] = min(plain, proved) / value[a, b]
+    def _alone(self, f: int, c: int, C: float, q: Floats) -> None:
+        """One fold by the ordinary solver."""
+        kept = self.problem.of_rows(np.flatnonzero(self.home != f), C)
+        found = drive(Newton(kept, 1, self.problem.outside(q)), Goal(self.tol, 200))
+        if found.status is Status.converged:
+            q, design = self.problem.inside(found.w, found.b), self.homes[f].design
+            self._keep(f, c, q, found.gap / found.primal, design.product(q[None], Pool(1))[0])
 
 
 def _without_each(parts: Floats) -> Floats:
     """Sums over the first axis, without each of its parts and, last, with all."""
     total = parts.sum(axis=0)
     return np.concatenate([total - parts, total[None]])
-
-
-def _balanced(weight: Floats, excess: float) -> Floats:
-    """Σ α of both classes when the second outweighs the first by `excess`."""
-    mean = 0.5 * float(weight.sum())
-    return np.array([mean - 0.5 * excess, mean + 0.5 * excess])

@@ -1,15 +1,12 @@
-"""Two-class logistic regression along a path of penalties, each fold for itself, by Newton-CG.
+"""Two-class logistic regression along a path of penalties, each fold for itself, by products.
 
-A step is a few products with the rows, preconditioned by a Hessian of some of them. What one model
-knows spares others work. With u(C) for all rows and u_f(C) for those that fold f keeps, the fit
-of fold f at C begins at
+What one model knows spares others work. With u(C) for all rows and u_f(C) for those that fold f
+keeps, the fit of fold f at C begins at
 
     u(C) + u_f(C′) − u(C′),    C′ the value before,
 
 with the preconditioner that was made for u(C); u(C) itself begins where u(C′) was heading. Mostly
-one or two steps are left. Where features are many, this costs less than the Hessians that
-`linsep.train.convex.path.fold_newton` makes; where sparse rows are many for each feature, less than
-descent. Each fit ends on its own gap.
+one or two steps are left. Each fit ends on its own gap.
 
 Fits of one stage run side by side: those of all folds at C′, and that of all rows at C. A fold
 leaves rows out by giving them no weight, so that no copy is made.
@@ -21,38 +18,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep.errors import OverflowedError
 from linsep.parallel import threads
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.newton.newton_cg import NewtonCG
-from linsep.train.convex.newton.preconditioner import WIDEST
-from linsep.train.convex.path import fold_newton, fold_sample
 from linsep.train.convex.path.folds import Folded
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-
-PRICE = 160
-"""Products with a row of d features cost as much as its part in the Hessians of `fold_newton` where
-d is about this: 100 to 130 where classes are nearly separable, 200 where they overlap."""
+WIDEST = 4096  # features of dense rows up to which the solver has a preconditioner
+FEWEST = 5_000  # entries of sparse rows from which a start near the optimum spares anything
 
 
-def spares(n: int, d: int) -> bool:
-    """Whether products with dense rows cost less than the Hessians of `fold_newton`, or features
-    are too many for these, and few enough for the preconditioner of Newton-CG.
-
-    >>> spares(7_291, 256), spares(7_291, 60), spares(1_000_000, 256), spares(1_000_000, 300)
-    (True, False, False, True)
-    >>> spares(10_000, 5_000)
-    False
-    """
-    if d > fold_newton.WIDEST:
-        return d <= WIDEST
-    return fold_sample.size(n, d) * d > PRICE * n
+def suits(X: Any) -> bool:
+    """Whether the ordinary solver takes products with these rows, and enough of them to share."""
+    if sp.issparse(X):
+        return bool(X.nnz >= FEWEST)
+    return X.shape[1] <= min(WIDEST, X.shape[0])
 
 
 def fit_folds(
@@ -94,7 +81,7 @@ def fit_folds(
     F, m, d = int(home.max()) + 1, len(Cs), X.shape[1]
     results = Folded(
         np.empty((F, m, d if keep else 0)), np.empty((F, m)), np.empty((F, m)),
-        np.empty((len(home), m)), np.empty((0, m)), np.empty((m, d + 1)),
+        np.empty((len(home), m)), np.empty((m, d + 1)),
     )  # fmt: skip
     run = _Run(X, signs, home, Cs, fit_intercept, tol, results)
     try:

@@ -19,15 +19,13 @@ class Folded(NamedTuple):
     b : (folds, m) intercepts
     gap : (folds, m) relative duality gaps
     scores : (n, m), what the model of the fold that leaves a row out says of it
-    alpha : (n, m), the mean of each row's multipliers, where there are any; a start for all rows
-    whole : (m, d + 1), models of all rows where there are any, the intercept last
+    whole : (m, d + 1), models of all rows, the intercept last: a start for their fit
     """
 
     W: Floats
     b: Floats
     gap: Floats
     scores: Floats
-    alpha: Floats
     whole: Floats
 
 

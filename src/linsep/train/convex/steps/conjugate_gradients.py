@@ -8,6 +8,10 @@ solution is believed when what is left, computed anew from the data, is rounding
 
     ‖Aᵀr‖ ≤ ε‖A‖‖r‖    w is the exact answer for A + E with ‖E‖ = ‖Aᵀr‖/‖r‖ (Stewart, 1977), or
     ‖r‖ ≤ ε(‖A‖‖w‖ + ‖y‖)    w is an exact solution of equations changed by as little.
+
+Where singular values go down to zero without a gap, as those of a square of random entries do, the
+last digits take as many passes as there are rows. So runs that have become long end on a larger ε,
+or where no weights can explain more of y than a small share, ‖r‖² ≤ tol·‖y‖².
 """
 
 import math
@@ -17,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep._compile import kernel
+from linsep.kernels import designs
 from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import Pool
+from linsep.rows.rows import Rows, as_rows
 from linsep.status import Status
 from linsep.train.closed.frame import frame_of, power
 from linsep.train.closed.least_squares import Line, targets_of
@@ -32,10 +37,11 @@ from linsep.train.run.state import Stateful
 DENSE = 1 << 24  # numbers up to which sparse rows are written out
 WORK = 2e10  # products up to which their triangular factor is made
 ROUNDING = 1e-12  # ε
+ENOUGH = 1e-8  # ε of a long run: digits that data hardly ever have
+LONG = 1e9  # products with entries, about a second, from which on a run is long
 AGAIN = 20  # passes for each direction there is
 FIRM = 3  # looks at all rows that may not get nearer, one after the other, before a run gives up
 SHARE = 1 << 19  # entries that are worth handing over to a thread
-ONE: Floats = np.ones(1)
 
 
 def suits(X: Any) -> bool:
@@ -45,63 +51,28 @@ def suits(X: Any) -> bool:
 
 
 class _Matrix(NamedTuple):
-    """A sparse matrix by rows, and spans of them with about as many entries each."""
+    """A sparse matrix by rows, cut into parts with about as many entries each."""
 
-    data: Any
-    indices: Any
-    indptr: Any
-    spans: list[tuple[int, int]]
+    parts: list[Rows]
+    ends: list[int]
 
     @classmethod
     def of(cls, X: Any) -> "_Matrix":
-        """Of a CSR matrix; of a CSC matrix, its transpose."""
+        """Of a CSR matrix."""
         cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 1 + max(1, X.nnz // SHARE)))
-        cuts[0], cuts[-1] = 0, len(X.indptr) - 1
-        spans = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-        # Unsigned: no look for negative places at every entry.
-        places = X.indices.astype(np.int32, copy=False).view(np.uint32)
-        return cls(X.data, places, X.indptr.astype(np.uint64), spans)
+        cuts[0], cuts[-1] = 0, X.shape[0]
+        spans, rows = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)), as_rows(X)
+        return cls([rows.part(*span) for span in spans], cuts[1:].tolist())
 
-    def dot(self, v: Floats, mean: Floats, total: float, scale: Floats, pool: Pool) -> Floats:
-        """(⟨xᵢ, v⟩ − mᵢ·total) · scaleᵢ; `mean` and `scale` are of all rows, or one for all."""
-        out = np.empty(len(self.indptr) - 1)
+    def dot(self, v: Floats, pool: Pool) -> Floats:
+        """⟨xᵢ, v⟩ of every row: one sum each, so that no byte depends on who adds it up."""
+        W, out = v[None], np.empty(self.ends[-1])
 
-        def part(first: int, last: int) -> None:
-            products(self.data, self.indices, self.indptr, v, mean, total, scale, first, last, out)
+        def part(k: int) -> None:
+            designs.product(self.parts[k], W, out[None, self.ends[k - 1] * (k > 0) : self.ends[k]])
 
-        pool.run(part, self.spans)  # each number is one sum: no byte depends on who adds it up
+        pool.run(part, [(k,) for k in range(len(self.parts))])
         return out
-
-
-@kernel
-def products(data, indices, indptr, v, mean, total, scale, first, last, out):  # type: ignore[no-untyped-def]
-    """outᵢ = (⟨xᵢ, v⟩ − mᵢ·total) · scaleᵢ"""
-    for i in range(first, last):
-        s = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            s += data[e] * v[indices[e]]
-        s -= mean[i if mean.shape[0] > 1 else 0] * total
-        out[i] = s * scale[i if scale.shape[0] > 1 else 0]
-
-
-@kernel
-def advance(a, p, q, w, r):  # type: ignore[no-untyped-def]
-    """w ← w + ap and r ← r − aq; ‖w‖² and ‖r‖²"""
-    size = rest = 0.0
-    for j in range(w.shape[0]):
-        w[j] += a * p[j]
-        size += w[j] * w[j]
-    for i in range(r.shape[0]):
-        r[i] -= a * q[i]
-        rest += r[i] * r[i]
-    return size, rest
-
-
-@kernel
-def combine(share, s, p):  # type: ignore[no-untyped-def]
-    """p ← s + share·p"""
-    for j in range(p.shape[0]):
-        p[j] = s[j] + share * p[j]
 
 
 class _Rows:
@@ -118,10 +89,9 @@ class _Rows:
     def __init__(
         self, X: Any, root: Floats | None, mean: Floats, scale: Floats, pool: Pool
     ) -> None:
-        columns = X.tocsc()
-        self.by_row, self.by_column = _Matrix.of(X), _Matrix.of(columns)
+        columns, self.entries = X.tocsc(), X.nnz
+        self.by_row, self.by_column = _Matrix.of(X), _Matrix.of(columns.T)
         self.root, self.mean, self.scale, self.pool = root, mean, scale, pool
-        self._roots = ONE if root is None else root
         owner = np.repeat(np.arange(X.shape[1]), np.diff(columns.indptr))
         entries = columns.data * scale[owner]
         if root is not None:
@@ -132,12 +102,17 @@ class _Rows:
     def dot(self, w: Floats) -> Floats:
         """Aw"""
         v = w * self.scale
-        return self.by_row.dot(v, ONE, float(self.mean @ v), self._roots, self.pool)
+        out = self.by_row.dot(v, self.pool)
+        out -= self.mean @ v
+        return out if self.root is None else out * self.root
 
     def back(self, r: Floats) -> Floats:
         """Aᵀr"""
         s = r if self.root is None else self.root * r
-        return self.by_column.dot(s, self.mean, float(s.sum()), self.scale, self.pool)
+        out = self.by_column.dot(s, self.pool)
+        out -= self.mean * s.sum()
+        out *= self.scale
+        return out
 
     def length(self) -> float:
         """The largest singular value, from below, by the power method."""
@@ -161,10 +136,11 @@ class _Target(Stateful):
     proved : whether only rounding is left
     """
 
-    state_names = ("w", "r", "p", "gamma", "least", "failures", "proved")
+    state_names = ("w", "r", "p", "gamma", "least", "failures", "passes", "proved")
 
-    def __init__(self, rows: _Rows, y: Floats, length: float) -> None:
-        self.rows, self.y, self.length = rows, y, length
+    def __init__(self, rows: _Rows, y: Floats, length: float, tol: float) -> None:
+        self.rows, self.y, self.length, self.tol = rows, y, length, tol
+        self.passes = 0
         self.w, self.size = np.zeros(len(rows.scale)), _norm(y)
         self.least, self.failures = math.inf, 0
         self.p, self.gamma = np.zeros(len(rows.scale)), 1.0
@@ -174,6 +150,22 @@ class _Target(Stateful):
     def failed(self) -> bool:
         """Whether looks no longer get nearer to a proof."""
         return not self.proved and self.failures >= FIRM
+
+    @property
+    def long(self) -> bool:
+        """Whether so much has been done that less than all digits will do."""
+        return 2.0 * self.passes * self.rows.entries > LONG
+
+    def _near(self, rest: float, share: float) -> bool:
+        """Whether what is left, ‖r‖, and its share ε are small enough by now."""
+        if share <= ROUNDING or not self.long:
+            return share <= ROUNDING
+        return share <= ENOUGH or rest * rest <= self.tol * self.size * self.size
+
+    def _share(self, rest: float, size: float) -> float:
+        """ε for ‖r‖ and ‖w‖."""
+        reach = self.length * size + self.size
+        return min(math.sqrt(self.gamma) / (self.length * rest or 1.0), rest / (reach or 1.0))
 
     def _evaluate(self) -> None:
         """Residual and slope from the data themselves, and whether they prove the minimum.
@@ -185,31 +177,32 @@ class _Target(Stateful):
         s = self.rows.back(self.r)
         self._next_direction(s, _square(s))
         rest = _norm(self.r)
-        reach = self.length * _norm(self.w) + self.size
-        left = min(math.sqrt(self.gamma) / (self.length * rest or 1.0), rest / (reach or 1.0))
-        self.proved = left <= ROUNDING
+        left = self._share(rest, _norm(self.w))
+        self.proved = self._near(rest, left)
         self.failures = 0 if left < 0.5 * self.least else self.failures + 1
         self.least = min(self.least, left)
 
     def step(self) -> None:
         """One pass; a look at the data where the recurrence says that the end is reached."""
+        self.passes += 1
         q = self.rows.dot(self.p)
         curve = _square(q)
         if not curve > 0:
             self._evaluate()
             return
-        size, rest = map(math.sqrt, advance(self.gamma / curve, self.p, q, self.w, self.r))
+        a = self.gamma / curve
+        self.w += a * self.p
+        self.r -= a * q
+        size, rest = _norm(self.w), _norm(self.r)
         s = self.rows.back(self.r)
-        gamma, small = _square(s), 0.5 * ROUNDING
-        reach = self.length * size + self.size
-        if math.sqrt(gamma) <= small * self.length * rest or rest <= small * reach:
+        self._next_direction(s, _square(s))
+        if self._near(rest, 2.0 * self._share(rest, size)):
             self._evaluate()
-        else:
-            self._next_direction(s, gamma)
 
     def _next_direction(self, s: Floats, gamma: float) -> None:
         """The next direction: the slope, less what earlier directions have seen to."""
-        combine(gamma / self.gamma, s, self.p)
+        self.p *= gamma / self.gamma
+        self.p += s
         self.gamma = gamma
 
 
@@ -231,8 +224,8 @@ class ConjugateGradients:
     name = "conjugate gradients"
     tol = 0.0
 
-    def __init__(self, problem: Problem, Y: Floats, fit_intercept: bool) -> None:
-        self._given = problem, Y, fit_intercept
+    def __init__(self, problem: Problem, Y: Floats, fit_intercept: bool, tol: float = 1e-8) -> None:
+        self._given, self.enough = (problem, Y, fit_intercept), tol
         self.pool = Pool(problem.n_jobs)
         # In exact arithmetic min(n, d) passes are enough; rounding asks for some of them again.
         self.most = AGAIN * min(problem.X.shape)
@@ -256,7 +249,7 @@ class ConjugateGradients:
         length = self.rows.length()
         columns = (T - self.level).T
         columns = columns.copy() if root is None else columns * root
-        self.runs = [_Target(self.rows, column, length) for column in columns]
+        self.runs = [_Target(self.rows, column, length, self.enough) for column in columns]
 
     def candidates(self) -> Iterator[Candidate]:
         """One after each pass; a proof, which no bound on the loss is part of, ends them."""

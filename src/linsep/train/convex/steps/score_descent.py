@@ -19,7 +19,6 @@ import scipy.sparse as sp
 from linsep.errors import OverflowedError
 from linsep.train.closed.frame import frame_of
 from linsep.train.convex.penalties import Elastic, highest
-from linsep.train.convex.steps.delta_rule import Decay, folds, seen_through
 from linsep.train.convex.steps.score_losses import ScoreLoss
 from linsep.train.convex.steps.standardise import View, lens_of, raw_lens
 from linsep.train.problem import Block, Problem
@@ -96,7 +95,7 @@ class ScoreDescent(Stateful):
         self.kept = np.zeros((n, planes)) if loss.corner else np.zeros((0, 0))
         self._mean_kept, self._kept_weight = np.zeros_like(self.kept), 0.0
         self.multipliers: Floats | None = None
-        self._clock = np.zeros(1, np.int64)
+        self._clock = np.zeros(2)  # folds so far, and what is due of the penalty
 
     def begin_at(self, W: Array, b: Array) -> None:
         """Start from weights in the units of the data."""
@@ -204,22 +203,22 @@ class ScoreDescent(Stateful):
     ) -> int:
         """One pass in folds of `size` rows, drawn anew; returns the number of steps."""
         pace = self.c * self.problem.n_rows if self.problem.weights.size else np.empty(0)
-        decay = self._decay(eta, size)
-        s, pulls = np.zeros(len(self.b)), np.zeros((size, len(self.b)))
-        codes, steps = self.problem.codes, 0
+        decay = self.penalty.l1 * np.abs(self.f), self.penalty.l2 * self.q
+        K, every, codes, steps = len(self.b), self._every(size), self.problem.codes, 0
+        s, pulls, room = np.zeros(K), np.zeros((size, K)), np.empty(self.problem.n_features)
+        lens = tuple(self.view.lens.seen(self.problem.rows))
         for block, order in self.problem.in_order(seed, epoch, shuffle):
-            stop = block.start + len(order)
-            rows = seen_through(self.view.lens, block.rows)
-            known = (rows, self.loss, codes[block.start : stop], pace[block.start : stop])
-            kept = self.kept[block.start : stop]
+            span = slice(block.start, block.start + len(order))
+            targets, kept = self.loss.signs(codes[span], K), self.kept[span]
             cut = 0
             while cut < len(order):
                 last = len(order) if trace is None else min(len(order), cut + size * trace.wait())
-                folds(
-                    *known, order[cut:last], size, eta, decay, self.a, self.b, float(self.free),
-                    s, pulls, kept, self._clock,
-                )  # fmt: skip
                 made = -(-(last - cut) // size)
+                self.loss.steps(
+                    block.rows, lens, (targets, pace[span], order[cut:last]), size,
+                    (np.full(made, eta), np.full(made, eta * self.lam), every), decay,
+                    (self.a, self.b, bool(self.free)), (s, pulls, kept, self._clock), room,
+                )  # fmt: skip
                 if trace is not None:
                     row = int(block.start + order[last - 1]) if size == 1 else None
                     w, b = self.outside(self.a, self.b)
@@ -230,18 +229,13 @@ class ScoreDescent(Stateful):
             self._kept_weight += epoch
         return steps
 
-    def _decay(self, eta: float, size: int) -> Decay:
-        """The penalty's part of a step, taken implicitly: stable for any step size."""
-        if not self.lam:
-            return Decay(np.empty(0), np.empty(0), 1)
+    def _every(self, size: int) -> int:
+        """After how many folds the penalty has its share of their steps."""
         X = self.problem.X
-        every = 1
-        if sp.issparse(X):  # touching all weights should cost no more than the rows do
-            per_fold = size * max(1, X.nnz // max(1, X.shape[0]))
-            every = max(1, min(X.shape[1] // per_fold, X.shape[0] // size))
-        share = eta * self.lam * every
-        shrink = 1.0 / (1.0 + share * self.penalty.l2 * self.q)
-        return Decay(shrink, share * self.penalty.l1 * np.abs(self.f), every)
+        if not sp.issparse(X):
+            return 1
+        per_fold = size * max(1, X.nnz // max(1, X.shape[0]))  # weights that the rows touch
+        return max(1, min(X.shape[1] // per_fold, X.shape[0] // size))
 
     def step(self, eta: float, seen: Evaluation) -> Floats:
         """Where a step of the whole batch from `seen` leads, the penalty taken implicitly."""

@@ -1,7 +1,8 @@
 """Losses of whole score vectors: one plane for each class, or all classes at once.
 
-A kernel asks one row at a time for its `pull`, −∂ℓ/∂s: for the logistic losses the lecture's
-t − σ. The other methods see all rows at once: S is the (n, K) array of scores and R = ∂ℓ/∂S.
+`steps` goes through rows one after the other by what each asks for, −∂ℓ/∂s: for the logistic
+losses the lecture's t − σ. The other methods see all rows at once: S is the (n, K) array of scores
+and R = ∂ℓ/∂S.
 """
 
 from collections.abc import Callable
@@ -10,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import by_type
 from linsep._scipy import special
-from linsep.train.convex.losses import Hinge, Logistic, Loss, SquaredHinge, slope
+from linsep.kernels import steps as kernels
+from linsep.train.convex.losses import Hinge, Logistic, Loss, SquaredHinge
 
 Array = npt.NDArray[Any]
 
@@ -57,11 +58,9 @@ class Planes(NamedTuple):
 
     loss: Loss
 
-    def pull(self, s, code, out):  # type: ignore[no-untyped-def]
-        for k in range(len(s)):
-            own = k if len(s) > 1 else 1
-            y = 1.0 if code == own else -1.0
-            out[k] = -y * slope(self.loss, y * s[k])  # logistic: t − σ(s)
+    def steps(self, rows: Any, *rest: Any) -> None:
+        """Steps by single rows or folds (kernels/convex/steps.cpp)."""
+        kernels.planes(rows, self.loss, *rest)
 
     @property
     def curve(self) -> Curve:
@@ -78,6 +77,7 @@ class Planes(NamedTuple):
         return isinstance(self.loss, Hinge)
 
     def signs(self, codes: Array, planes: int) -> Array:
+        """The side of each plane that rows are to be on, which is what `steps` wants to know."""
         own = np.arange(planes) if planes > 1 else np.ones(1, int)
         return np.where(codes[:, None] == own, 1.0, -1.0)
 
@@ -118,17 +118,13 @@ class Softmax(NamedTuple):
 
     classes: int
 
-    def pull(self, s, code, out):  # type: ignore[no-untyped-def]
-        top = s[0]
-        for k in range(1, len(s)):
-            top = max(top, s[k])
-        total = 0.0
-        for k in range(len(s)):
-            out[k] = np.exp(s[k] - top)
-            total += out[k]
-        for k in range(len(s)):
-            out[k] = -out[k] / total  # −pₖ
-        out[code] += 1.0  # 1 − p of the own class
+    def steps(self, *given: Any) -> None:
+        """Steps by single rows or folds (kernels/convex/steps.cpp)."""
+        kernels.softmax(*given)
+
+    def signs(self, codes: Array, planes: int) -> Array:
+        """One for the own class, else zero."""
+        return np.equal.outer(codes, np.arange(planes)).astype(np.float64)
 
     @property
     def bend(self) -> float:
@@ -193,12 +189,6 @@ class Softmax(NamedTuple):
 
 
 ScoreLoss = Planes | Softmax
-
-
-@by_type
-def pull(loss, s, code, out):  # type: ignore[no-untyped-def]
-    """outₖ ← −∂ℓ/∂sₖ"""
-    loss.pull(s, code, out)
 
 
 def _balance(curve: Curve, s: Array, y: Array, c: Array, b: float) -> float:

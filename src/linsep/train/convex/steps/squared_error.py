@@ -10,17 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep._compile import kernel
+from linsep.kernels import steps as kernels
 from linsep.parallel import Pool
-from linsep.rows.rows import CSR
 from linsep.status import Status
 from linsep.train.closed.frame import frame_of
 from linsep.train.closed.least_squares import Line, Targets, targets_of
 from linsep.train.closed.moments import Floats
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.solution import Solution
-from linsep.train.convex.steps.standardise import Lens, View, lens_of, raw_lens
-from linsep.train.order import Order
+from linsep.train.convex.steps.standardise import View, lens_of, raw_lens
 from linsep.train.problem import Block, Problem
 from linsep.train.run.loop import UNCOUNTED, Pass
 from linsep.train.run.state import Stateful
@@ -125,16 +123,17 @@ class Descent(Stateful):
         """One pass in folds of `batch_size` rows, drawn anew; returns the number of steps."""
         weights = self.problem.weights
         pace = weights / weights.mean() if weights.size else weights
-        steps = 0
+        (t, d), steps, none = self.a.shape, 0, np.zeros(self.a.shape[1])
+        seen = np.zeros(t), np.zeros((batch_size, t)), np.empty((0, 0)), np.zeros(2)
+        lens = tuple(self.lens.seen(self.problem.rows))
         for block, order in self.problem.in_order(seed, epoch, shuffle):
-            stop = block.start + len(order)
-            y = self.targets.at(slice(block.start, stop))
-            for t in range(len(self.a)):
-                self.b[t] = _folds(
-                    block.rows, np.ascontiguousarray(y[:, t]), pace[block.start : stop], order,
-                    batch_size, eta, self.lens, self.a[t], self.b[t], float(self.free),
-                )  # fmt: skip
-            steps += -(-len(order) // batch_size)
+            span, made = slice(block.start, block.start + len(order)), -(-len(order) // batch_size)
+            kernels.squares(
+                block.rows, lens, (self.targets.at(span), pace[span], order), batch_size,
+                (np.full(made, eta), np.zeros(made), 1), (none, none),
+                (self.a, self.b, bool(self.free)), seen, np.empty(d),
+            )  # fmt: skip
+            steps += made
         return steps
 
     def remember(self, losses: Floats) -> None:
@@ -272,58 +271,3 @@ class SquaredErrorSteps(Stateful):
         _, a, b = self.descent.best
         loss = self.descent.best_loss
         return Solution(a, b, None, loss, -np.inf, np.inf, self.epoch, self._status)
-
-
-def _folds(
-    rows: Any, y: Floats, pace: Floats, order: Order, size: int, eta: float, lens: Lens,
-    a: Floats, b: float, free: float,
-) -> float:  # fmt: skip
-    if isinstance(rows, CSR):
-        factor = lens.exact * lens.rate
-        return float(_sparse_folds(rows, y, pace, order, size, eta, factor, a, b, free))
-    exact, shift, rate = lens
-    return float(_dense_folds(rows.X, y, pace, order, size, eta, exact, shift, rate, a, b, free))
-
-
-@kernel
-def _dense_folds(X, y, pace, order, size, eta, exact, shift, rate, a, b, free):  # type: ignore[no-untyped-def]
-    """b and a ← after steps of η (1/B) Σ (yᵢ − ⟨a, zᵢ⟩ − b)(zᵢ, 1) over folds of B rows."""
-    errors = np.empty(size)
-    for start in range(0, len(order), size):
-        stop = min(start + size, len(order))
-        for q in range(start, stop):
-            i = order[q]
-            s = b
-            for j in range(len(a)):
-                s += a[j] * ((X[i, j] * exact[j] - shift[j]) * rate[j])
-            errors[q - start] = (y[i] - s) * (pace[i] if len(pace) else 1.0)
-        for q in range(start, stop):
-            i = order[q]
-            step = eta * errors[q - start] / size  # a last, smaller fold counts for less
-            for j in range(len(a)):
-                a[j] += step * ((X[i, j] * exact[j] - shift[j]) * rate[j])
-            b += step * free
-    return b
-
-
-@kernel
-def _sparse_folds(rows, y, pace, order, size, eta, factor, a, b, free):  # type: ignore[no-untyped-def]
-    """The same for sparse rows, z = x · factor."""
-    errors = np.empty(size)
-    for start in range(0, len(order), size):
-        stop = min(start + size, len(order))
-        for q in range(start, stop):
-            i = order[q]
-            s = b
-            for e in range(rows.indptr[i], rows.indptr[i + 1]):
-                j = rows.indices[e]
-                s += a[j] * (rows.data[e] * factor[j])
-            errors[q - start] = (y[i] - s) * (pace[i] if len(pace) else 1.0)
-        for q in range(start, stop):
-            i = order[q]
-            step = eta * errors[q - start] / size  # a last, smaller fold counts for less
-            for e in range(rows.indptr[i], rows.indptr[i + 1]):
-                j = rows.indices[e]
-                a[j] += step * (rows.data[e] * factor[j])
-            b += step * free
-    return b

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.parallel import Pool
+from linsep.rows.rows import CSR
 from linsep.train.closed.frame import Frame, power
 from linsep.train.closed.moments import Floats
 from linsep.train.problem import Block, Problem
@@ -28,6 +29,12 @@ class Lens(NamedTuple):
     def part(self, chosen: Any) -> "Lens":
         """The lens of some of the columns."""
         return Lens(self.exact[chosen], self.shift[chosen], self.rate[chosen])
+
+    def seen(self, rows: Any) -> "Lens":
+        """The lens as kernels take it, which do not shift sparse rows: `exact` holds all of it."""
+        if not isinstance(rows, CSR):
+            return self
+        return Lens(self.exact * self.rate, self.shift, self.rate)
 
     def of(self, X: Any) -> Any:
         """Rows of z. Sparse rows are never shifted, and stay sparse."""
