@@ -51,7 +51,8 @@ def _round(client: Any, n: int, d: int) -> dict[str, float]:
     from linsep.data.cluster.collections import rows_of
     from linsep.parallel import Pool
     from linsep.train.convex.losses import Logistic
-    from linsep.train.convex.newton.row_products import RowProducts
+    from linsep.train.convex.parts.curved_sums import CurvedSums
+    from linsep.train.convex.problem import Problem
 
     step = max(32_768, 1 << 24 >> (d - 1).bit_length())
     chunks = [dask.delayed(made)(k, min(step, n - k), d) for k in range(0, n, step)]
@@ -60,9 +61,9 @@ def _round(client: Any, n: int, d: int) -> dict[str, float]:
     there.keep(signs)
     loss, u = Logistic(), np.zeros(d + 1)
     with Pool(1) as pool:
-        sums = RowProducts(there, signs, np.ones(1), pool)
-        sums.evaluate(u, loss, loss)
-        evaluations = sorted(_timed(lambda: sums.evaluate(u, loss, loss)) for _ in range(7))
+        sums = CurvedSums(Problem.of(there, signs, None, 1.0, loss, intercept=True), pool)
+        sums.look(u, loss)
+        evaluations = sorted(_timed(lambda: sums.look(u, loss)) for _ in range(7))
     tasks = len(there.rounds.partitions)
     nothing = sorted(_timed(lambda: _empty(client, tasks)) for _ in range(7))
     return {

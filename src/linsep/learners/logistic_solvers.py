@@ -12,6 +12,7 @@ from linsep.learners.fitting.first_order import descend_scores
 from linsep.learners.fitting.sklearn_compat import known_solver
 from linsep.proofs.gap.certificate import Certificate
 from linsep.proofs.gap.penalty import RIDGE
+from linsep.train.convex import problem as convex
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.choose import line_for, shape_of
 from linsep.train.convex.curvature import asked_for
@@ -22,10 +23,10 @@ from linsep.train.convex.l1 import prox_newton, scaled
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
-from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.softmax.choose import softmax_solver
 from linsep.train.convex.softmax.sparse_descent import SparseDescent
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -133,7 +134,7 @@ def solve(
         )
     if learner.solver_ == "dual":
         return _by_dual(request)
-    if learner.solver_ in ("newton", "newton-cg"):
+    if learner.solver_ in ("newton", "newton_cg"):
         return _by_newton(request) if problem.binary else _by_softmax_newton(request)
     X, weights, C = request.given
     alpha = learner._multipliers(problem, problem.signs, start)
@@ -157,10 +158,8 @@ def _by_newton(request: Request) -> Solution:
 
     if not (np.isfinite(C) and request.tol >= full_newton.FINEST and full_newton.suits(X)):
         return request.run(by_sums(request.plane))
-    if learner.solver_ == "newton-cg":
-        products = NewtonCG(
-            X, signs, weights, C, start=request.plane, multipliers=False, **settings
-        )
+    if learner.solver_ == "newton_cg":
+        products = _products(request, request.plane)
         return request.run(Handover(products, lambda at: by_sums((at.w, at.b))))
     full = FullNewton(
         X, signs, weights, C, start=request.plane, max_iter=request.max_iter,
@@ -210,10 +209,18 @@ def _by_dual(request: Request) -> Solution:
     if known_solver(learner.solver) == "auto":
 
         def then(at: Solution) -> NewtonCG:
-            return NewtonCG(X, signs, weights, C, start=(at.w, at.b), **settings)
+            return _products(request, (at.w, at.b))
 
         solver = Handover(solver, then, float(request.max_iter))
     return request.run(solver)
+
+
+def _products(request: Request, start: tuple[Array, float] | None) -> NewtonCG:
+    """Two classes by truncated Newton steps."""
+    (X, weights, C), free = request.given, request.learner.fit_intercept
+    signs = request.problem.signs
+    given = convex.Problem.of(X, signs, weights, C, Logistic(), free)
+    return NewtonCG(given, request.settings["n_jobs"], start)
 
 
 def loss_of(problem: Problem) -> ScoreLoss:

@@ -40,10 +40,10 @@ def one_hot(columns=11, levels=100, n=70_000):
 
 
 CASES = {
-    "wide": (wide, linsep.LogisticRegression(), "newton-cg"),
-    "sparse": (one_hot, linsep.LogisticRegression(), "newton-cg"),
-    "squared hinge": (one_hot, linsep.LinearSVC(loss="squared_hinge"), "newton-cg"),
-    "rare features": (rare, linsep.LinearSVC(loss="squared_hinge"), "newton-cg"),
+    "wide": (wide, linsep.LogisticRegression(), "newton_cg"),
+    "sparse": (one_hot, linsep.LogisticRegression(), "newton_cg"),
+    "squared hinge": (one_hot, linsep.LinearSVC(loss="squared_hinge"), "newton_cg"),
+    "rare features": (rare, linsep.LinearSVC(loss="squared_hinge"), "newton_cg"),
     "short rows": (lambda: one_hot(9, 10), linsep.LogisticRegression(), "newton"),
     "short rows, hinge": (lambda: one_hot(9, 10), linsep.LinearSVC(), "newton"),
 }
@@ -74,6 +74,6 @@ def test_rows_that_descent_would_visit_one_by_one_are_left_to_products(client, m
     with warnings.catch_warnings():
         warnings.simplefilter("error", ClusterNote)
         learner.fit([dask.delayed(X[i : i + 5_000]) for i in range(0, X.shape[0], 5_000)], y)
-    assert here.solver_ != learner.solver_ == "newton-cg"
+    assert here.solver_ != learner.solver_ == "newton_cg"
     assert learner.gap_ <= learner.tol
     assert learner.objective_ == pytest.approx(here.objective_, rel=2 * here.tol)

@@ -10,7 +10,7 @@ from linsep import LinearSVC, LogisticRegression
 from linsep.status import Status
 from linsep.train.convex.choose import TABLE, BinarySVM, as_markdown, line_for, shape_of
 from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.newton.newton_cg import NewtonCG
+from linsep.train.convex.solvers.newton_cg import NewtonCG
 
 
 def dense(n, d):
@@ -72,8 +72,8 @@ def test_what_is_said_is_what_ran(make, loss):
     allowed = {
         "newton": {"newton"},
         "second-order": {"newton", "interior"},
-        "newton-cg": {"newton-cg"},
-        "dual, then second-order": {"dual", "newton", "interior", "newton-cg"},
+        "newton_cg": {"newton_cg"},
+        "dual, then second-order": {"dual", "newton", "interior", "newton_cg"},
     }[line]
     assert learner.solver_ in allowed
     assert learner.status_.good and learner.gap_ <= learner.tol
@@ -83,11 +83,11 @@ def test_what_is_said_is_what_ran(make, loss):
     ("make", "solver"),
     [
         (lambda: dense(3000, 20), "newton"),
-        (lambda: dense(2000, 300), "newton-cg"),
-        (lambda: dense(3400, 200), "newton-cg"),
+        (lambda: dense(2000, 300), "newton_cg"),
+        (lambda: dense(3400, 200), "newton_cg"),
         (lambda: dense(2000, 200), "newton"),
         (lambda: sparse(3000, 40), "newton"),
-        (lambda: sparse(20_000, 900), "newton-cg"),
+        (lambda: sparse(20_000, 900), "newton_cg"),
         (lambda: sparse(3000, 6000), "dual"),
     ],
     ids=map(str, range(7)),
@@ -123,4 +123,4 @@ def test_where_newton_cg_gets_stuck_another_solver_goes_on(rows, monkeypatch):
         solver = machine._products_then_dual(begun)
     solution = drive(solver, Goal(1e-4, 2000))
     assert solution.status is Status.converged
-    assert solution.solver != "newton-cg"
+    assert solution.solver != "newton_cg"

@@ -14,15 +14,16 @@ from linsep.train.convex.gap_trend import GapTrend
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.l1.prox_newton import ProxNewton
 from linsep.train.convex.losses import Hinge, Logistic
-from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.problem import Problem as ConvexProblem
 from linsep.train.convex.softmax.descent import SoftmaxDescent
 from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
 from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.solvers.joint_descent import JointDescent
 from linsep.train.convex.solvers.joint_interior_point import JointInteriorPoint
+from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients
 from linsep.train.convex.steps.proximal_newton import ProximalNewton
 from linsep.train.convex.steps.quasi_newton import QuasiNewton
@@ -98,8 +99,10 @@ SOLVERS = {
     "interior point": lambda: InteriorPoint(X, Y, C=100.0),
     "interior point, squared": lambda: InteriorPoint(X, Y, C=100.0, loss="squared_hinge"),
     "squared hinge, Newton": lambda: SquaredHingeNewton(X, Y, C=1e3),
-    "Newton-CG, hinge": lambda: NewtonCG(X, Y, loss="hinge"),
-    "Newton-CG, logistic": lambda: NewtonCG(SPARSE, SIGNS, C=50.0),
+    "Newton-CG, hinge": lambda: NewtonCG(ConvexProblem.of(X, Y, None, 1.0, Hinge(), True)),
+    "Newton-CG, logistic": lambda: NewtonCG(
+        ConvexProblem.of(SPARSE, SIGNS, None, 50.0, Logistic(), True)
+    ),
     "Hessians": lambda: HessianNewton(X, Y, C=10.0, keep=True),
     "Hessians, a sample first": lambda: HessianNewton(*TALL, keep=True),
     "Hessians, no penalty": lambda: HessianNewton(X, Y, C=np.inf, keep=True),

@@ -8,7 +8,8 @@
 #include "rows.hpp"
 
 namespace linsep {
-constexpr int64_t FOUR = 4;
+constexpr int64_t FOUR = 4;        // dense rows that are read side by side
+constexpr int64_t ONE_BY_ONE = 256;  // features from which rows are long enough to be read alone
 
 static void require_weights(int64_t d, int64_t size) {
   require(size == d || size == d + 1, "weights must have a number for each feature, and may have one for the intercept");
@@ -35,7 +36,7 @@ template <class Rows> static void product(Rows rows, Matrix<const double> W, Mat
   const auto offset = [&](int64_t k) { return W.shape[1] > d ? W(k, d) : 0.0; };
   int64_t i = 0;
   if constexpr (!Rows::sparse)
-    for (; i + FOUR <= rows.n; i += FOUR)
+    for (; d < ONE_BY_ONE && i + FOUR <= rows.n; i += FOUR)
       for (int64_t k = 0; k < K; ++k) four_dots(rows, i, W.row(k), offset(k), S.row(k) + i);
   for (; i < rows.n; ++i)
     for (int64_t k = 0; k < K; ++k) S(k, i) = rows.dot(i, W.row(k)) + offset(k);
@@ -57,7 +58,7 @@ template <class Rows> static void back_product(Rows rows, Matrix<const double> R
   std::fill(V.data, V.data + V.size(), 0.0);
   int64_t i = 0;
   if constexpr (!Rows::sparse)
-    for (; i + FOUR <= n; i += FOUR)
+    for (; d < ONE_BY_ONE && i + FOUR <= n; i += FOUR)
       for (int64_t k = 0; k < K; ++k) {
         const double* a = R.row(k) + i;
         if (a[0] != 0.0 || a[1] != 0.0 || a[2] != 0.0 || a[3] != 0.0) add_four(rows, i, a, V.row(k));
@@ -67,6 +68,22 @@ template <class Rows> static void back_product(Rows rows, Matrix<const double> R
       if (R(k, i) != 0.0) rows.add(i, R(k, i), V.row(k));
   if (V.shape[1] > d)
     for (int64_t k = 0; k < K; ++k) V(k, d) = lane_sum<double>(n, [r = R.row(k)](int64_t i) { return r[i]; });
+}
+
+// v ← Σ Dᵢ⟨p, x̃ᵢ⟩x̃ᵢ in one reading of the rows; those with Dᵢ = 0 are passed over
+template <class Rows> static void curved(Rows rows, Vector<const double> D, Vector<const double> p, Vector<double> v) {
+  const int64_t d = rows.d, n = rows.n;
+  require(p.shape[0] == d + 1 && v.shape[0] == d + 1, "p and v must have a number for each feature, and one for the intercept");
+  require(D.shape[0] == n, "D must have a number for each row");
+  std::fill(v.data, v.data + d + 1, 0.0);
+  double total = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (D[i] == 0.0) continue;
+    const double a = D[i] * (rows.dot(i, p.data) + p[d]);
+    rows.add(i, a, v.data);
+    total += a;
+  }
+  v[d] = total;
 }
 
 constexpr int64_t PACKED = 32, HIGH = 4, WIDE = 8;  // rows of a group; rows and columns of a tile
@@ -196,6 +213,7 @@ void bind_designs(nb::module_ m) {
     using Rows = decltype(rows);
     def(m, "product", product<Rows>, "⟨w, x⟩ + b of each plane and row");
     def(m, "back_product", back_product<Rows>, "Σ Rx̃ for each plane");
+    def(m, "curved", curved<Rows>, "Σ D⟨p, x̃⟩x̃");
     def(m, "gram", gram<Rows>, "Σ Dx̃x̃ᵀ");
     def(m, "squares", squares<Rows>, "Σ Dx̃², column by column");
     def(m, "norms", norms<Rows>, "‖x‖² of each row");

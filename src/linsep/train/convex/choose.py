@@ -24,13 +24,14 @@ from linsep.train.convex.handover import Handover
 from linsep.train.convex.l1 import scaled
 from linsep.train.convex.l1.prox_newton import ProxNewton
 from linsep.train.convex.l1.scaled import ScaledProxNewton
-from linsep.train.convex.losses import SquaredHinge
+from linsep.train.convex.losses import Hinge, SquaredHinge
 from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
-from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.penalties import RIDGE, Elastic
+from linsep.train.convex.problem import Problem
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.newton_cg import NewtonCG
 
 Array = npt.NDArray[Any]
 
@@ -174,7 +175,7 @@ TABLE = (
         "nothing; raw wine 4,898 x 11 logistic 16 ms, LIBLINEAR 433 ms",
     ),
     Line(
-        "newton-cg",
+        "newton_cg",
         lambda s: s.full and not s.hinges and s.hessians_dear,
         "logistic, two classes: dense rows of more than 192 features, sixteen for each",
         "a Hessian of some rows instead of all in every step: usps 7,291 x 256 at C = 0.01, 1 and "
@@ -203,7 +204,7 @@ TABLE = (
         "small dense tables: 500 x 8 with the hinge 10 steps, descent 172 passes",
     ),
     Line(
-        "newton-cg",
+        "newton_cg",
         lambda s: s.hinges and s.tall and not (s.sparse and s.loss == "hinge"),
         "more features: dense rows, eight (hinge) or two for each; squared hinge: sparse ones too",
         "no matrix of products: 50,000 x 768 hinge 24 -> 1.0 s against interior steps, squared "
@@ -211,7 +212,7 @@ TABLE = (
         "0.19 s, 200,000 x 30,000 short texts 0.35 -> 0.19 s",
     ),
     Line(
-        "newton-cg",
+        "newton_cg",
         lambda s: s.far and (s.hinges or s.descends),
         "two classes: rows on a cluster that would be left to descent",
         "descent visits rows one after the other, and needs them in one place; products are sums "
@@ -226,7 +227,7 @@ TABLE = (
         "Newton-CG 0.9 s; 300,000 flights, 457 features: 0.4 s, Newton 9 s",
     ),
     Line(
-        "newton-cg",
+        "newton_cg",
         lambda s: s.two and not s.unpenalised and not s.sparse and s.d > NARROW,
         "logistic, two classes: dense rows of more than 256 features",
         "50,000 x 768 float32 2.8 -> 0.5 s against L-BFGS; 20,000 x 1,536 0.8 s",
@@ -238,7 +239,7 @@ TABLE = (
         "a sample, then a few passes with a Hessian each: covtype in seven passes",
     ),
     Line(
-        "newton-cg",
+        "newton_cg",
         lambda s: s.descends and s.n >= TALL["logistic"] * s.d,
         "logistic, two classes: sparse rows, two for each feature",
         "one-hot 100,000 x 2,400 0.36 -> 0.18 s against descent",
@@ -348,7 +349,7 @@ class BinarySVM(NamedTuple):
                 return primal
             return Handover(primal, self._second_order_from)
         small = shape.second_order_cost <= max(shape.newton_cg_cost, ANYWAY)
-        if line == "newton-cg":
+        if line == "newton_cg":
             if shape.second_order_cost == np.inf:
                 return self.newton_cg(start)
             # dear, but they mind no scale: where as many products have not halved the gap
@@ -384,10 +385,9 @@ class BinarySVM(NamedTuple):
     def newton_cg(
         self, start: tuple[Array, float] | None = None, patience: float = np.inf
     ) -> NewtonCG:
-        return NewtonCG(
-            *self._given, loss=self.loss, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs,
-            start=start, patience=patience,
-        )  # fmt: skip
+        loss = Hinge() if self.loss == "hinge" else SquaredHinge()
+        problem = Problem.of(*self._given, loss, self.fit_intercept)
+        return NewtonCG(problem, self.n_jobs, start, patience)
 
     def second_order(self, start: tuple[Array, float] | None = None) -> Solver:
         """Newton's method for the squared hinge, an interior point method for the hinge."""

@@ -351,9 +351,12 @@ def solve(
 
     Examples
     --------
-    >>> from linsep.train.convex.newton.newton_cg import NewtonCG
+    >>> from linsep.train.convex.losses import Logistic
+    >>> from linsep.train.convex.problem import Problem
+    >>> from linsep.train.convex.solvers.newton_cg import NewtonCG
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1, 1, -1, 1])
-    >>> solution = solve(NewtonCG, X, y, tol=1e-10)
+    >>> problem = Problem.of(X, y, None, 1.0, Logistic(), intercept=True)
+    >>> solution = solve(NewtonCG, problem, tol=1e-10)
     >>> solution.w.round(4), round(solution.b, 4), solution.status.name
     (array([0.4529]), -0.6793, 'converged')
     """

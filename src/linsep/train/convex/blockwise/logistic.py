@@ -28,6 +28,7 @@ import scipy.sparse as sp
 from linsep.errors import ParameterError
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex import problem as convex
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.blockwise.far_rows import HELD, FarRows
 from linsep.train.convex.blockwise.full_steps import PASS, FullSteps
@@ -37,10 +38,11 @@ from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, dec
 from linsep.train.convex.drive import Candidate, Solver
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.lbfgs import Memory
-from linsep.train.convex.newton.newton_cg import NewtonCG
+from linsep.train.convex.losses import Logistic
 from linsep.train.convex.row_space import InRowSpace
 from linsep.train.convex.sampling import pick
 from linsep.train.convex.solution import Solution, end_of_newton
+from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.run.loop import Pass
 from linsep.train.run.replay_log import ReplayLog
 
@@ -115,7 +117,8 @@ def _by_shape(
     given = (X, signs, weights, C)
     if free or (d <= _WIDE if dense else suits(X)):
         return HessianNewton(*given, **settings, start=start, keep=keep)
-    products = NewtonCG(*given, **settings, start=start, multipliers=False)
+    problem = convex.Problem.of(*given, Logistic(), settings["fit_intercept"])
+    products = NewtonCG(problem, settings["n_jobs"], start)
     if not dense or d > _WIDEST:
         return products
 

@@ -33,9 +33,10 @@ from linsep.train.convex.l1.loss_terms import Smooth, Terms, dual_terms, feasibl
 from linsep.train.convex.l1.model import Model, Way
 from linsep.train.convex.l1.small import SmallProxNewton
 from linsep.train.convex.losses import Logistic, SquaredHinge
-from linsep.train.convex.newton.newton_cg import NewtonCG
 from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.problem import Problem
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.newton_cg import NewtonCG
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -124,10 +125,8 @@ class ProxNewton:
         n, d = self.X.shape
         if d <= ALL or n < TALL * d or isinstance(self.loss, SquaredHinge):
             return None
-        solver = NewtonCG(
-            self.X, self.signs, self.weights, self.C, fit_intercept=self.free, n_jobs=self.n_jobs
-        )
-        found = drive(solver, Goal(max(1e-2, self.tol), 20))
+        given = self.X, self.signs, self.weights, self.C, self.loss, self.free
+        found = drive(NewtonCG(Problem.of(*given), self.n_jobs), Goal(max(1e-2, self.tol), 20))
         return found.w, found.b
 
     def _from_some(self) -> tuple[Array, float] | None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import PageRelease, room_for
 from linsep.kernels import losses as kernels
 from linsep.parallel import Pool
@@ -133,7 +134,7 @@ class MarginSums:
     def _gathered(self, part: Callable[[Span], Floats]) -> Any:
         """A number for each row: in a file where rows lie in one."""
         design = self._problem.design
-        if len(design.spans) == 1:
+        if len(design.spans) == 1 and not on_cluster(design.X):
             return part(design.spans[0])
         out = room_for(np.broadcast_to(np.float64(0), (design.n,)), design.X)
         pages = PageRelease(out)

@@ -1,12 +1,12 @@
 """Two-class logistic regression along a path of penalties, each fold for itself, by products.
 
-What one model knows spares others work. With u(C) for all rows and u_f(C) for those that fold f
-keeps, the fit of fold f at C begins at
+A step is a few products with the rows, preconditioned by a Hessian of some of them. With u(C) for
+all rows and u_f(C) for those that fold f keeps, the fit of fold f at C begins at
 
-    u(C) + u_f(C′) − u(C′),    C′ the value before,
+    u(C) + u_f(C′) − u(C′),    C′ the value before;
 
-with the preconditioner that was made for u(C); u(C) itself begins where u(C′) was heading. Mostly
-one or two steps are left. Each fit ends on its own gap.
+u(C) itself begins where u(C′) was heading. Mostly one or two steps are left. Each fit ends on
+its own gap.
 
 Fits of one stage run side by side: those of all folds at C′, and that of all rows at C. A fold
 leaves rows out by giving them no weight, so that no copy is made.
@@ -24,9 +24,11 @@ from linsep.errors import OverflowedError
 from linsep.parallel import threads
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.newton.newton_cg import NewtonCG
+from linsep.train.convex.losses import Logistic
 from linsep.train.convex.path.folds import Folded
+from linsep.train.convex.problem import Problem
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.newton_cg import NewtonCG
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -105,7 +107,6 @@ class _Run:
         self.count, self.results = len(results.gap), results
         self.halt = Event()
         self.goal = Goal(tol, halt=self.halt)
-        self.solvers: list[NewtonCG | None] = [None] * len(Cs)
         self.last = np.zeros((self.count, X.shape[1] + 1))  # u_f at the value of C fitted last
 
     def settle(self, workers: int) -> None:
@@ -124,15 +125,12 @@ class _Run:
                 except BaseException:
                     self.halt.set()
                     raise
-                if stage:
-                    self.solvers[stage - 1] = None  # its factor may be as large as the rows
 
     def _all_rows(self, c: int) -> None:
         whole, start = self.results.whole, None
         if c:
             start = 2.0 * whole[c - 1] - whole[c - 2] if c > 1 else whole[0]
-        solver, found = self._fit(c, start, None, None)
-        self.solvers[c] = solver
+        found = self._fit(c, start, None)
         whole[c, :-1], whole[c, -1] = found.w, found.b
 
     def _fold(self, f: int, c: int) -> None:
@@ -141,22 +139,17 @@ class _Run:
         if c:
             start = start + self.last[f] - results.whole[c - 1]
         weights = np.where(self.home == f, 0.0, 1.0)
-        _, found = self._fit(c, start, weights, self.solvers[c])
+        found = self._fit(c, start, weights)
         results.gap[f, c], results.b[f, c] = found.gap / found.primal, found.b
         results.scores[held, c] = np.asarray(self.X[held] @ found.w) + found.b
         if results.W.shape[2]:
             results.W[f, c] = found.w
         self.last[f, :-1], self.last[f, -1] = found.w, found.b
 
-    def _fit(
-        self, c: int, start: Floats | None, weights: Floats | None, like: Any
-    ) -> tuple[NewtonCG, Solution]:
-        solver = NewtonCG(
-            self.X, self.signs, weights, float(self.Cs[c]), fit_intercept=self.free, n_jobs=1,
-            start=None if start is None else (start[:-1], float(start[-1])), multipliers=False,
-            like=like,
-        )  # fmt: skip
-        found = drive(solver, self.goal)
+    def _fit(self, c: int, start: Floats | None, weights: Floats | None) -> Solution:
+        given = self.X, self.signs, weights, float(self.Cs[c]), Logistic(), self.free
+        begin = None if start is None else (start[:-1], float(start[-1]))
+        found = drive(NewtonCG(Problem.of(*given), 1, begin), self.goal)
         if found.status is not Status.converged:
             raise _NotReachedError
-        return solver, found
+        return found
