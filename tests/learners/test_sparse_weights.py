@@ -14,7 +14,6 @@ import linsep
 from degenerate import CASES
 from linsep import LogisticRegression, Status
 from linsep.errors import LinsepError, NotConverged, ParameterError
-from linsep.train.convex.steps.proximal_newton import model, on_faces
 from proofs.gap.second_prover import LOGISTIC, Penalty, many_class, two_class
 
 
@@ -121,20 +120,6 @@ def test_the_dual_stays_below_every_model(penalty, seed):
             assert 0 <= many[1] <= value(V, a)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_quadratic_model_is_minimised_exactly(seed):
-    rng = np.random.default_rng(seed)
-    B = rng.normal(size=(30, 12))
-    H, g, a = B.T @ B, rng.normal(size=12) * 20, rng.normal(size=12) * (rng.random(12) > 0.5)
-    corner, ridge = np.full(12, 8.0), np.full(12, 0.1)
-    change = np.zeros(12)
-    model(H, g, a, corner, ridge, change, 0.0, 3)
-    x = a + on_faces(H, g, a, corner, ridge, change, 1e-12)
-    slope = g + H @ (x - a) + ridge * x
-    np.testing.assert_allclose((slope + corner * np.sign(x))[x != 0], 0, atol=1e-8)
-    assert (np.abs(slope[x == 0]) <= corner[x == 0] * (1 + 1e-9)).all()
-
-
 def test_weight_k_is_k_copies(cancer):
     X, y = cancer[0][:150], cancer[1][:150]
     times = np.random.default_rng(0).integers(0, 4, len(y))
@@ -153,18 +138,6 @@ def test_many_sparse_features_are_looked_at_a_few_at_a_time():
     assert learner.status_ is Status.converged
     assert 0 < np.count_nonzero(learner.coef_) < 300
     assert linsep.gap(learner, X, y).relative <= 1e-6
-
-
-def test_features_that_are_too_many_for_a_matrix_go_column_by_column(monkeypatch):
-    from linsep.train.convex.steps import proximal_newton
-
-    rng = np.random.default_rng(1)
-    X = sp.random_array((300, 60), density=0.2, rng=rng, format="csr")
-    y = X @ rng.normal(size=60) > 0
-    usual = LogisticRegression(3.0, l1_ratio=0.8, tol=1e-9).fit(X, y)
-    monkeypatch.setattr(proximal_newton, "WIDEST", 5)
-    wide = LogisticRegression(3.0, l1_ratio=0.8, tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(usual.coef_, wide.coef_, atol=1e-4)
 
 
 def test_a_heavy_penalty_leaves_the_intercept_alone(cancer):

@@ -18,6 +18,7 @@ void bind_modular(nb::module_);
 void bind_online(nb::module_);
 void bind_parse(nb::module_);
 void bind_penalised(nb::module_);
+void bind_proximal(nb::module_);
 void bind_rows(nb::module_);
 void bind_shuffle(nb::module_);
 void bind_steps(nb::module_);
@@ -41,6 +42,7 @@ NB_MODULE(LINSEP_MODULE, m) {
   linsep::bind_online(m.def_submodule("online"));
   linsep::bind_parse(m.def_submodule("parse"));
   linsep::bind_penalised(m.def_submodule("penalised"));
+  linsep::bind_proximal(m.def_submodule("proximal"));
   linsep::bind_rows(m.def_submodule("rows"));
   linsep::bind_shuffle(m.def_submodule("shuffle"));
   linsep::bind_steps(m.def_submodule("steps"));

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.errors import OverflowedError, ParameterError
+from linsep.data.blocks.blocks import on_cluster
+from linsep.errors import ParameterError
 from linsep.learners.fitting.certificates import joint_certificate, plane_certificate
 from linsep.learners.fitting.first_order import descend_scores
 from linsep.learners.fitting.sklearn_compat import known_solver
 from linsep.proofs.gap.certificate import Certificate
-from linsep.proofs.gap.penalty import RIDGE
+from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex import problem as convex
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.choose import line_for, shape_of
@@ -19,14 +20,16 @@ from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import Goal, Savepoint, Solver, drive, telling
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.l1 import prox_newton, scaled
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
+from linsep.train.convex.parts.outputs import Softmax as JointLogistic
+from linsep.train.convex.problem import Problem as Convex
 from linsep.train.convex.softmax.choose import softmax_solver
 from linsep.train.convex.softmax.sparse_descent import SparseDescent
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.solvers.newton_cg import NewtonCG
+from linsep.train.convex.solvers.prox_newton import ProxNewton
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -102,7 +105,7 @@ class Request(NamedTuple):
             certify = (
                 joint_certificate(learner, problem)
                 if joint
-                else plane_certificate(learner, problem, "logistic", RIDGE)
+                else plane_certificate(learner, problem, "logistic", Penalty(*learner._penalty[:2]))
             )
         heard, tol = telling(self.listeners), self.tol if tol is None else tol
         goal = Goal(tol, self.max_iter, heard, certify, savepoint=self.savepoint)
@@ -124,11 +127,9 @@ def solve(
     penalised = bool(np.isfinite(learner.C))
     corners = learner._penalty.l1 > 0 and penalised
     if corners and learner.solver_ not in STEPPING:
-        sparse = _sparse_weights(request)
-        if sparse is not None:
-            return sparse
+        return _sparse_weights(request)
     free = learner.solver_ == "quasi-newton" and not penalised
-    if free or learner.solver_ in STEPPING or corners:
+    if free or learner.solver_ in STEPPING:
         return descend_scores(
             learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
         )
@@ -182,19 +183,18 @@ def _by_softmax_newton(request: Request) -> Solution:
     return request.run(solver, joint=True, tol=tol)
 
 
-def _sparse_weights(request: Request) -> Any:
-    """Two classes with an l1 penalty; None for more, and for columns that have to be scaled."""
-    problem, (X, weights, C) = request.problem, request.given
-    if not problem.binary or not scaled.suits(X):
-        return None
-    try:
-        return prox_newton.fit_l1(
-            X, problem.signs, weights, C, request.learner._penalty, tol=request.tol,
-            max_iter=request.max_iter, listener=telling(request.listeners),
-            savepoint=request.savepoint, start=request.plane, **request.settings,
-        )  # fmt: skip
-    except OverflowedError:
-        return None
+def _sparse_weights(request: Request) -> Solution:
+    """An l1 penalty, two classes or all at once."""
+    given, (X, weights, C) = request.problem, request.given
+    if on_cluster(X):
+        X = X.in_one_place
+    binary = given.binary
+    loss = Logistic() if binary else JointLogistic(given.n_classes)
+    y = given.signs if binary else given.codes
+    free = bool(request.learner.fit_intercept)
+    problem = Convex.of(X, y, weights, C, loss, free)._replace(penalty=request.learner._penalty)
+    solver = ProxNewton(problem, request.learner.n_jobs, request.start)
+    return request.run(solver, joint=not binary)
 
 
 def _by_dual(request: Request) -> Solution:

@@ -20,7 +20,6 @@ LEARNERS = {
     "logistic": lambda **more: LogisticRegression(tol=1e-5, **more),
     "hinge": lambda **more: LinearSVC(**more),
     "squared hinge": lambda **more: LinearSVC(loss="squared_hinge", **more),
-    "l1": lambda **more: LogisticRegression(l1_ratio=1.0, tol=1e-5, **more),
 }
 
 
@@ -76,7 +75,7 @@ def test_its_objective_is_within_tol_of_the_optimum(name, n, d, scale):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_an_answer_that_is_not_certified_is_left_to_the_driver(monkeypatch, name):
     X, y = rows()
-    module = at_once.small if name == "l1" else at_once
+    module = at_once
     honest, damaged = module.solve_at_once, []
 
     def lazy(*given):

@@ -12,11 +12,11 @@ from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.gap_trend import GapTrend
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.l1.prox_newton import ProxNewton
-from linsep.train.convex.losses import Hinge, Logistic
+from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.parts.joint_problem import JointProblem
-from linsep.train.convex.penalties import Elastic
+from linsep.train.convex.parts.outputs import Softmax
+from linsep.train.convex.penalties import LASSO, Elastic
 from linsep.train.convex.problem import Problem as ConvexProblem
 from linsep.train.convex.softmax.descent import SoftmaxDescent
 from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
@@ -24,8 +24,8 @@ from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.solvers.joint_descent import JointDescent
 from linsep.train.convex.solvers.joint_interior_point import JointInteriorPoint
 from linsep.train.convex.solvers.newton_cg import NewtonCG
+from linsep.train.convex.solvers.prox_newton import ProxNewton
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients
-from linsep.train.convex.steps.proximal_newton import ProximalNewton
 from linsep.train.convex.steps.quasi_newton import QuasiNewton
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import Planes
@@ -75,6 +75,11 @@ def stepping(loss, batch=None, walk=None, C=1.0, l1=0.0):
     return Stepping(descent, Steps(batch, None, None, 0, True, False, Pace()), walk=walk)
 
 
+def sparse_weights(X, y, loss):
+    """An l1 penalty."""
+    return ProxNewton(ConvexProblem.of(X, y, None, 1.0, loss, True)._replace(penalty=LASSO))
+
+
 def handed_over():
     """Descent that is left for steps after a few passes."""
     X, y = rows(60, 200)
@@ -109,7 +114,9 @@ SOLVERS = {
     "products, then Hessians": lambda: logistic_solver(*wide(), C=3.0, keep=True),
     "primal Newton, hinge": lambda: PrimalNewton(*TALL, keep=True),
     "primal Newton, squared": lambda: PrimalNewton(*TALL, loss="squared_hinge", keep=True),
-    "l1": lambda: ProxNewton(SPARSE, SIGNS, None, 1.0, Elastic(1.0, 0.0)),
+    "l1": lambda: sparse_weights(SPARSE, SIGNS, Logistic()),
+    "l1, dense": lambda: sparse_weights(X, Y, SquaredHinge()),
+    "l1, several classes": lambda: sparse_weights(X, CODES, Softmax(3)),
     "Crammer and Singer": lambda: JointDescent(JOINT),
     "Crammer and Singer, Newton": lambda: AugmentedLagrangian(JOINT),
     "Crammer and Singer, inside": lambda: JointInteriorPoint(JOINT),
@@ -120,7 +127,6 @@ SOLVERS = {
     "search along the gradient": lambda: stepping(Logistic()),
     "folds of rows": lambda: stepping(Logistic(), 8),
     "folds of rows, hinge": lambda: stepping(Hinge(), 8),
-    "proximal steps": lambda: stepping(Logistic(), walk=ProximalNewton, l1=1.0),
     "quasi-Newton": lambda: stepping(Logistic(), walk=QuasiNewton, C=np.inf),
     "squared error": lambda: SquaredErrorSteps(
         Descent(LINE, X[:, :1], True, True, "zero", 0),

@@ -10,7 +10,6 @@ from linsep.proofs.gap.certificate import certify_planes
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.status import Status
 from linsep.train.convex.basis import few_rows
-from linsep.train.convex.l1 import small
 from linsep.train.convex.newton.one_call import FINEST, solve_at_once, suits
 from linsep.train.convex.solution import Solution
 from linsep.train.problem import Problem
@@ -29,15 +28,12 @@ def plane_at_once(
     X, tol, C = problem.X, float(learner.tol), float(learner.C)
     if listeners or learner.warm_start or not problem.binary or tol < FINEST or math.isinf(C):
         return None
-    if not (suits(X) and not few_rows(X) if penalty is RIDGE else small.suits(X, penalty.l2)):
+    if penalty is not RIDGE or not suits(X) or few_rows(X):
         return None
     y = np.where(problem.codes == 1, 1.0, -1.0)
     caps = C * problem.weights if problem.weights.size else np.full(len(y), C)
     free, most = bool(learner.fit_intercept), learner.max_iter
-    if penalty is RIDGE:
-        solution = solve_at_once(X, y, caps, loss, free, tol, most)
-    else:
-        solution = small.solve_at_once(X, y, caps, free, penalty.l1, tol, most)
+    solution = solve_at_once(X, y, caps, loss, free, tol, most)
     if solution is None:
         return None
     fitted = fitted_problem(learner, problem, penalty, solution=solution)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, certify_planes
 from linsep.proofs.gap.joint_certificate import certify_softmax
-from linsep.proofs.gap.penalty import RIDGE, Penalty
+from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
 from linsep.train.convex.solution import Solution
 from linsep.train.problem import Problem
@@ -66,7 +66,8 @@ def joint_certificate(learner: Any, problem: Problem) -> Callable[[Solution], Ce
 
     def certify(solution: Solution) -> Certificate:
         with Pool(1):
-            fitted = fitted_problem(learner, problem, RIDGE, solution=solution)
+            penalty = Penalty(*learner._penalty[:2])
+            fitted = fitted_problem(learner, problem, penalty, solution=solution)
             return certify_softmax(fitted, solution.alpha, (solution.w, solution.b))
 
     return certify

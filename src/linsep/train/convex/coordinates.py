@@ -164,6 +164,17 @@ def moderate(X: Any, free: bool) -> tuple[Any, Columns]:
     return Blocks(X, columns).rows(slice(0, len(X))), columns
 
 
+def tamed(X: Any, free: bool) -> tuple[Any, Columns]:
+    """X in float64, its largest entries about one, and what columns were scaled by."""
+    X = X.astype(np.float64)
+    if sp.issparse(X):
+        largest = abs(X).max(axis=0).toarray().ravel()
+        columns = Columns(np.empty(0), np.ldexp(1.0, -np.frexp(largest)[1]))
+        return sp.csr_array(X @ sp.diags_array(columns.scale)), columns
+    columns = prepare(X, spread(X, True), free, 1.0, careful=True)
+    return Blocks(X, columns).rows(slice(0, len(X))), columns
+
+
 def _tame(X: Array) -> bool:
     """Whether columns are clearly of moderate scale, and not far from zero for their spread."""
     mean = X.mean(axis=0, dtype=np.float64)

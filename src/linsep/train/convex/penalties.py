@@ -33,6 +33,16 @@ class Elastic(NamedTuple):
         """
         return np.full(d, self.l2) if self.weight is None else self.l2 * np.asarray(self.weight)
 
+    def of_columns(self, d: int, scale: Array) -> "Corners":
+        """The same of d weights in columns that were multiplied by `scale`, empty for one.
+
+        >>> Elastic(3.0, 1.0, np.array([1.0, 0.0])).of_columns(2, np.array([2.0, 4.0])).corner
+        array([6., 0.])
+        """
+        unit = scale.astype(np.float64) if scale.size else np.ones(d)
+        times = unit if self.weight is None else unit * self.weight
+        return Corners(self.l1 * times, self.l2 * times * unit, unit)
+
     def value(self, W: Array) -> float:
         """Ω(W)"""
         return self.l1 * float(np.abs(W).sum()) + 0.5 * self.l2 * float(np.vdot(W, W))
@@ -50,6 +60,48 @@ class Elastic(NamedTuple):
             return 0.0
         over = np.maximum(np.abs(V) - self.l1, 0.0)
         return float(np.vdot(over, over)) / (2.0 * self.l2)
+
+
+class Corners(NamedTuple):
+    """Ω(w) = Σ cornerⱼ|wⱼ| + ½ Σ ridgeⱼwⱼ²: each weight has a penalty of its own, or none.
+
+    `unit` is what slopes of each column are counted in. Weights may be rows of several planes.
+
+    >>> two = Corners(np.array([1.0, 0.0]), np.array([0.0, 0.0]), np.ones(2))
+    >>> two.value(np.array([-3.0, 5.0])), two.room(np.array([2.0, 0.0]))
+    (3.0, 0.5)
+    """
+
+    corner: Array
+    ridge: Array
+    unit: Array
+
+    def some(self, which: Array) -> "Corners":
+        """Those of some columns."""
+        return Corners(self.corner[which], self.ridge[which], self.unit[which])
+
+    def value(self, W: Array) -> float:
+        """Ω(W)"""
+        return float((np.abs(W) @ self.corner + 0.5 * (W * W) @ self.ridge).sum())
+
+    def slope(self, W: Array, D: Array, t: float) -> float:
+        """The derivative of Ω(W + tD) in t."""
+        at = W + t * D
+        return float((D * (self.corner * np.sign(at) + self.ridge * at)).sum())
+
+    def inside(self, V: Array) -> float:
+        """The largest s ≤ 1 at which no sVⱼ is beyond the corner."""
+        over = np.abs(V) > self.corner
+        return float(np.min(self.corner / np.abs(V), where=over, initial=1.0))
+
+    def room(self, V: Array) -> float:
+        """The largest s ≤ 1 with Ω*(sV) finite."""
+        return self.inside(np.where(self.ridge > 0.0, 0.0, V))
+
+    def conjugate(self, V: Array) -> float:
+        """Ω*(V), for V within `room`."""
+        over = np.maximum(np.abs(V) - self.corner, 0.0)
+        return 0.5 * float((over * np.divide(over, self.ridge, out=0 * over, where=over > 0)).sum())
 
 
 RIDGE, LASSO = Elastic(0.0, 1.0), Elastic(1.0, 0.0)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
 
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.losses import Hinge, Logistic
 from linsep.train.convex.penalties import Elastic
-from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
 from linsep.train.convex.steps.quasi_newton import QuasiNewton
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import Planes, Softmax

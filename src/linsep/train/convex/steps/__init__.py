@@ -1,5 +1,5 @@
-"""First-order steps: whole gradients, minibatches, single rows, and l1.
+"""First-order steps: whole gradients, minibatches and single rows.
 
 The lectures' descents on penalised losses of scores (`score_descent`, `score_walks`)
-and on squared error (`squared_error`); `proximal_newton` sets weights to exactly zero.
+and on squared error (`squared_error`).
 """

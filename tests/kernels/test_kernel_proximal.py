@@ -1,0 +1,121 @@
+"""Models with corners are minimised coordinate by coordinate, and multipliers kept in bounds."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from linsep.kernels import proximal as kernels
+from linsep.rows.rows import Dense, as_rows
+from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
+
+M, N = 6, 40
+
+
+def model(size=M):
+    rng = np.random.default_rng(1)
+    g, w = rng.normal(size=size) * 5, rng.normal(size=size) * (rng.random(size) < 0.5)
+    return g, w, rng.uniform(0.5, 2.0, size), rng.uniform(0.0, 1.0, size), np.ones(size)
+
+
+def minimum(H, g, w, corner, ridge, size):
+    """Sweeps of plain Python, until nothing moves."""
+    d = np.zeros(len(g))
+    for _ in range(4000):
+        for j in range(len(g)):
+            bend, x = H[j, j] + ridge[j], w[j] + d[j]
+            to = x - (g[j] + H[j] @ d + ridge[j] * x) / bend
+            d[j] = np.sign(to) * max(0.0, abs(to) - corner[j] / bend) - w[j]
+    return d
+
+
+def settled(cycle, known):
+    d, worst = np.zeros(len(known[0])), np.zeros(2)
+    for _ in range(400):
+        cycle(*known, d, 1e-13, np.inf, worst)
+        if worst[0] <= 1e-13:
+            return d
+    raise AssertionError(worst)
+
+
+@pytest.mark.parametrize("layout", ["matrix", "dense", "sparse"])
+def test_cycles_end_at_the_minimum(layout):
+    B, known = np.random.default_rng(0).normal(size=(M, N)), model()
+    h, h0, damping = B @ np.full(N, 0.5), float(N) / 4, np.linspace(0.0, 1.0, M)
+    H = B @ B.T - np.outer(h, h) / h0 + np.diag(damping)
+    if layout == "matrix":
+        product = np.zeros(M)
+        d = settled(lambda *one: kernels.cycle_matrix(H, product, *one), known)
+        np.testing.assert_allclose(product, H @ d, atol=1e-11)
+    else:
+        columns = Dense(B) if layout == "dense" else as_rows(sp.csr_array(B))
+        moved, given = np.zeros(N), (h, h0, damping, H.diagonal().copy())
+        d = settled(lambda *one: kernels.cycle_columns(columns, *given, moved, *one), known)
+        np.testing.assert_allclose(moved, d @ B, atol=1e-11)
+    np.testing.assert_allclose(d, minimum(H, *known), atol=1e-9)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_cycles_over_classes_are_those_of_the_matrix_of_the_softmax(sparse):
+    rng, K = np.random.default_rng(2), 3
+    B, U = rng.normal(size=(M, N)), rng.uniform(0.5, 2.0, N)
+    p = rng.dirichlet(np.ones(K), N).T.copy()
+    H = np.einsum("ji,mi,kli,i->kjlm", B, B, np.eye(K)[:, :, None] * p - p[:, None] * p, U)
+    H, known = H.reshape(K * M, K * M), model(K * M)
+    columns = as_rows(sp.csr_array(B)) if sparse else Dense(B)
+    moved, mean = np.zeros((K, N)), np.zeros(N)
+    given = columns, U * p, 1 / U, H.diagonal().copy(), moved, mean
+    d = settled(lambda *one: kernels.cycle_classes(*given, *one), known)
+    np.testing.assert_allclose(d, minimum(H, *known), atol=1e-8)
+    np.testing.assert_allclose(moved, d.reshape(K, M) @ B, atol=1e-11)
+    np.testing.assert_allclose(mean, (p * moved).sum(axis=0), atol=1e-11)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), SquaredHinge()], ids=str)
+def test_multipliers_are_kept_within_their_bounds(loss):
+    rng = np.random.default_rng(3)
+    y, U = np.where(rng.random(N) < 0.4, 1, -1).astype(np.int8), rng.uniform(0.0, 2.0, N)
+    pull, out, sums = rng.normal(size=N), np.empty(N), np.empty(2)
+    kernels.clipped(loss, pull, y, U, out, sums)
+    wanted = y * np.clip(pull * y, 0.0, U * loss.most())
+    np.testing.assert_array_equal(out, wanted)
+    np.testing.assert_allclose(sums, [wanted[y > 0].sum(), -wanted[y < 0].sum()])
+    shares = 0.7 * np.abs(out) / U
+    terms = U @ [loss.dual(one) for one in shares]
+    assert kernels.dual_terms(loss, out, U, 0.7) == pytest.approx(terms, rel=1e-12)
+
+
+def bent(loss, z, step, c=1.0):
+    """The model's curvature of one row, and the one in its place"""
+    D, bends = np.array([c * loss.curvature(z)]), np.empty(1)
+    given = np.array([z]), np.array([z + step]), np.ones(1, np.int8), np.array([c])
+    count = kernels.bent(loss, *given, D, bends, np.empty(2, np.int64))
+    return D[0], bends[0] if count else None
+
+
+@pytest.mark.parametrize("c", [1.0, 7.0])
+@pytest.mark.parametrize(("loss", "z"), [(Logistic(), 0.0), (SquaredHinge(), 0.5)], ids=str)
+def test_where_a_loss_bends_less_the_chord_gives_the_multiplier_at_the_end(loss, z, c):
+    _, chord = bent(loss, z, 9.0, c)
+    wanted = -c * loss.slope(z + 9.0)
+    assert -c * loss.slope(z) - chord * 9.0 == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize(("z", "step"), [(8.0, -50.0), (-8.0, 50.0)], ids=["right", "wrong"])
+def test_where_a_loss_bends_more_the_chord_ends_at_the_multiplier_proposed(z, step):
+    curved, chord = bent(Logistic(), z, step)
+    a = 1 / (1 + np.exp(z))
+    there = np.log((1 - a + curved * step) / (a - curved * step))
+    assert a - chord * (there - z) == pytest.approx(a - curved * step, rel=1e-9)
+    assert chord > curved
+
+
+def test_rows_whose_models_are_right_keep_them():
+    assert bent(Logistic(), 0.5, 0.9)[1] is bent(SquaredHinge(), 0.5, -9.0)[1] is None
+
+
+def test_what_does_not_belong_together_is_refused():
+    known, d = model(), np.zeros(M)
+    with pytest.raises(ValueError, match="square"):
+        kernels.cycle_matrix(np.eye(5), np.zeros(5), *known, d, 0.0, 1.0, np.zeros(2))
+    with pytest.raises(ValueError, match="each row"):
+        kernels.clipped(Logistic(), d, np.ones(5, np.int8), d, d, np.zeros(2))
