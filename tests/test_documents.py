@@ -56,7 +56,7 @@ def anchors(page):
 def test_every_row_of_the_lectures_has_a_place_and_tests_that_exist():
     table = (ROOT / "docs/lectures/index.md").read_text("utf-8").split("| lecture |")[1]
     rows = [line for line in table.splitlines() if line.startswith("| ") and "](" in line]
-    assert len(rows) == 182
+    assert len(rows) == 187
     for row in rows:
         page, anchor = re.search(r"\]\(([^)#]+)#([^)]+)\)", row).groups()
         assert anchor in anchors(f"docs/lectures/{page}"), row

@@ -30,6 +30,7 @@ NAMES = [
     "bias_variance",
     "data",
     "errors",
+    "exercise",
     "export",
     "fewest_mistakes",
     "film",

@@ -32,6 +32,7 @@ _HOME = {
     "bias_variance": "learners.model_selection.bias_variance",
     "data": "data",
     "errors": "errors",
+    "exercise": "views.exercises",
     "export": "model.export.export",
     "fewest_mistakes": "proofs.mistakes.fewest",
     "film": "views.film",
