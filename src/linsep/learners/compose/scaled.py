@@ -1,5 +1,6 @@
 """Any learner on features of one size, with its weights in the units of the data."""
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -93,6 +94,11 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         with opened(X, y) as (rows, labels, encoding), quiet:
             self._fit(rows, labels, sample_weight, parameters)
         self.encoding_ = encoding
+        self._rows_of_fit = None
+        if hasattr(self.learner_, "_note_rows"):
+            keeper = copy(self.learner_)
+            keeper._note_rows(X, y, sample_weight)
+            self._rows_of_fit = keeper.__dict__.get("_rows_of_fit")
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any]) -> None:
@@ -181,6 +187,37 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         y = np.concatenate([part for _, part in X]) if y is None else y
         score = accuracy_score if hasattr(self, "classes_") else r2_score
         return float(score(y, self.predict(X), sample_weight=sample_weight))
+
+    @_can("summary")
+    def summary(self, *rows: Any, **how: Any) -> Any:
+        """The learner's summary, of the weights in the units of the data; arguments as there."""
+        return self._unscaled().summary(*rows, **how)
+
+    @_can("covariance")
+    def covariance(self, *rows: Any, **how: Any) -> Array:
+        """The covariance of the weights in the units of the data; arguments as the learner's."""
+        return np.asarray(self._unscaled().covariance(*rows, **how))
+
+    @_can("marginal_effects")
+    def marginal_effects(self, *rows: Any, **how: Any) -> Any:
+        """Effects of a unit of each feature as it was given; arguments as the learner's."""
+        return self._unscaled().marginal_effects(*rows, **how)
+
+    def _unscaled(self) -> Any:
+        """The learner as if it had found its weights in the units of the data."""
+        twin = copy(self._fitted())
+        for name in ("coef_", "intercept_", "encoding_", "feature_names_in_", "n_features_in_"):
+            if hasattr(self, name):
+                setattr(twin, name, getattr(self, name))
+        twin.__dict__.pop("_rows_of_fit", None)
+        if self._rows_of_fit is not None:
+            twin._note_rows(*self._rows_of_fit)
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_rows_of_fit": None}
+
+    _rows_of_fit: Any = None
 
     def _form(self) -> Framed:
         return Framed(self.learner_._form(), self._frame)
