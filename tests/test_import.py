@@ -44,6 +44,7 @@ NAMES = [
     "mistake_bound",
     "path",
     "plot",
+    "proof_steps",
     "read",
     "report",
     "save",

@@ -30,6 +30,7 @@ from linsep.data.toys import (
     two_groups,
 )
 from linsep.likelihood import Gaussian
+from linsep.logic import XOR
 from linsep.views.scene.palette import BLACK, BLUE, GREEN, ORANGE
 
 HERE = Path(__file__).parent
@@ -48,6 +49,8 @@ def classifiers() -> None:
     """Lecture 1."""
     save(plot.unit(Perceptron().fit(*gates("AND"))), "unit")
     save(plot.losses(), "losses")
+    save(plot.gates(XOR), "gates")
+    save(plot.activation(), "activation")
     z = np.linspace(-6, 6, 201)
     figure = Figure(figsize=(5.4, 3.2), layout="constrained")
     ax = figure.subplots()

@@ -46,6 +46,7 @@ _HOME = {
     "mistake_bound": "proofs.mistakes.mistake_bound",
     "path": "learners.model_selection.path",
     "plot": "views.plots",
+    "proof_steps": "views.scene.proof_steps",
     "read": "data.sources.read",
     "report": "views.report",
     "save": "model.files.store",

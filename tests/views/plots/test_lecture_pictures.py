@@ -5,13 +5,12 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from linsep import Layer, LogisticRegression, Perceptron, losses, plot
+from linsep import Layer, LogisticRegression, Perceptron, losses, plot, proof_steps, sigmoid
 from linsep.data.toys import overlapping, separated, three_classes, three_points, two_groups
 from linsep.errors import DataError, ParameterError
 from linsep.likelihood import Bernoulli, Gaussian
-from linsep.logic import AND
+from linsep.logic import AND, network, parse
 from linsep.views.plots.curves import hard_errors
-from linsep.views.plots.proof_steps import Squeeze
 
 
 def texts(figure):
@@ -37,6 +36,21 @@ def test_a_layer_of_three_inputs_and_two_outputs_has_eight_edges():
         plot.unit(Perceptron().fit(*three_classes(n=60, spread=0.2)))
     with pytest.raises(DataError, match="a diagram shows 12 at most"):
         plot.layer(Perceptron().fit(*separated(n=30, d=20, margin=0.5)[:2]))
+
+
+def test_gates_are_wired_by_every_weight_that_is_not_zero():
+    figure = plot.gates(network(parse("(x1 & x2) | (x3 & x4)")))
+    assert len(figure.axes[0].lines) == 4 + 2
+    assert texts(figure).count("≥ 2") == 2 and {"≥ 1", "x₄", "y"} <= set(texts(figure))
+    with pytest.raises(DataError, match=r"use plot\.unit"):
+        plot.gates(AND())
+
+
+def test_activations_are_the_functions_they_are_named():
+    soft, sign, step, _ = plot.activation().axes[0].lines
+    z, value = soft.get_data()
+    np.testing.assert_allclose(value, sigmoid(z))
+    assert sign.get_ydata().tolist() == [-1, -1, 1] and step.get_ydata().tolist() == [0, 0, 1]
 
 
 def test_the_losses_are_drawn_as_they_are_defined():
@@ -99,7 +113,7 @@ def test_both_criteria_are_those_of_the_eight_points_at_both_ends():
 def test_every_correction_keeps_both_inequalities_of_the_proof(free, seed):
     X, y, _ = separated(n=80, d=3, margin=0.05, seed=seed)
     run = Perceptron(fit_intercept=free, trace=True, random_state=seed).fit(X, y)
-    steps = Squeeze(run)
+    steps = proof_steps(run)
     k, slack = steps.k, 1e-9
     assert len(k) == run.mistakes_ + 1 > 1
     assert (np.diff(steps.along) >= steps.margin - slack).all()
@@ -111,7 +125,7 @@ def test_every_correction_keeps_both_inequalities_of_the_proof(free, seed):
 
 def test_the_distance_from_a_scaled_solution_falls_by_the_square_of_the_radius():
     for rows, labels in (three_points(), separated(n=60, margin=0.05, seed=1)[:2]):
-        steps = Squeeze(Perceptron(shuffle=False, trace=True).fit(rows, labels))
+        steps = proof_steps(Perceptron(shuffle=False, trace=True).fit(rows, labels))
         assert (np.diff(steps.distance) <= -(steps.radius**2) + 1e-6).all()
         assert (steps.distance >= -1e-9).all()
 

@@ -8,7 +8,7 @@ each Display follows scikit-learn's convention, with `from_estimator`, `plot`, `
 from linsep.views.plots.boundary import boundary, confidence, margin
 from linsep.views.plots.comparison import compare
 from linsep.views.plots.curves import bias_variance, loss, mistakes, rejection
-from linsep.views.plots.diagrams import layer, unit
+from linsep.views.plots.diagrams import activation, gates, layer, unit
 from linsep.views.plots.displays import (
     BoundaryDisplay,
     ConfidenceDisplay,
@@ -34,12 +34,14 @@ __all__ = [
     "MistakesDisplay",
     "WeightSpaceDisplay",
     "WeightsDisplay",
+    "activation",
     "bias_variance",
     "boundary",
     "compare",
     "confidence",
     "criteria",
     "densities",
+    "gates",
     "layer",
     "likelihood",
     "loss",

@@ -83,6 +83,72 @@ def layer(model: Any, ax: Any = None) -> Figure:
     return figure
 
 
+def gates(logic: Any, ax: Any = None) -> Figure:
+    """Draw two layers of threshold units as gates wired together: every weight on its wire.
+
+    Parameters
+    ----------
+    logic : `linsep.logic.Network`, such as `linsep.logic.network("x1 ^ x2")`
+    ax : matplotlib axes, optional
+
+    Examples
+    --------
+    >>> import linsep
+    >>> figure = linsep.plot.gates(linsep.logic.network("x1 ^ x2"))
+    """
+    if not hasattr(logic, "hidden") or not hasattr(logic, "output"):
+        raise DataError(f"{logic!r:.60} is not a network of two layers; use plot.unit for a unit.")
+    hidden = logic.hidden
+    if max(logic.n, len(hidden)) > MOST:
+        raise DataError(f"The network has {len(hidden)} hidden units; a diagram shows {MOST}.")
+    figure, ax = axes_of(ax, (7.4, 0.95 * max(3, logic.n, len(hidden)) + 0.5))
+    inputs, middle = _column(logic.n), _column(len(hidden))
+    largest = float(max(abs(w) for one in (*hidden, logic.output) for w in one.weights))
+    for j, place in enumerate(inputs):
+        _node(ax, 0.0, place, f"x{_low(j + 1)}", BLACK)
+    for k, (gate, there) in enumerate(zip(hidden, middle, strict=True)):
+        for j, here in enumerate(inputs):
+            w = float(gate.weights[j])
+            if w:
+                _edge(ax, (0.0, here), (2.6, there), w, largest, 0.3 + 0.2 * (k % 2))
+        _edge(ax, (2.6, there), (5.2, 0.0), float(logic.output.weights[k]), largest, 0.45)
+        _node(ax, 2.6, there, _threshold(gate), BLACK, 0.36)
+    _node(ax, 5.2, 0.0, _threshold(logic.output), BLACK, 0.36)
+    ax.annotate("", (6.2, 0.0), (5.6, 0.0), arrowprops={"arrowstyle": "->"})
+    ax.text(6.3, 0.0, "y", va="center", fontsize=11)
+    _bare(ax, (-0.5, 6.7), [*inputs, *middle])
+    return figure
+
+
+def activation(ax: Any = None, *, reach: float = 6.0) -> Figure:
+    """Draw what a unit makes of its sum: the sign, the step from 0 to 1, and the sigmoid.
+
+    Parameters
+    ----------
+    ax : matplotlib axes, optional
+    reach : scores are shown from −reach to reach
+
+    Examples
+    --------
+    >>> import linsep
+    >>> figure = linsep.plot.activation()
+    """
+    figure, ax = axes_of(ax, (5.4, 3.4))
+    z = np.linspace(-reach, reach, 401)
+    ax.plot(z, 1.0 / (1.0 + np.exp(-z)), color=BLUE, lw=2, label="sigmoid 1/(1 + e⁻ᶻ)")
+    for low, colour, style, name in ((-1, ORANGE, "--", "sign ±1"), (0, BLACK, ":", "step 0, 1")):
+        ax.step([-reach, 0, reach], [low, low, 1], where="pre", color=colour, ls=style, label=name)
+    ax.axvline(0, color=GREY, lw=0.5)
+    ax.set(xlabel="score z = ⟨w, x⟩ + b", ylabel="what the unit says", ylim=(-1.15, 1.15))
+    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    return figure
+
+
+def _threshold(gate: Any) -> str:
+    """The sum from which a gate fires."""
+    return f"≥ {-float(gate.bias):.3g}".replace("-", "−")
+
+
 def _parts(model: Any) -> tuple[Any, Any, list[str], str]:
     """Weights (K, d), biases (K,), names of the inputs, and the sign of the activation."""
     if hasattr(model, "weights") and hasattr(model, "truth_table"):

@@ -3,68 +3,11 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from linsep.errors import DataError, ParameterError
-from linsep.proofs.mistakes.mistake_bound import mistake_bound
+from linsep.errors import ParameterError
 from linsep.views.scene.palette import BLACK, BLUE, GREEN, ORANGE, axes_of
-from linsep.views.scene.run import Run, open_run
-
-Array = npt.NDArray[Any]
-
-
-class Squeeze:
-    """What the proofs follow, after each of the k = 0, 1, ... corrections of a run.
-
-    Attributes
-    ----------
-    k : (m + 1,) number of corrections
-    along : ⟨w_k, w*⟩, at least k times the margin
-    square : ‖w_k‖², at most k R²
-    distance : ‖w_k − αu‖², which falls by at least R² each time, with α = R²/margin
-    radius, margin : R and the certified margin of w* = u
-    """
-
-    def __init__(self, run: Any, X: Any = None, y: Any = None) -> None:
-        opened = open_run(run, X, y)
-        self._check(opened)
-        rows, signs = opened.rows.X, opened.signs
-        free = bool(opened.trace.parameters.get("fit_intercept", True))
-        bound = mistake_bound(rows, signs, fit_intercept=free)
-        if bound.weights is None or not bound.margin > 0:
-            raise DataError("No separator of these rows was found: the proof does not apply.")
-        W, u = opened.W[:, 0], np.ravel(np.asarray(bound.weights, float))
-        if free:
-            W, u = np.column_stack([W, opened.b[:, 0]]), np.append(u, np.ravel(bound.bias))
-            rows = np.column_stack([rows, np.ones(len(rows))])
-        u = u / np.linalg.norm(u)
-        self.radius = float(np.linalg.norm(rows, axis=1).max())
-        self.margin = float((signs * (rows @ u)).min())
-        self.bound = float(bound.bound)
-        self.k = np.arange(len(W))
-        self.along, self.square = W @ u, (W**2).sum(axis=1)
-        alpha = self.radius**2 / self.margin
-        self.distance = ((W - alpha * u) ** 2).sum(axis=1)
-
-    @staticmethod
-    def _check(opened: Run) -> None:
-        plain = opened.trace.parameters
-        odd = [
-            name
-            for name, wanted in (
-                ("rule", "online"), ("eta0", 1.0), ("schedule", "constant"), ("margin", 0.0),
-                ("bias_step", "unit"),
-            )
-            if plain.get(name, wanted) != wanted
-        ]  # fmt: skip
-        if opened.trace.learner != "Perceptron" or odd or opened.trace.start is not None:
-            raise ParameterError(
-                f"run is of {opened.trace.learner} with {', '.join(odd) or 'other weights'} at the "
-                "start; the proof is about the online perceptron with unit steps from zero."
-            )
-        if not opened.binary or not opened.rows.whole or opened.trace.stride > 1:
-            raise DataError("The proof needs two classes, all rows, and every correction of a run.")
+from linsep.views.scene.proof_steps import ProofSteps
 
 
 def squeeze(
@@ -93,7 +36,7 @@ def squeeze(
     """
     if not isinstance(show, str) or show not in ("norm", "distance"):
         raise ParameterError(f"show is {show!r}; choose one of 'norm', 'distance'.")
-    steps = Squeeze(run, X, y)
+    steps = ProofSteps(run, X, y)
     figure, ax = axes_of(ax, (6.0, 4.2))
     k, R, gamma = steps.k, steps.radius, steps.margin
     if show == "distance":
