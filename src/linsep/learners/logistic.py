@@ -84,7 +84,7 @@ class LogisticRegression(Inference, LinearClassifier):
     eta0 : 'auto' or float
         The step size of gradient, minibatch and sgd, or its start. 'auto' suits the data, and lets
         'gradient' search along each step.
-    schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'}
+    schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'} or function
         The step in pass t. 'auto' divides eta0 by 1 + the number of passes so far that have not
         lowered the objective.
     batch_size : int
@@ -161,7 +161,7 @@ class LogisticRegression(Inference, LinearClassifier):
         tol: float = 1e-6,
         max_iter: int = 1000,
         eta0: Any = "auto",
-        schedule: str = "auto",
+        schedule: Any = "auto",
         batch_size: int = 32,
         scale: bool = True,
         shuffle: bool = True,

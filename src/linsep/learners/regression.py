@@ -17,7 +17,7 @@ from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import DataError
 from linsep.learners.fitting.frame import Fitting
-from linsep.learners.fitting.parameters import NamedParameters, one_of, positive
+from linsep.learners.fitting.parameters import NamedParameters, check_schedule, one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_regression
 from linsep.learners.fitting.targets import targets_of
 from linsep.learners.inference.summary import Inference
@@ -31,7 +31,7 @@ from linsep.train.closed.moments import has_room
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, Solver, begin, drive, telling
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients, suits
 from linsep.train.convex.steps.squared_error import Descent, Rule, SquaredErrorSteps
-from linsep.train.online.method import SCHEDULES
+from linsep.train.online.method import SCHEDULES, schedule_of
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass, tell
@@ -67,7 +67,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         `batch_size` rows, drawn anew in each pass; or with single rows.
     eta0 : 'auto' or float
         The step size, or its start. 'auto' is as long as is safe for the data.
-    schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'}
+    schedule : {'auto', 'constant', '1/t', '1/sqrt(t)'} or function
         The step in pass t. 'auto' halves it after each pass that has not lowered the loss:
         constant steps of single rows or folds would go on trembling about the minimum.
     start : {'zero', 'two-point', 'random'}
@@ -137,7 +137,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         solver: str = "exact",
         *,
         eta0: Any = "auto",
-        schedule: str = "auto",
+        schedule: Any = "auto",
         start: str = "zero",
         scale: bool = True,
         batch_size: int = 32,
@@ -176,7 +176,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
     def _check_parameters(self) -> None:
         check_regression(self)
         one_of("solver", self.solver, ("exact", "batch", "minibatch", "sgd"))
-        one_of("schedule", self.schedule, ("auto", *SCHEDULES))
+        check_schedule(self.schedule, ("auto", *SCHEDULES))
         one_of("start", self.start, ("zero", "two-point", "random"))
         one_of("stop", self.stop, ("relative", "absolute"))
         one_of("shuffle", self.shuffle, (True, False, "draw"))
@@ -282,7 +282,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         rule = Rule(
             {"batch": None, "minibatch": self.batch_size, "sgd": 1}[self.solver],
             None if isinstance(self.eta0, str) else float(self.eta0),
-            SCHEDULES.get(self.schedule), self.tol, self.stop == "absolute", seed, self.shuffle,
+            schedule_of(self.schedule), self.tol, self.stop == "absolute", seed, self.shuffle,
         )  # fmt: skip
         try:
             return self._driven(SquaredErrorSteps(descent, rule), self.max_iter, listeners, publish)

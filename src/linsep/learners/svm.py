@@ -138,7 +138,7 @@ class LinearSVC(LinearClassifier):
         tol: float = 1e-4,
         max_iter: int = 1000,
         eta0: Any = "auto",
-        schedule: str = "auto",
+        schedule: Any = "auto",
         scale: bool = True,
         shuffle: bool = True,
         fit_intercept: bool = True,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster
-from linsep.learners.fitting.parameters import one_of, positive
+from linsep.learners.fitting.parameters import check_schedule, positive
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, telling
@@ -20,7 +20,7 @@ from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import ScoreLoss
 from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
 from linsep.train.convex.steps.stream_steps import StreamMethod, StreamSteps
-from linsep.train.online.method import SCHEDULES
+from linsep.train.online.method import SCHEDULES, schedule_of
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, tell
@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 
 def check_steps(learner: Any) -> None:
     """Refuse parameters of steps that no descent could honour."""
-    one_of("schedule", learner.schedule, ("auto", *SCHEDULES))
+    check_schedule(learner.schedule, ("auto", *SCHEDULES))
     if not (isinstance(learner.eta0, str) and learner.eta0 == "auto"):
         positive("eta0", learner.eta0)
     positive("batch_size", learner.batch_size, whole=True)
@@ -75,7 +75,7 @@ def descend_scores(
     steps = Steps(
         size,
         None if isinstance(learner.eta0, str) else float(learner.eta0),
-        SCHEDULES.get(learner.schedule),
+        schedule_of(learner.schedule),
         seed_of(learner.random_state),
         learner.shuffle,
         getattr(learner, "keep", "best") == "last",
@@ -134,7 +134,7 @@ def take_in(learner: Any, problem: Problem, loss: ScoreLoss, penalty: Elastic) -
         loss, penalty, float(learner.C), bool(learner.fit_intercept),
         learner.batch_size if learner.solver == "minibatch" else 1,
         float(learner.eta0) if by_hand else None,
-        SCHEDULES.get(learner.schedule), stream.n_rows,
+        schedule_of(learner.schedule), stream.n_rows,
     )  # fmt: skip
     with learner._listening(None, False, problem) as listeners:
         if learner._recorder is not None:

@@ -116,6 +116,12 @@ def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ParameterError(f"{name} is {value!r}; choose one of {', '.join(map(repr, choices))}.")
 
 
+def check_schedule(value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse what is neither a schedule's name nor a function of the number of the pass."""
+    if not callable(value):
+        one_of("schedule", value, choices)
+
+
 def positive(name: str, value: Any, *, zero: bool = False, whole: bool = False) -> None:
     """Refuse a `value` that is not a positive (or zero, where allowed) number."""
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)

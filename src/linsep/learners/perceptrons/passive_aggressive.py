@@ -70,7 +70,7 @@ class PassiveAggressive(LinearClassifier):
         max_iter: int = 1000,
         tol: float = 1e-3,
         fit_intercept: bool = True,
-        shuffle: bool = True,
+        shuffle: Any = True,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -98,6 +98,7 @@ class PassiveAggressive(LinearClassifier):
         one_of("variant", self.variant, VARIANTS)
         one_of("multiclass", self.multiclass, ("kesler", "ovr"))
         one_of("keep", self.keep, ("last", "average"))
+        one_of("shuffle", self.shuffle, (True, False, "draw"))
         positive("max_iter", self.max_iter, whole=True)
         positive("tol", self.tol, zero=True)
 
@@ -114,7 +115,8 @@ class PassiveAggressive(LinearClassifier):
         self._patience = [float("inf"), 0.0, 0]
 
         def ending(done: Pass) -> Status | None:
-            if done.updates == 0:
+            drawn = self.shuffle == "draw"  # a pass does not tell of all rows
+            if done.updates == 0 and not (drawn and self._solver.misplaced_now(problem) > 0):
                 return Status.separated
             return Status.converged if self._waited(done) else None
 
@@ -145,7 +147,7 @@ class PassiveAggressive(LinearClassifier):
         self._patience = [min(best, done.loss), first, waited]
         return waited >= 5
 
-    def _method(self, seed: int = 0, shuffle: bool = False) -> Method:
+    def _method(self, seed: int = 0, shuffle: Any = False) -> Method:
         """The parameters as what a pass does."""
         return Method("row", passive_aggressive(self.variant, float(self.C)), seed, shuffle)
 

@@ -13,14 +13,14 @@ from linsep.data.sources.learner_rows import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.diagnosis import out_of_passes
-from linsep.learners.fitting.parameters import one_of, positive
+from linsep.learners.fitting.parameters import check_schedule, one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_perceptron
 from linsep.learners.perceptrons.held_out import divided, right
 from linsep.learners.perceptrons.one_pass import fit_stream
 from linsep.rows.radius import largest_square
 from linsep.status import Status
 from linsep.train.online.hyperplanes import initial_weights
-from linsep.train.online.method import SCHEDULES, Method
+from linsep.train.online.method import SCHEDULES, Method, schedule_of
 from linsep.train.online.penalised import PenalisedSolver, Shrink
 from linsep.train.online.rules import BOUNDARIES, rosenblatt
 from linsep.train.online.solver import OnlineSolver
@@ -51,9 +51,10 @@ class Perceptron(LinearClassifier):
         misplaced the fewest rows, looked for among the longest-lived of each pass.
     eta0 : float
         The step size η, or its start.
-    schedule : {'constant', '1/t', '1/sqrt(t)', 'line-search'}
+    schedule : {'constant', '1/t', '1/sqrt(t)', 'line-search'} or function
         η in pass t: eta0, eta0/t, eta0/√t; or, for rule='batch', the step that minimises the
-        perceptron criterion Σ max(0, −yᵢ(⟨w, xᵢ⟩ + b)) exactly, never below eta0.
+        perceptron criterion Σ max(0, −yᵢ(⟨w, xᵢ⟩ + b)) exactly, never below eta0. A function
+        of t makes it eta0 · f(t); model files hold no code, and leave it out.
     bias_step : {'unit', 'radius'} or float
         b moves by η yᵢ; by η yᵢ R² with R = max ‖xᵢ‖ (in `partial_fit`, of the rows so far, each
         counted before it is judged); or by η yᵢ R² with the R given here.
@@ -77,8 +78,9 @@ class Perceptron(LinearClassifier):
         For the online and minibatch rules, end when a pass finds at most this share of the rows
         misplaced; for the batch rule, when the norm of the correction is below it. Zero asks for
         no mistakes at all.
-    shuffle : bool
-        Present rows in a new order each pass, or always as given.
+    shuffle : bool or 'draw'
+        Present rows in a new order each pass, or always as given; 'draw' draws each row anew from
+        all (of its block of 4,096), so that a pass may show one twice and another not at all.
     fit_intercept, class_weight, warm_start, n_jobs, random_state
         As in scikit-learn. Threads never change the result. A row of weight 2 is presented twice
         in a row; of weight 2.5, twice and once with half a step.
@@ -137,7 +139,7 @@ class Perceptron(LinearClassifier):
         step: str = "sum",
         keep: str = "last",
         eta0: float = 1.0,
-        schedule: str = "constant",
+        schedule: Any = "constant",
         bias_step: Any = "unit",
         boundary: str = "wrong",
         margin: float = 0.0,
@@ -147,7 +149,7 @@ class Perceptron(LinearClassifier):
         max_iter: int = 1000,
         tol: float | None = 0.0,
         fit_intercept: bool = True,
-        shuffle: bool = True,
+        shuffle: Any = True,
         class_weight: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -196,12 +198,13 @@ class Perceptron(LinearClassifier):
         one_of("rule", self.rule, ("online", "batch", "minibatch"))
         one_of("step", self.step, ("sum", "mean"))
         one_of("keep", self.keep, ("last", "average", "pocket"))
-        one_of("schedule", self.schedule, (*SCHEDULES, "line-search"))
+        check_schedule(self.schedule, (*SCHEDULES, "line-search"))
         if isinstance(self.bias_step, str) or not isinstance(self.bias_step, Real):
             one_of("bias_step", self.bias_step, ("unit", "radius"))
         else:
             positive("bias_step", self.bias_step)
         one_of("boundary", self.boundary, BOUNDARIES)
+        one_of("shuffle", self.shuffle, (True, False, "draw"))
         one_of("multiclass", self.multiclass, ("kesler", "ovr"))
         positive("eta0", self.eta0)
         positive("margin", self.margin, zero=True)
@@ -271,14 +274,14 @@ class Perceptron(LinearClassifier):
             return largest_square(problem)
         return 1.0 if self.bias_step == "unit" else float(self.bias_step) ** 2
 
-    def _method(self, seed: int = 0, shuffle: bool = False, in_parts: bool = False) -> Method:
+    def _method(self, seed: int = 0, shuffle: Any = False, in_parts: bool = False) -> Method:
         """The parameters as what a pass does."""
         return Method(
             {"online": "row", "minibatch": "minibatch", "batch": "pass"}[self.rule],
             rosenblatt(float(self.eta0), float(self.margin), self.boundary),
             seed,
             shuffle,
-            SCHEDULES.get(self.schedule),
+            schedule_of(self.schedule),
             self.batch_size,
             self.step == "mean",
             float(self.margin),
@@ -330,6 +333,8 @@ class Perceptron(LinearClassifier):
         if self.penalty is not None:
             apart = done.updates == 0 and self._solver.misplaced_now(problem) == 0
             return Status.separated if apart else None
+        if done.updates == 0 and not self._all_seen(problem):
+            return None
         if done.updates == 0:
             strictly = self.boundary == "wrong" or self._solver.misplaced_now(problem) == 0
             return Status.separated if strictly else Status.touching
@@ -341,6 +346,11 @@ class Perceptron(LinearClassifier):
         tol = self.tol or 0.0
         few = tol > 0 and done.mistakes <= tol * problem.n_rows
         return Status.converged if few else None
+
+    def _all_seen(self, problem: Problem) -> bool:
+        """Whether a pass without corrections tells of all rows."""
+        drawn = self.rule != "batch" and self.shuffle == "draw"
+        return not drawn or self._solver.misplaced_now(problem) == 0
 
     def _no_better(self, score: float) -> bool:
         """Whether passes have brought nothing for long enough."""

@@ -89,7 +89,7 @@ class VotedPerceptron(LinearClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,
-        shuffle: bool = True,
+        shuffle: Any = True,
         class_weight: Any = None,
         cache_size: float = 200,
         n_jobs: int | None = None,
@@ -116,6 +116,7 @@ class VotedPerceptron(LinearClassifier):
 
     def _check_parameters(self) -> None:
         positive("max_iter", self.max_iter, whole=True)
+        one_of("shuffle", self.shuffle, (True, False, "draw"))
         one_of("decide", self.decide, ("vote", "average", "last"))
         positive("cache_size", self.cache_size, zero=True)
         kernel = "linear" if self.kernel is None else self.kernel
@@ -140,7 +141,7 @@ class VotedPerceptron(LinearClassifier):
             walk = self._walk = self._begin(problem, pool)
             status = run(
                 lambda epoch: self._pass(problem, walk, history, epoch, seed, self.shuffle),
-                lambda done: Status.separated if done.updates == 0 else None,
+                lambda done: Status.separated if done.updates == 0 and self._whole else None,
                 self.max_iter,
                 listeners,
                 lambda: self._publish(history, problem, walk.votes[0]),
@@ -151,6 +152,11 @@ class VotedPerceptron(LinearClassifier):
         self._publish(history, problem, walk.votes[0])
         del self._walk, self._history  # they hold the rows
         return status
+
+    @property
+    def _whole(self) -> bool:
+        """Whether a pass shows every row, so that one without corrections tells of all."""
+        return self.shuffle != "draw"
 
     @property
     def _single(self) -> bool:

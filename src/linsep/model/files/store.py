@@ -144,6 +144,8 @@ def as_model(learner: Any, data: Any = None) -> Model:
         )
     parameters = learner.get_params(deep=False)
     parameters.pop("callback", None)
+    if callable(parameters.get("schedule")):  # code
+        parameters.pop("schedule")
     names = vars(outer).get("feature_names_in_")  # an encoding has its own
     proof = getattr(learner, "proof_", None)
     return Model(

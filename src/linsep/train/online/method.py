@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
+from linsep.errors import ParameterError
 from linsep.train.online.rules import Rosenblatt, Rule
 
 Schedule = Callable[[float, int], float]
@@ -14,6 +16,21 @@ SCHEDULES: dict[str, Schedule] = {
     "1/sqrt(t)": lambda eta0, t: eta0 / math.sqrt(t),
 }
 """Step sizes as functions of the first one and the number of the pass."""
+
+
+def _own(of: Callable[[int], float], eta0: float, t: int) -> float:
+    """eta0 times a function of the number of the pass, which the caller gave."""
+    factor = float(of(t))
+    if not 0.0 < factor < math.inf:
+        raise ParameterError(f"schedule({t}) is {factor!r}; a step must be a number above 0.")
+    return eta0 * factor
+
+
+def schedule_of(given: Any) -> Schedule | None:
+    """The step sizes of a name, or of a function of the pass; None where others see to them."""
+    if callable(given):
+        return partial(_own, given)
+    return SCHEDULES.get(given)
 
 
 class Method(NamedTuple):
@@ -39,7 +56,7 @@ class Method(NamedTuple):
     after: str
     rule: Rule
     seed: int = 0
-    shuffle: bool = False
+    shuffle: bool | str = False
     schedule: Schedule | None = SCHEDULES["constant"]
     batch_size: int = 1
     mean: bool = False
