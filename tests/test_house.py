@@ -14,17 +14,17 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 80361,  # 68,000
-    "lines of train/convex": 18124,  # 10,000
-    "statements of train/convex": 12230,  # 6,800
+    "lines of src": 79610,  # 68,000
+    "lines of train/convex": 17234,  # 10,000
+    "statements of train/convex": 11629,  # 6,800
     "lines of train/closed": 2443,  # 2,000
     "lines of kernels": 6000,
     "lines for the compiler of kernels": 1526,  # 0
-    "compiled by Numba": 22,  # 0 files
-    "constants of train": 355,  # 120
+    "compiled by Numba": 18,  # 0 files
+    "constants of train": 347,  # 120
     "files of the fullest folder": 17,  # 16
     "functions of sixty lines and more": 14,  # 8
-    "solvers": 22,  # 8
+    "solvers": 21,  # 8
 }
 
 

@@ -21,6 +21,7 @@ void bind_penalised(nb::module_);
 void bind_proximal(nb::module_);
 void bind_rows(nb::module_);
 void bind_shuffle(nb::module_);
+void bind_softmax(nb::module_);
 void bind_steps(nb::module_);
 void bind_tables(nb::module_);
 void bind_turns(nb::module_);
@@ -45,6 +46,7 @@ NB_MODULE(LINSEP_MODULE, m) {
   linsep::bind_proximal(m.def_submodule("proximal"));
   linsep::bind_rows(m.def_submodule("rows"));
   linsep::bind_shuffle(m.def_submodule("shuffle"));
+  linsep::bind_softmax(m.def_submodule("softmax"));
   linsep::bind_steps(m.def_submodule("steps"));
   linsep::bind_tables(m.def_submodule("tables"));
   linsep::bind_turns(m.def_submodule("turns"));

@@ -1,10 +1,12 @@
 """Which solver a logistic regression is left to, and what it is asked."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster
 from linsep.errors import ParameterError
@@ -25,8 +27,7 @@ from linsep.train.convex.newton import full_newton
 from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.parts.outputs import Softmax as JointLogistic
 from linsep.train.convex.problem import Problem as Convex
-from linsep.train.convex.softmax.choose import softmax_solver
-from linsep.train.convex.softmax.sparse_descent import SparseDescent
+from linsep.train.convex.several_classes import softmax_solver
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.convex.solvers.prox_newton import ProxNewton
@@ -128,22 +129,15 @@ def solve(
     corners = learner._penalty.l1 > 0 and penalised
     if corners and learner.solver_ not in STEPPING:
         return _sparse_weights(request)
-    free = learner.solver_ == "quasi-newton" and not penalised
-    if free or learner.solver_ in STEPPING:
+    if learner.solver_ in STEPPING:
         return descend_scores(
             learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
         )
     if learner.solver_ == "dual":
         return _by_dual(request)
-    if learner.solver_ in ("newton", "newton_cg"):
-        return _by_newton(request) if problem.binary else _by_softmax_newton(request)
-    X, weights, C = request.given
-    alpha = learner._multipliers(problem, problem.signs, start)
-    solver = SparseDescent(
-        X, problem.codes, weights, C, n_classes=problem.n_classes, **request.settings,
-        start=(alpha, None if start is None else start[0]),
-    )  # fmt: skip
-    return request.run(solver, joint=True)
+    if problem.binary and learner.solver_ != "lbfgs":
+        return _by_newton(request)
+    return _of_several_classes(request)
 
 
 def _by_newton(request: Request) -> Solution:
@@ -169,18 +163,27 @@ def _by_newton(request: Request) -> Solution:
     return request.run(Handover(full, lambda at: by_sums((at.w, at.b))))
 
 
-def _by_softmax_newton(request: Request) -> Solution:
-    """The same for several classes."""
-    problem, (X, weights, C) = request.problem, request.given
-    shape = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C)))
-    if shape.sparse and request.learner.solver_ == "newton":
+def _of_several_classes(request: Request) -> Solution:
+    """Several classes; two are the same problem with half of the weights each, and no penalty."""
+    learner, problem, (X, weights, C) = request.learner, request.problem, request.given
+    shape, start = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C))), request.start
+    if shape.sparse and learner.solver_ == "newton":
         X = X.toarray()
+    sparse, alpha = sp.issparse(X), None
+    if sparse and np.isfinite(C):
+        alpha = learner._multipliers(problem, problem.signs, start)
+    if problem.binary and start is not None:
+        start = tuple(0.5 * np.concatenate([-part, part]) for part in start)  # type: ignore[assignment]
     tol = asked_for(request.tol, C)
     solver = softmax_solver(
-        X, problem.codes, weights, C, tol=tol, n_classes=problem.n_classes, start=request.start,
-        **request.settings,
+        X, problem.codes, weights, C, tol=tol, n_classes=problem.n_classes, start=start,
+        alpha=alpha, **request.settings,
     )  # fmt: skip
-    return request.run(solver, joint=True, tol=tol)
+    solution = request.run(solver, joint=True, tol=tol)
+    if problem.binary:
+        w, b = (part[1:] - part[:1] for part in (solution.w, solution.b))
+        solution = replace(solution, w=w, b=b)
+    return solution
 
 
 def _sparse_weights(request: Request) -> Solution:

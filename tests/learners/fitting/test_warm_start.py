@@ -59,7 +59,7 @@ def test_sparse_rows_without_a_penalty_start_warm_too():
     y = rng.integers(0, 3, 1500)
     learner = LogisticRegression(0.1, warm_start=True).fit(X, y)
     cold = learner.n_iter_
-    assert learner.solver_ == "quasi-newton"
+    assert learner.solver_ == "lbfgs"
     assert learner.fit(X, y).n_iter_ < cold
 
 

@@ -10,7 +10,7 @@ from linsep.status import Status
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.drive import solve, telling
 from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.softmax.choose import softmax_solver
+from linsep.train.convex.several_classes import softmax_solver
 
 
 def overlapping(n, d, K, seed):

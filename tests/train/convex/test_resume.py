@@ -18,15 +18,14 @@ from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.parts.outputs import Softmax
 from linsep.train.convex.penalties import LASSO, Elastic
 from linsep.train.convex.problem import Problem as ConvexProblem
-from linsep.train.convex.softmax.descent import SoftmaxDescent
-from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
 from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.solvers.joint_descent import JointDescent
 from linsep.train.convex.solvers.joint_interior_point import JointInteriorPoint
+from linsep.train.convex.solvers.lbfgs import LBFGS
 from linsep.train.convex.solvers.newton_cg import NewtonCG
+from linsep.train.convex.solvers.newton_classes import NewtonClasses
 from linsep.train.convex.solvers.prox_newton import ProxNewton
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients
-from linsep.train.convex.steps.quasi_newton import QuasiNewton
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
@@ -90,6 +89,7 @@ def handed_over():
 X, Y = rows()
 SPARSE, SIGNS = texts()
 TALL = rows(40_000, 6)
+FEW = np.arange(len(SIGNS)) % 3 * (SIGNS > 0)
 CODES = np.digitize(X[:, 0] + 0.3 * X[:, 1], (-0.5, 0.5))
 JOINT = JointProblem.of(X, CODES, None, 1.0, 3, True)
 
@@ -120,14 +120,17 @@ SOLVERS = {
     "Crammer and Singer": lambda: JointDescent(JOINT),
     "Crammer and Singer, Newton": lambda: AugmentedLagrangian(JOINT),
     "Crammer and Singer, inside": lambda: JointInteriorPoint(JOINT),
-    "softmax": lambda: FullSoftmaxNewton(X, CODES, None, 1.0, n_classes=3),
-    "softmax, descent": lambda: SoftmaxDescent(X, CODES, None, 1.0, n_classes=3, tol=1e-6),
+    "softmax": lambda: NewtonClasses(X, CODES, None, 1.0, n_classes=3),
+    "softmax, digits": lambda: NewtonClasses(X, CODES, None, np.inf, n_classes=3),
+    "softmax, L-BFGS": lambda: LBFGS(X, CODES, None, 1.0, n_classes=3, tol=1e-6),
+    "softmax, text": lambda: LBFGS(SPARSE, FEW, None, 1.0, n_classes=3),
+    "softmax, text of few rows": lambda: LBFGS(SPARSE[:900], FEW[:900], None, 1.0, n_classes=3),
+    "softmax, no penalty": lambda: LBFGS(sp.csr_array(X), CODES, None, np.inf, n_classes=3),
     "active set": lambda: BinarySVM(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),
     "handover": handed_over,
     "search along the gradient": lambda: stepping(Logistic()),
     "folds of rows": lambda: stepping(Logistic(), 8),
     "folds of rows, hinge": lambda: stepping(Hinge(), 8),
-    "quasi-Newton": lambda: stepping(Logistic(), walk=QuasiNewton, C=np.inf),
     "squared error": lambda: SquaredErrorSteps(
         Descent(LINE, X[:, :1], True, True, "zero", 0),
         Rule(8, None, None, 1e-8, False, 0, True),

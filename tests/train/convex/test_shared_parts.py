@@ -11,10 +11,10 @@ from linsep.train.closed.frame import frame_of
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, decrease_left
-from linsep.train.convex.lbfgs import Memory, Preconditioner
 from linsep.train.convex.penalties import Elastic, highest
 from linsep.train.convex.sampling import distances, draw, pick
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.lbfgs import Memory
 from linsep.train.convex.steps.standardise import View, lens_of, raw_lens
 from linsep.train.problem import Problem
 
@@ -91,17 +91,6 @@ def test_the_memory_is_exact_along_remembered_steps():
     assert len(memory) == 3
     memory.clear()
     assert len(memory) == 0
-
-
-@pytest.mark.parametrize("n", [40, 4000], ids=["through rows", "through features"])
-def test_the_preconditioner_is_the_inverse_of_the_block_of_each_class(n):
-    X, c, ridge = rows(n, 60), np.full(n, 1 / n), np.full(60, 0.1)
-    P = np.full((n, 2), 0.5)
-    with Pool(1) as pool:
-        inverse = Preconditioner(X, P, c, ridge, n, pool, centre=False, shared=False)
-        G = rows(2, 60, 1)
-        H = np.diag(ridge) + X.T @ (X * (0.25 * c)[:, None])
-        assert np.allclose(inverse(G) @ H, G, atol=1e-3)
 
 
 def test_chosen_rows_stand_for_all():

@@ -15,7 +15,6 @@ from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.solution import Solution
-from linsep.train.convex.steps.quasi_newton import QuasiNewton
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import ScoreLoss
 from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
@@ -88,8 +87,7 @@ def descend_scores(
 
     with Pool(1), np.errstate(over="ignore", invalid="ignore"):
         descent = _descent(learner, problem, loss, penalty, start, learner.scale)
-        walk = QuasiNewton if learner.solver_ == "quasi-newton" else None
-        solver = Stepping(descent, steps, learner._recorder, publish, walk, learner.solver_)
+        solver = Stepping(descent, steps, learner._recorder, publish, name=learner.solver_)
         point = next(iter(learner._savepoints), None)
         solution = drive(solver, Goal(tol, max_iter, telling(listeners), savepoint=point))
     if solution.alpha is None or len(solution.alpha) == problem.n_rows:

@@ -250,7 +250,7 @@ TABLE = (
         "200,000 x 1,000,000: 0.7 s, Newton-CG 0.9 s; handed on to Newton-CG where it is slow",
     ),
     Line(
-        "quasi-newton",
+        "lbfgs",
         lambda s: True,
         "logistic: sparse rows of several classes, or without a penalty",
         "a step is two products with the rows: 20news, 20 classes in 8 steps, scikit-learn's "

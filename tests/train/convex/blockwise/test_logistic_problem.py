@@ -6,7 +6,7 @@ import pytest
 from linsep.errors import DataError
 from linsep.parallel import Pool
 from linsep.train.convex.blockwise.logistic_problem import Problem, Sample
-from linsep.train.convex.lbfgs import Memory
+from linsep.train.convex.solvers.lbfgs import Memory
 
 
 def data(n=200, d=4, seed=0):

@@ -8,7 +8,6 @@ from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.losses import Hinge, Logistic
 from linsep.train.convex.penalties import Elastic
-from linsep.train.convex.steps.quasi_newton import QuasiNewton
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import Planes, Softmax
 from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
@@ -70,27 +69,6 @@ def test_walks_come_down_and_prove_how_near_they_are(loss, batch):
     assert solution.primal < first and solution.dual <= solution.primal
     assert len(heard) == solution.n_iter == len(shown) - 1  # once before the first pass
     assert solution.status in (Status.converged, Status.budget)
-
-
-@pytest.mark.parametrize(("loss", "K"), [(Planes(Logistic()), 1), (Softmax(3), 3)])
-def test_quasi_newton_steps_end_where_no_penalty_leaves_a_slope(loss, K):
-    X, codes, _, descent = descent_of(loss, K, Elastic(0.0, 1.0), np.inf, scale=True)
-    steps = Steps(None, None, None, 0, True, False, Pace())
-    solution = drive(Stepping(descent, steps, walk=QuasiNewton), Goal(1e-6, 300))
-    assert solution.status is Status.converged and solution.n_iter < 100
-    S = X @ solution.w.T + solution.b
-    R = loss.residual(S, codes)
-    assert np.abs(R.T @ X).max() <= 1e-6 * len(X) and np.abs(R.sum(axis=0)).max() <= 1e-6 * len(X)
-
-
-def test_quasi_newton_steps_end_at_a_separator():
-    X = np.linspace(-1.0, 1.0, 40)[:, None]
-    problem = Problem(X, (X[:, 0] > 0.1).astype(np.int32), None, 2)
-    loss = Planes(Logistic())
-    descent = ScoreDescent(problem, loss, 1, Elastic(0.0, 1.0), np.inf, free=True, scale=True)
-    steps = Steps(None, None, None, 0, True, False, Pace())
-    solution = drive(Stepping(descent, steps, walk=QuasiNewton), Goal(1e-6, 300))
-    assert solution.status is Status.no_optimum
 
 
 def test_proximal_steps_set_weights_to_zero_and_close_the_gap():

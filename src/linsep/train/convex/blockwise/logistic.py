@@ -37,11 +37,11 @@ from linsep.train.convex.blockwise.sparse_problem import SparseProblem, suits
 from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, decrease_left
 from linsep.train.convex.drive import Candidate, Solver
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.lbfgs import Memory
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.row_space import InRowSpace
 from linsep.train.convex.sampling import pick
 from linsep.train.convex.solution import Solution, end_of_newton
+from linsep.train.convex.solvers.lbfgs import Memory
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.run.loop import Pass
 from linsep.train.run.replay_log import ReplayLog

@@ -23,7 +23,7 @@ from linsep.train.convex.blockwise.far_rows import HELD, ROUNDS, FarRows, Quadra
 from linsep.train.convex.blockwise.logistic_sums import LogisticSums, Sums
 from linsep.train.convex.coordinates import TOO_LARGE, Blocks, Columns, prepare, spread
 from linsep.train.convex.curvature import Curvature
-from linsep.train.convex.lbfgs import Memory
+from linsep.train.convex.solvers.lbfgs import Memory
 from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]

@@ -6,11 +6,11 @@ from sklearn.linear_model import LogisticRegression as Theirs
 
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.softmax import curvature, passes
-from linsep.train.convex.softmax.descent import SoftmaxDescent
-from linsep.train.convex.softmax.passes import SoftmaxPasses
+from linsep.train.convex.parts import class_curvature, class_sums
+from linsep.train.convex.parts.class_curvature import ClassCurvature
+from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums
+from linsep.train.convex.solvers.lbfgs import LBFGS
 
 
 def embeddings(n=1500, d=12, K=9, seed=0, units=1.0):
@@ -21,7 +21,7 @@ def embeddings(n=1500, d=12, K=9, seed=0, units=1.0):
 
 
 def fit(X, y, C=1.0, tol=1e-4, max_iter=300, **options):
-    solver = SoftmaxDescent(X, y, None, C, n_classes=int(y.max()) + 1, tol=tol, **options)
+    solver = LBFGS(X, y, None, C, n_classes=int(y.max()) + 1, tol=tol, **options)
     return drive(solver, Goal(tol=tol, max_iter=max_iter))
 
 
@@ -30,32 +30,6 @@ def objective(W, b, X, y, C=1.0):
     S -= S.max(axis=1, keepdims=True)
     losses = np.log(np.exp(S).sum(axis=1)) - S[np.arange(len(y)), y]
     return 0.5 * float((W**2).sum()) + C * float(losses.sum())
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_pass_is_the_loss_and_its_derivatives(weighted):
-    X, y = embeddings(700, 5, 4)
-    X = X.astype(float)
-    rng = np.random.default_rng(1)
-    c = rng.random(700) / 350 if weighted else np.array([1 / 700])
-    W, b = rng.standard_normal((4, 5)), rng.standard_normal(4)
-    with Pool(2) as pool:
-        blocks = Blocks(X, Columns(np.empty(0), np.empty(0)))
-        passes = SoftmaxPasses(blocks, y, c, 4, pool, np.float64)
-        seen = passes(W, b)
-        diagonal, (out, doubt) = passes.diagonal(W, b), passes.balance(W, b)
-    S = X @ W.T + b
-    P = np.exp(S - S.max(axis=1, keepdims=True))
-    P /= P.sum(axis=1, keepdims=True)
-    each = np.broadcast_to(c, 700)[:, None]
-    R = each * (P - np.eye(4)[y])
-    assert seen.loss == pytest.approx(float(-(each[:, 0] * np.log(P[np.arange(700), y])).sum()))
-    np.testing.assert_allclose(seen.W, R.T @ X, atol=1e-12)
-    np.testing.assert_allclose(seen.b, R.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(seen.doubt, (each * P * (1 - P)).sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(diagonal, (each * P * (1 - P)).T @ X**2, atol=1e-12)
-    np.testing.assert_allclose(out, seen.b, atol=1e-12)
-    np.testing.assert_allclose(doubt, seen.doubt, atol=1e-12)
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
@@ -84,8 +58,8 @@ def test_row_orders_and_storage_in_pieces_give_the_same_objective(monkeypatch):
     for order in range(3):
         places = np.random.default_rng(order).permutation(len(y))
         values.append(fit(X[places], y[places]).primal)
-    monkeypatch.setattr(passes, "AT_ONCE", 1)
-    monkeypatch.setattr(curvature, "ALL", 1)
+    monkeypatch.setattr(class_sums, "AT_ONCE", 1)
+    monkeypatch.setattr(class_curvature, "ALL", 1)
     values.append(fit(X, y).primal)
     assert max(values) <= min(values) * (1 + 1e-4)
 
@@ -101,3 +75,21 @@ def test_a_warm_start_takes_fewer_passes():
     first = fit(X, y)
     again = fit(X, y, 1.1, start=(first.w, first.b))
     assert again.n_iter < first.n_iter
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_a_guess_of_all_rows_inverts_the_block_of_each_class(free):
+    X, y = embeddings(1500, 6, 3)
+    with Pool(2) as pool:
+        problem = ClassProblem.of(X, y, None, 1.0, 3, free, False)
+        sums, u = ClassSums(problem, pool), np.full((3, 6 + free), 0.1) * [[1.0], [-2.0], [0.5]]
+        guess = ClassCurvature(problem, sums, u, True, pool)
+        H = sums.hessian(u).reshape(3, 6 + free, 3, 6 + free)
+        G = np.random.default_rng(0).standard_normal((3, 6))
+        found = guess(G)
+    for k in range(3):
+        block = H[k, :6, k, :6].copy()
+        if free:  # what a free intercept takes up
+            block -= np.outer(H[k, 6, k, :6], H[k, 6, k, :6]) / H[k, 6, k, 6]
+        block += np.diag(problem.ridge[:6])
+        np.testing.assert_allclose(found[k], np.linalg.solve(block, G[k]), rtol=2e-4)

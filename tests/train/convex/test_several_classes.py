@@ -10,23 +10,15 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from linsep.errors import DataError
-from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex import basis
+from linsep.train.convex import basis, several_classes
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.blockwise.logistic import logistic_solver
-from linsep.train.convex.coordinates import Blocks, Columns
 from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import solve, telling
-from linsep.train.convex.lbfgs import Memory, Preconditioner
-from linsep.train.convex.softmax import choose, full_newton
-from linsep.train.convex.softmax.choose import softmax_solver
-from linsep.train.convex.softmax.full_problem import Problem, extended
-from linsep.train.convex.softmax.passes import SoftmaxPasses
-from linsep.train.convex.softmax.streamed_problem import StreamedProblem
+from linsep.train.convex.parts import class_sums
+from linsep.train.convex.several_classes import softmax_solver
 from proofs.gap.second_prover import many_class
-
-NOTHING = Columns(np.empty(0), np.empty(0))
 
 
 def overlapping(n, d, K, seed, strength=1.0):
@@ -52,86 +44,8 @@ def fit_softmax(X, codes, weights=None, C=1.0, tol=1e-4, **how):
 
 def gently(monkeypatch):
     """Send small problems the way of large ones."""
-    monkeypatch.setattr(choose, "WEIGHTS", 0)
-    monkeypatch.setattr(choose, "MOST", 0)
-
-
-@pytest.mark.parametrize("real", [np.float32, np.float64])
-@pytest.mark.parametrize("K", [2, 3, 4])
-def test_the_gradient_of_a_pass_is_the_derivative_of_the_loss(real, K):
-    X, codes = overlapping(4203, 3, K, 0)
-    X = X.astype(real)
-    c = np.random.default_rng(1).uniform(0, 2, len(X)) / len(X)
-    W, b = np.random.default_rng(2).standard_normal((K, 3)), np.linspace(-0.5, 0.5, K)
-    with Pool(2) as pool:
-        seen = SoftmaxPasses(Blocks(X, NOTHING), codes, c, K, pool, real)(W, b)
-    flat = X.astype(np.float64)
-
-    def loss(W, b):
-        return objective(flat, codes, W, b, 1.0, c) - 0.5 * np.sum(W * W)
-
-    assert seen.loss == pytest.approx(loss(W, b), rel=1e-5 if real is np.float32 else 1e-13)
-    tolerance = 1e-5 if real is np.float32 else 1e-9
-    for k in range(K):
-        for j in range(3):
-            e = np.zeros_like(W)
-            e[k, j] = 1e-5
-            slope = (loss(W + e, b) - loss(W - e, b)) / 2e-5
-            assert seen.W[k, j] == pytest.approx(slope, abs=tolerance)
-        e = np.eye(K)[k] * 1e-5
-        slope = (loss(W, b + e) - loss(W, b - e)) / 2e-5
-        assert seen.b[k] == pytest.approx(slope, abs=tolerance)
-
-
-@pytest.mark.parametrize("ridge", [0.1, 1e-12, 0.0])
-@pytest.mark.parametrize("free", [True, False])
-def test_a_step_solves_newtons_equations_where_classes_differ(ridge, free):
-    X, codes = overlapping(200, 3, 3, 1)
-    Z, c = extended(X, free), np.full(200, 1 / 200)
-    ridges = np.full(Z.shape[1], ridge)
-    if free:
-        ridges[-1] = 0.0
-    u = np.random.default_rng(2).standard_normal((3, Z.shape[1]))
-    u -= u.mean(axis=0)
-    with Pool(1) as pool:
-        problem = Problem(Z, codes, c, ridges, 3, free, pool)
-
-        def slope(u):
-            S = problem.scores(u)
-            problem.step(u, problem.at(u, S, S, 0.0)[1])
-            return problem.gradient
-
-        S = problem.scores(u)
-        du, decrement2 = problem.step(u, problem.at(u, S, S, 0.0)[1])
-        g, length = problem.gradient, 1e-5 / np.abs(du).max()
-        change = (slope(u + length * du) - slope(u - length * du)) / (2 * length)
-    np.testing.assert_allclose(change, -g, atol=1e-7 * np.abs(g).max())
-    assert np.abs(du.sum(axis=0)).max() <= 1e-7 * np.abs(du).max()
-    assert decrement2 == pytest.approx(-np.vdot(g, du))
-
-
-def test_rows_that_are_not_copied_come_to_the_same():
-    X, codes = overlapping(9000, 4, 3, 2)
-    X = X.astype(np.float32)
-    columns = Columns(np.full(4, 0.25, np.float32), np.full(4, 2.0, np.float32))
-    blocks, ridge = Blocks(X, columns), np.array([0.1] * 4 + [0.0])
-    c = np.where(np.arange(9000) % 7 == 0, 0.0, 1 / 7714)
-    Z, used = extended((X - np.float32(0.25)) * 2, True), c > 0
-    u = np.random.default_rng(0).standard_normal((3, 5))
-    seen = []
-    with Pool(2) as pool:
-        whole = Problem(Z[used], codes[used], c[used], ridge, 3, True, pool)
-        streamed = StreamedProblem(blocks, codes, c, ridge, 3, True, pool)
-        np.testing.assert_array_equal(streamed.rows(np.array([5, 3])), Z[[5, 3]])
-        for problem in (whole, streamed):
-            value, d = problem.at(u, *[problem.scores(u)] * 2, 0.0)
-            du, decrement2 = problem.step(u, d)
-            ds = problem.scores(du)
-            then, _ = problem.at(u + 0.5 * du, problem.scores(u), ds, 0.5)
-            bounds = problem.foretold(d, ds)[0], problem.radius2(), *problem.margins(ds)
-            seen.append((problem.share, value, du, decrement2, then, *bounds))
-    for one, other in zip(*seen, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
+    monkeypatch.setattr(several_classes, "WEIGHTS", 0)
+    monkeypatch.setattr(several_classes, "MOST", 0)
 
 
 @pytest.mark.parametrize("C", [1.0, np.inf])
@@ -139,40 +53,11 @@ def test_rows_that_are_not_copied_end_at_the_same_optimum(C, monkeypatch):
     X, codes = overlapping(5000, 3, 3, 4)
     weights = (np.arange(5000) % 5 > 0).astype(float)
     copied = fit_softmax(X, codes, weights, C, n_classes=3, tol=1e-9)
-    monkeypatch.setattr(full_newton, "COPIED", 0)
+    monkeypatch.setattr(class_sums, "COPIED", 0)
     monkeypatch.setattr(basis, "COPIED", 0)
     streamed = fit_softmax(X, codes, weights, C, n_classes=3, tol=1e-9)
     assert copied.status is streamed.status is Status.converged
     np.testing.assert_allclose(copied.w, streamed.w, atol=1e-8)
-
-
-def test_memory_makes_the_inverse_exact_along_remembered_steps():
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((8, 8))
-    H, memory = A @ A.T + np.eye(8), Memory(3)
-    steps = np.linalg.qr(rng.standard_normal((8, 3)))[0].T
-    for s in steps:
-        memory.add(s, H @ s)
-    np.testing.assert_allclose(memory.apply(H @ steps[-1], lambda g: g), steps[-1], atol=1e-12)
-
-
-@pytest.mark.parametrize("wanted", [2000, 5])
-def test_the_preconditioner_inverts_each_class_block(wanted):
-    rng = np.random.default_rng(0)
-    X, c, ridge = rng.standard_normal((12, 7)), np.full(12, 0.3), np.linspace(0.1, 1, 7)
-    P = rng.dirichlet(np.ones(3), 12)
-    q = P * (1 - P) * c[:, None]
-    with Pool(1) as pool:
-        if wanted > 12:  # every row is taken: the blocks are exact
-            inverse = Preconditioner(X, P, c, ridge, wanted, pool, centre=False, shared=False)
-            blocks = [X.T @ (q[:, k, None] * X) + np.diag(ridge) for k in range(3)]
-            G = rng.standard_normal((3, 7))
-            expected = [np.linalg.solve(H, g) for H, g in zip(blocks, G, strict=True)]
-            np.testing.assert_allclose(inverse(G), expected, rtol=1e-4, atol=1e-5)
-        else:  # fewer rows than features: through the rows, still positive definite
-            inverse = Preconditioner(X, P, c, ridge, wanted, pool, centre=True, shared=True)
-            G = rng.standard_normal((3, 7))
-            assert np.vdot(G, inverse(G)) > 0
 
 
 def test_coordinates_of_the_row_space_keep_scores_and_norms():

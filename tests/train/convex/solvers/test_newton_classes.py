@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from linsep import LogisticRegression
-from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, solve
-from linsep.train.convex.softmax import full_newton
-from linsep.train.convex.softmax.choose import softmax_solver
-from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
-from linsep.train.convex.softmax.full_problem import Problem, sample_of_classes
+from linsep.train.convex.several_classes import softmax_solver
+from linsep.train.convex.solvers import newton_classes
+from linsep.train.convex.solvers.newton_classes import NewtonClasses, sample_of_classes
 
 
 def classes(n=300, d=4, K=3, seed=0, strength=1.5):
@@ -22,7 +20,7 @@ def classes(n=300, d=4, K=3, seed=0, strength=1.5):
 
 
 def fit(X, y, C=1.0, weights=None, tol=1e-6, **more):
-    solver = FullSoftmaxNewton(X, y, weights, C, n_classes=int(y.max()) + 1, **more)
+    solver = NewtonClasses(X, y, weights, C, n_classes=int(y.max()) + 1, **more)
     return drive(solver, Goal(tol, 100))
 
 
@@ -42,23 +40,23 @@ def test_it_ends_at_the_optimum_and_its_multipliers_are_feasible(free, C):
         np.testing.assert_allclose(ours.alpha.sum(axis=0), 0, atol=1e-9 * C * len(y))
 
 
+def opened(X, y, C):
+    solver = NewtonClasses(X, y, None, C, n_classes=3)
+    solver._begin()
+    return solver
+
+
 def test_a_step_foretells_a_bound_of_third_order():
     X, y = classes()
-    Z, ridge = np.c_[X, np.ones(300)], np.array([1e-6] * 4 + [0.0])
-    with Pool(1) as pool:
-        problem = Problem(Z, y, np.full(300, 1 / 300), ridge, 3, True, pool)
-        u = np.zeros((3, 5))
-        S = u @ Z.T
-        errors = []
-        for _ in range(6):
-            d = problem.at(u, S, S, 0.0)[1]
-            du, decrement2 = problem.step(u, d)
-            ds = du @ Z.T
-            after, _ = problem.at(u + du, S, ds, 1.0)
-            bound, p = problem.foretold(d, ds)
-            errors.append((after - bound, decrement2))
-            np.testing.assert_allclose(p.sum(axis=0), 1 / 300, rtol=1e-12)
-            u, S = u + du, S + ds
+    solver, errors = opened(X, y, 1e6 / 300), []
+    solver._u = np.zeros((3, 5))
+    for _ in range(6):
+        solver._look()
+        du, decrement2 = solver._newton()
+        bound = solver._foretold(solver._u, du)
+        solver._u = solver._u + du
+        solver._look()
+        errors.append((solver._value - bound, decrement2))
     assert all(gap >= -1e-14 for gap, _ in errors)
     assert errors[3][0] < 1e-2 * errors[3][1]  # the gap falls faster than what is left to gain
 
@@ -67,16 +65,11 @@ def test_a_step_foretells_a_bound_of_third_order():
 def test_shares_out_of_balance_claim_no_bound_above_the_optimum(off):
     X, y = classes()
     y[3:] = np.where(np.arange(297) % 10 == 0, y[3:], 0)  # one class has nearly all rows
-    n, C = len(y), 1e-6
-    Z, ridge = np.c_[X, np.ones(n)], np.array([1 / (C * n)] * 4 + [0.0])
-    best = fit(X, y, C, tol=1e-9).primal / (C * n)
+    C = 1e-6
     u = np.zeros((3, 5))
-    u[:, -1] = (1 - off) * np.log(np.bincount(y) / n)  # shares lie towards equal ones
-    with Pool(1) as pool:
-        problem = Problem(Z, y, np.full(n, 1 / n), ridge, 3, True, pool)
-        S = u @ Z.T
-        bound = problem.foretold(problem.at(u, S, S, 0.0)[1], 0 * S)[0]
-    assert bound <= best
+    u[:, -1] = (1 - off) * np.log(np.bincount(y) / len(y))  # shares lie towards equal ones
+    best = fit(X, y, C, tol=1e-9).primal / (C * len(y))
+    assert opened(X, y, C)._foretold(u, np.zeros_like(u)) <= best
 
 
 @pytest.mark.parametrize("kind", ["units", "offset", "separable", "rare class", "constant"])
@@ -108,7 +101,7 @@ def test_a_sample_saves_steps_with_all_rows_and_holds_every_class(monkeypatch):
     rows, weights = sample_of_classes(y, 6, 500)
     np.testing.assert_allclose(np.bincount(y[rows], weights), np.bincount(y))
     sampled = fit(X, y)
-    monkeypatch.setattr(full_newton, "WORTH", 10**9)
+    monkeypatch.setattr(newton_classes, "WORTH", 10**9)
     whole = fit(X, y)
     assert sampled.n_iter < whole.n_iter
     assert sampled.primal == pytest.approx(whole.primal, rel=1e-6)

@@ -1,18 +1,19 @@
-"""Which solver a multinomial logistic regression on dense rows is left to."""
+"""Which solver a multinomial logistic regression is left to."""
 
 import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep.errors import ParameterError
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.row_space import InRowSpace
-from linsep.train.convex.softmax.descent import SoftmaxDescent
-from linsep.train.convex.softmax.full_newton import FullSoftmaxNewton
+from linsep.train.convex.solvers.lbfgs import LBFGS
+from linsep.train.convex.solvers.newton_classes import NewtonClasses
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -24,7 +25,7 @@ MOST = 3000
 
 
 def softmax_solver(
-    X: Array,
+    X: Any,
     codes: Array,
     weights: Floats | None = None,
     C: float = 1.0,
@@ -34,13 +35,14 @@ def softmax_solver(
     tol: float = 1e-4,
     n_jobs: int | None = None,
     start: tuple[Array, Array] | None = None,
+    alpha: Array | None = None,
 ) -> Solver:
     """Newton's method for ½‖W‖² + C Σ cᵢ × softmax loss: by Hessians where these are cheap, or
     nothing else gives all digits, and otherwise by L-BFGS with a first guess at them.
 
     Parameters
     ----------
-    X : checked C-contiguous float32 or float64 array
+    X : checked C-contiguous float32 or float64 array, or CSR matrix
     codes : class number of each row, 0 .. n_classes − 1
     weights : cᵢ ≥ 0, or None where each row counts once
     C : weight of the losses; infinity stands for no penalty (maximum likelihood)
@@ -49,6 +51,7 @@ def softmax_solver(
     tol : the relative gap that will be asked for
     n_jobs : threads; never changes the bytes of the result
     start : (W, b) to start from
+    alpha : multipliers Cc(e_y − p), (n, K), that sparse rows may start from
 
     Examples
     --------
@@ -63,6 +66,8 @@ def softmax_solver(
     settings: dict[str, Any] = {
         "n_classes": n_classes, "fit_intercept": bool(fit_intercept), "n_jobs": n_jobs
     }  # fmt: skip
+    if sp.issparse(X):
+        return LBFGS(X, codes, weights, float(C), **settings, tol=tol, start=start, alpha=alpha)
     basis = better_basis(X, C, fit_intercept)
     if basis is None:
         return _by_shape(X, codes, weights, float(C), tol, start, settings)
@@ -83,10 +88,10 @@ def _by_shape(
 ) -> Solver:
     given, size = (X, codes, weights, C), settings["n_classes"] * (X.shape[1] + 1)
     if size <= (MOST if math.isinf(C) else WEIGHTS):
-        return FullSoftmaxNewton(*given, **settings, start=start)
-    descent = SoftmaxDescent(*given, **settings, tol=tol, start=start)
+        return NewtonClasses(*given, **settings, start=start)
+    descent = LBFGS(*given, **settings, tol=tol, start=start)
     if size > MOST:
         return descent
     return Handover(
-        descent, lambda at: FullSoftmaxNewton(*given, **settings, start=(at.w, at.b), rescale=True)
+        descent, lambda at: NewtonClasses(*given, **settings, start=(at.w, at.b), rescale=True)
     )

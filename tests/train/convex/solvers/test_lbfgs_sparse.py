@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep import LogisticRegression, gap
+from linsep import LogisticRegression, Status, gap
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.softmax.sparse_descent import FINE, Losses, SparseDescent
-from linsep.train.convex.softmax.sparse_spaces import FeatureSpace, Products, RowSpace
+from linsep.train.convex.parts.class_sums import ClassProblem
+from linsep.train.convex.parts.sparse_classes import FINE, SparseClasses
+from linsep.train.convex.solvers.lbfgs import LBFGS
 from linsep.train.run.state import copied
 
 
@@ -21,7 +22,7 @@ def data(n=150, d=20_000, K=5, seed=0):
 
 def fitted(X, codes, C=1.0, weights=None, tol=1e-8, max_iter=500, **more):
     settings = {"n_classes": int(codes.max()) + 1, **more}
-    return drive(SparseDescent(X, codes, weights, C, **settings), Goal(tol, max_iter))
+    return drive(LBFGS(X, codes, weights, C, **settings), Goal(tol, max_iter))
 
 
 @pytest.mark.parametrize("free", [True, False])
@@ -41,7 +42,7 @@ def test_weights_are_those_of_newtons_method_on_the_rows_written_out(free, C, n,
 def test_the_gap_is_that_of_the_proof(tol):
     X, codes = data()
     learner = LogisticRegression(tol=tol).fit(X, codes)
-    assert learner.solver_ == "quasi-newton"
+    assert learner.solver_ == "lbfgs"
     proved = gap(learner, X, codes)
     assert proved.relative <= 1.01 * learner.gap_ + 1e-9  # less what rounding may have added
     assert learner.gap_ <= tol
@@ -76,7 +77,7 @@ def test_a_run_goes_on_from_its_state_with_the_same_bytes(shape):
     whole, halves = [], []
 
     def solver():
-        return SparseDescent(X, codes, None, 1.0, n_classes=5)
+        return LBFGS(X, codes, None, 1.0, n_classes=5)
 
     first = solver()
     for candidate in first.candidates():
@@ -112,29 +113,41 @@ def test_the_budget_is_kept_and_said():
     assert learner.gap_ > 1e-12
 
 
+def problem_of(X, codes, C=1.0, K=3):
+    return ClassProblem.of(X, codes, None, C, K, True, False)
+
+
 @pytest.mark.parametrize("begin", [[-4.6, 3.9, 0.7], [-8.0, 8.0, 0.0]])
 def test_the_best_intercepts_are_found_from_anywhere(begin):
     """Newton's steps of length 5 once went round in circles here, for ever."""
     rng = np.random.default_rng(0)
-    codes = rng.integers(0, 3, 40).astype(np.int32)
+    codes = rng.integers(0, 3, 40)
     with Pool(1) as pool:
-        losses = Losses(codes, np.ones(40), 3, True, pool)
-        losses.b = np.array(begin)
-        _, R = losses.at(0.5 * rng.normal(size=(40, 3)), fine=True)
-    assert np.abs(R.sum(axis=0)).max() <= 40 * FINE
+        model = SparseClasses(problem_of(sp.eye_array(40, format="csr"), codes), pool)
+        _, R, _ = model._balanced(0.5 * rng.normal(size=(3, 40)), np.array(begin), FINE)
+    assert np.abs(R.sum(axis=1)).max() <= FINE
 
 
-@pytest.mark.parametrize("space", [RowSpace, FeatureSpace])
-def test_vectors_of_either_space_are_weights(space):
-    X, _ = data(40, 60, 3)
-    A = np.random.default_rng(0).standard_normal((2, 40, 3))
+@pytest.mark.parametrize("d", [200, 60])
+def test_vectors_of_either_space_are_weights(d):
+    X, codes = data(40, d, 3)
+    A = np.random.default_rng(0).standard_normal((2, 3, 40))
     with Pool(2) as pool:
-        products = Products(sp.csr_array(X), 3, pool)
-        here = space(products, np.ones(40))
-        nothing = here.begin(None, None)
-        one, two = (here.gradient(nothing, a) for a in A)
-        W, V = (products.outside(here.weights(v)) for v in (one, two))
-        scores = here.scores(one.plus(2.0, two))
-    np.testing.assert_allclose(W, (X.T @ A[0]).T, atol=1e-12)
-    assert one.dot(two) == pytest.approx(float(np.vdot(W, V)), rel=1e-12)
-    np.testing.assert_allclose(scores, X @ (W + 2 * V).T, atol=1e-12)
+        model = SparseClasses(problem_of(sp.csr_array(X), codes), pool)
+        assert model.rows is (d == 200)
+        one, two = map(model._vector, A)
+        W, V = ((X.T @ a.T).T for a in A)
+        scores = model._scores(one + 2.0 * two)
+    assert model.dot(one, two) == pytest.approx(float(np.vdot(W, V)), rel=1e-12)
+    np.testing.assert_allclose(scores.T, X @ (W + 2 * V).T, atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_without_a_penalty_the_optimum_is_that_of_rows_written_out(K):
+    rng = np.random.default_rng(K)
+    X = sp.random(600, 20, 0.3, "csr", rng=rng)
+    codes = (X @ rng.normal(size=(20, K)) + rng.gumbel(size=(600, K))).argmax(axis=1)
+    found = fitted(X, codes, C=np.inf, tol=1e-10)
+    dense = LogisticRegression(C=np.inf).fit(X.toarray(), codes)
+    assert found.status is Status.converged
+    assert found.primal == pytest.approx(dense.objective_, rel=1e-12)
