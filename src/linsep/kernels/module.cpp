@@ -14,6 +14,7 @@ void bind_gaps(nb::module_);
 void bind_folds(nb::module_);
 void bind_halfspaces(nb::module_);
 void bind_losses(nb::module_);
+void bind_margins(nb::module_);
 void bind_modular(nb::module_);
 void bind_online(nb::module_);
 void bind_parse(nb::module_);
@@ -39,6 +40,7 @@ NB_MODULE(LINSEP_MODULE, m) {
   linsep::bind_folds(m.def_submodule("folds"));
   linsep::bind_halfspaces(m.def_submodule("halfspaces"));
   linsep::bind_losses(m.def_submodule("losses"));
+  linsep::bind_margins(m.def_submodule("margins"));
   linsep::bind_modular(m.def_submodule("modular"));
   linsep::bind_online(m.def_submodule("online"));
   linsep::bind_parse(m.def_submodule("parse"));

@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 from linsep.data.sources.learner_rows import by_block
 from linsep.learners.absent_classes import train_present
 from linsep.learners.base import LinearClassifier
-from linsep.learners.fitting.at_once import plane_at_once
 from linsep.learners.fitting.certificates import (
     accept,
     counted,
@@ -24,7 +23,6 @@ from linsep.learners.fitting.sklearn_compat import (
     SAME_OPTIMUM,
     check_logistic,
     check_multi_class,
-    known_solver,
     l1_share,
     strength_meant,
 )
@@ -36,7 +34,7 @@ from linsep.model.chances import chances, log_chances
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import certify_planes
 from linsep.proofs.gap.joint_certificate import certify_softmax
-from linsep.proofs.gap.penalty import RIDGE, Penalty
+from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
 from linsep.train.convex.drive import Savepoint, begin
 from linsep.train.convex.penalties import Elastic
@@ -226,15 +224,6 @@ class LogisticRegression(Inference, LinearClassifier):
         if self.penalty == "firth":
             return fit_firth(self, problem)
         problem.settle()
-        if known_solver(self.solver) == "auto" and self.start == "zero":
-            share = l1_share(self)
-            penalty = Penalty(share, 1.0 - share) if share else RIDGE
-            small = plane_at_once(self, problem, listeners, "logistic", penalty)
-            if small is not None:
-                self.solver_, self.diagnosis_ = small.solver, None
-                status = self._finish(problem, small)
-                del self._short
-                return status
         self.solver_ = choose(self, problem)
         begin(self, listeners)
         solution: Any = None

@@ -23,12 +23,11 @@ from linsep.train.convex.drive import Goal, Savepoint, Solver, drive, telling
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.losses import Logistic
-from linsep.train.convex.newton import full_newton
-from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.parts.outputs import Softmax as JointLogistic
 from linsep.train.convex.problem import Problem as Convex
 from linsep.train.convex.several_classes import softmax_solver
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.newton import Newton
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.convex.solvers.prox_newton import ProxNewton
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
@@ -38,6 +37,7 @@ from linsep.train.run.loop import Listener
 
 Array = npt.NDArray[Any]
 STEPPING = ("gradient", "minibatch", "sgd")
+FINEST = 1e-7  # relative gap below which weights are asked for as many digits
 
 
 def choose(learner: Any, problem: Problem) -> str:
@@ -151,16 +151,15 @@ def _by_newton(request: Request) -> Solution:
         rows, keep = X.toarray() if written else X, bool(learner._savepoints)
         return logistic_solver(rows, signs, weights, C, start=plane, keep=keep, **settings)
 
-    if not (np.isfinite(C) and request.tol >= full_newton.FINEST and full_newton.suits(X)):
+    few = shape_of(X, "logistic").full
+    if not (few and np.isfinite(C) and request.tol >= FINEST):
         return request.run(by_sums(request.plane))
     if learner.solver_ == "newton_cg":
         products = _products(request, request.plane)
         return request.run(Handover(products, lambda at: by_sums((at.w, at.b))))
-    full = FullNewton(
-        X, signs, weights, C, start=request.plane, max_iter=request.max_iter,
-        watched=bool(request.listeners), **settings,
-    )  # fmt: skip
-    return request.run(Handover(full, lambda at: by_sums((at.w, at.b))))
+    posed = Convex.of(X, signs, weights, C, Logistic(), settings["fit_intercept"])
+    newton = Newton(posed, learner.n_jobs, request.plane)
+    return request.run(Handover(newton, lambda at: by_sums((at.w, at.b))))
 
 
 def _of_several_classes(request: Request) -> Solution:

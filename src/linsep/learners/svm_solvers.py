@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.learners.fitting.at_once import plane_at_once
 from linsep.learners.fitting.certificates import fitted_problem, plane_certificate
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import Certificate
@@ -15,7 +14,6 @@ from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex.basis import few_rows
 from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Goal, drive, telling
-from linsep.train.convex.dual.active_set import FINE, TINY
 from linsep.train.convex.joint import joint_solver
 from linsep.train.convex.one_vs_rest import one_vs_rest
 from linsep.train.convex.parts.joint_problem import JointProblem
@@ -37,11 +35,6 @@ def fit_planes(
 
     Two classes by Crammer and Singer's loss are ¼‖w‖² + C Σ ℓ, half of ½‖w‖² + 2C Σ ℓ.
     """
-    at_once = problem.binary and learner.penalty == "l2" and not learner._joint
-    if at_once and learner.solver == "auto" and learner.tol > FINE and problem.n_rows > TINY:
-        small = plane_at_once(learner, problem, listeners, learner.loss)
-        if small is not None:
-            return [small]
     factor = 2.0 if learner._joint else 1.0
     settings: dict[str, Any] = {
         "weights": problem.weights if problem.weights.size else None,

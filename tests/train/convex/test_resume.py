@@ -22,6 +22,7 @@ from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.solvers.joint_descent import JointDescent
 from linsep.train.convex.solvers.joint_interior_point import JointInteriorPoint
 from linsep.train.convex.solvers.lbfgs import LBFGS
+from linsep.train.convex.solvers.newton import Newton
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.convex.solvers.newton_classes import NewtonClasses
 from linsep.train.convex.solvers.prox_newton import ProxNewton
@@ -64,6 +65,10 @@ def counts(n=400, d=900, seed=0):
 def wide():
     """More features than Hessians are made of at first."""
     return rows(900, 300)
+
+
+def newton(rows, loss):
+    return Newton(ConvexProblem.of(*rows, None, 3.0, loss, True))
 
 
 def stepping(loss, batch=None, walk=None, C=1.0, l1=0.0):
@@ -114,6 +119,9 @@ SOLVERS = {
     "products, then Hessians": lambda: logistic_solver(*wide(), C=3.0, keep=True),
     "primal Newton, hinge": lambda: PrimalNewton(*TALL, keep=True),
     "primal Newton, squared": lambda: PrimalNewton(*TALL, loss="squared_hinge", keep=True),
+    "Newton, logistic": lambda: newton(TALL, Logistic()),
+    "Newton, hinge": lambda: newton(TALL, Hinge()),
+    "Newton, squared": lambda: newton((SPARSE[:, :80], SIGNS), SquaredHinge()),
     "l1": lambda: sparse_weights(SPARSE, SIGNS, Logistic()),
     "l1, dense": lambda: sparse_weights(X, Y, SquaredHinge()),
     "l1, several classes": lambda: sparse_weights(X, CODES, Softmax(3)),

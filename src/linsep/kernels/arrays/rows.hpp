@@ -18,6 +18,8 @@ template <class T> struct Dense {
   int64_t n = 0, d = 0;
 
   const T* row(int64_t i) const { return x + i * d; }
+  // Rows first..first+m
+  Dense part(int64_t first, int64_t m) const { return {x + first * d, m, d}; }
   int64_t count(int64_t) const { return d; }
   // ⟨w, xᵢ⟩
   template <class W> W dot(int64_t i, const W* w) const { return inner(row(i), w, d); }
@@ -81,6 +83,7 @@ template <class T> struct CSR {
   int64_t n = 0, d = 0;
 
   int64_t count(int64_t i) const { return start[i + 1] - start[i]; }
+  CSR part(int64_t first, int64_t m) const { return {x, column, start + first, m, d}; }
   // One entry after the other: gathers are no faster than single loads, and sums in order keep their bytes.
   template <class W> W dot(int64_t i, const W* w) const {
     W s = 0;

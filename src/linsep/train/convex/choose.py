@@ -17,17 +17,16 @@ from linsep.train.convex.blockwise import primal_newton, sparse_problem, sparse_
 from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.dual import interior_point
-from linsep.train.convex.dual.active_set import PolishedSolver
+from linsep.train.convex.dual.active_set import FINE, TINY, PolishedSolver
 from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.losses import Hinge, SquaredHinge
-from linsep.train.convex.newton import full_newton
-from linsep.train.convex.newton.full_newton import FullNewton
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.penalties import RIDGE, Elastic
 from linsep.train.convex.problem import Problem
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.newton import Newton
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.convex.solvers.prox_newton import ProxNewton
 
@@ -49,11 +48,15 @@ SMALL = 5000  # rows up to which the last digits are worth a linear system
 ANYWAY = 2e9  # what steps may cost where they take over: they mind neither scale nor correlation
 AT_ALL = 3e11  # products n·k² of a step up to which steps are taken at all: some ten seconds
 NARROW = 256  # features up to which a Hessian costs next to nothing
+FEW = 1 << 22  # entries of rows that have so few features
 DEAR = 192  # features from which a few products with the rows cost less than their Hessian
 SAMPLED = 16  # rows for each feature from which a sample of them makes a cheap preconditioner
 WIDEST = 4096  # features up to which one is made where nothing else gives all digits
 FEW_NUMBERS = 2_000_000  # up to which sparse rows may be written out for an exact method
 IN_MEMORY = 1 << 24  # entries up to which second-order steps, which copy them, may be taken
+
+
+LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
 class Shape(NamedTuple):
@@ -145,7 +148,7 @@ def shape_of(
     entries = int(X.nnz) if sparse else n * d
     if l1:
         return Shape(loss, n, d, entries, sparse, classes, l1=True)
-    full = classes == 2 and not unpenalised and full_newton.suits(X)
+    full = classes == 2 and not unpenalised and d <= NARROW and entries <= FEW and n * d <= 4 * FEW
     shape = Shape(loss, n, d, entries, sparse, classes, unpenalised, full=full, far=on_cluster(X))
     if shape.hinges:
         return shape._replace(
@@ -185,9 +188,8 @@ TABLE = (
         "newton",
         lambda s: s.full,
         "two classes: at most 256 features and four million entries, dense or sparse",
-        "a sample, then a few steps in compiled code, until a step foretells multipliers that "
-        "close the gap: 500 x 8 hinge 188 -> 1.0 ms, logistic 2.2 -> 0.7 ms; a9a hinge 204 -> 31 "
-        "ms, logistic 52 -> 22 ms; 20,000 x 16 logistic 7.9 -> 6.5 ms",
+        "samples, then a few steps, until one foretells multipliers that close the gap: against "
+        "descent 500 x 8 hinge 188 -> 1.8 ms; a9a hinge 204 -> 35 ms, logistic 52 -> 17 ms",
     ),
     Line(
         "newton",
@@ -318,7 +320,8 @@ class BinarySVM(NamedTuple):
             problem = Problem.of(*self._given, SquaredHinge(), self.fit_intercept)
             return ProxNewton(problem._replace(penalty=self.penalty), self.n_jobs, start)
         chosen = self._chosen(which, start, alpha)
-        if self.X.shape[0] > SMALL:
+        n = self.X.shape[0]
+        if n > SMALL or (chosen.name == "newton" and self.tol > FINE and n > TINY):
             return chosen
         caps = np.full(self.X.shape[0], self.C)
         if self.weights is not None:
@@ -329,13 +332,11 @@ class BinarySVM(NamedTuple):
     def _chosen(self, which: str, start: tuple[Array, float] | None, alpha: Array | None) -> Solver:
         shape = shape_of(self.X, self.loss)
         line = line_for(shape).solver if which == "auto" else which
-        if line == "newton" and shape.full and self.tol >= full_newton.FINEST:
-            full = FullNewton(
-                *self._given, loss=self.loss, fit_intercept=self.fit_intercept,
-                n_jobs=self.n_jobs, start=start, alpha=alpha, max_iter=self.max_iter,
-                watched=self.watched,
-            )  # fmt: skip
-            return Handover(full, self._second_order_from)
+        if line == "newton" and shape.full:
+            problem = Problem.of(*self._given, LOSSES[self.loss], self.fit_intercept)
+            known = None if start is None or on_cluster(self.X) else alpha
+            newton = Newton(problem, self.n_jobs, start, known)
+            return Handover(newton, self._second_order_from)
         if line == "newton" and shape.suits_primal:
             primal = PrimalNewton(
                 *self._given, loss=self.loss, fit_intercept=self.fit_intercept,

@@ -15,7 +15,6 @@ import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster, sum_spans
 from linsep.data.blocks.page_release import PageRelease, rows_of
-from linsep.data.check.arrays import frozen
 from linsep.kernels import designs as kernels
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR, Dense, Rows, as_rows
@@ -24,6 +23,7 @@ from linsep.train.convex.coordinates import Columns
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+ALONE = 1 << 17  # entries up to which one thread does all
 PACKED, TILE = 64, 8  # of kernels/convex/designs.cpp: rows of room, and what widths are filled to
 PLAIN = Columns(np.empty(0), np.empty(0))
 
@@ -49,7 +49,8 @@ class Design:
         self.n, self.d = X.shape
         self.sparse = sp.issparse(X)
         self.entries = int(X.nnz) if self.sparse else self.n * self.d
-        self.spans = sum_spans(self.n, self.d, self.entries)
+        few = 0 < self.entries <= ALONE
+        self.spans = [(0, self.n)] if few else sum_spans(self.n, self.d, self.entries)
         self._pages = PageRelease(X)
         shaped = self.sparse and not on_cluster(X)
         self._whole: Any = as_rows(X) if shaped else None
@@ -67,10 +68,10 @@ class Design:
         if self.sparse:  # on a cluster
             data, places, ends = self.X.entries(start, stop)
             places = places.astype(np.int32, copy=False).view(np.uint32)
-            return CSR(frozen(data), frozen(places), frozen(ends.astype(np.int64)), self.d)
+            return CSR(data, places, ends.astype(np.int64), self.d)
         part = self.X[start:stop]
         self._pages.advance(stop - start)
-        return Dense(frozen(self._inside(part)))
+        return Dense(self._inside(part))
 
     def _inside(self, part: Any) -> Any:
         """Dense rows in the columns of the design."""

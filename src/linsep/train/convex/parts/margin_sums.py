@@ -11,16 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import on_cluster
-from linsep.data.blocks.page_release import PageRelease, room_for
+from linsep.data.blocks.page_release import PageRelease, maps_of, room_for
 from linsep.kernels import losses as kernels
+from linsep.kernels import margins
 from linsep.parallel import Pool
-from linsep.train.convex.designs.design import combined, gram, scores
+from linsep.train.convex.designs.design import PACKED, TILE, scores
 from linsep.train.convex.problem import Problem
 
 Floats = npt.NDArray[np.float64]
 Span = tuple[int, int]
 
-TERMS, FORETOLD = 7, 3  # numbers that the kernels sum up
+TERMS, SLOPES = 7, 10  # where sums over the terms of rows end, and those of a step
+NONE = np.empty(0)
 
 
 class Sums(NamedTuple):
@@ -58,61 +60,79 @@ class MarginSums:
 
     def __init__(self, problem: Problem, pool: Pool) -> None:
         self._problem, self._pool = problem, pool
-        self._beside = PageRelease(problem.y, problem.y, problem.weights, problem.offset)
+        self._pages = PageRelease(problem.y, problem.y, problem.weights, problem.offset)
 
     def at(self, u: Floats, loss: Any, curved: bool = True, before: Any = None) -> Sums:
-        """One reading of the rows; `before` is the point and loss of the step that led to u."""
+        """One reading of the rows; `before` is where the step to u began."""
         size = self._problem.size
-        points = u[None] if before is None else np.array([u, before[0]])
-        one = partial(self._part, points, loss, curved, None if before is None else before[1])
-        s = self._problem.design.sum(one, self._pool)
-        first = TERMS + FORETOLD
-        last = first + 2 * size
+        points = u[None] if before is None else np.array([u, before])
+        s = self._problem.design.sum(partial(self._part, points, loss, curved), self._pool)
+        last = SLOPES + 2 * size
+        H = np.empty((size, size) if curved else (0, 0))
+        if curved:
+            margins.whole(s[last:], self._problem.design.sparse, H)
         return Sums(
-            float(s[0]), float(s[1]), s[2:4], s[4:6], float(s[6]), s[first:last].reshape(2, size),
-            s[last:].reshape((size, size) if curved else (0, 0)), s[TERMS:first],
+            float(s[0]), float(s[1]), s[2:4], s[4:6], float(s[6]), s[SLOPES:last].reshape(2, size),
+            H, s[TERMS:SLOPES],
         )  # fmt: skip
 
-    def _part(self, points: Floats, loss: Any, curved: bool, before: Any, span: Span) -> Floats:
+    def _part(self, points: Floats, loss: Any, curved: bool, span: Span) -> Floats:
         rows, size = self._problem.design.rows(span), self._problem.size
-        y, U, S = self._beside_rows(span, scores(rows, points))
-        n, first = len(y), TERMS + FORETOLD
-        R, D = np.empty((2, n)), np.empty(n)
-        out = np.zeros(first + 2 * size + (size * size if curved else 0))
-        kernels.terms(loss, S[0], y, U, R, D, out[:TERMS])
-        if before is not None:
-            kernels.foretold(before, S[1], S[0], y, U, np.empty(n), out[TERMS:first])
-        out[first : first + 2 * size] = combined(rows, R, size).ravel()
-        if curved:
-            out[first + 2 * size :] = gram(rows, D, size).ravel()
+        y, U, o = self._beside(span)
+        width = -(-size // TILE) * TILE
+        out = np.empty(SLOPES + 2 * size + (width * width if curved else 0))
+        margins.read(rows, y, U, o, points, loss, out, np.empty((PACKED if curved else 0, width)))
         return out
+
+    def _beside(self, span: Span) -> tuple[Any, Floats, Floats]:
+        """Labels, weights and offsets of some rows; no offsets where all are zero."""
+        problem, cut = self._problem, slice(*span)
+        U = problem.weights if len(problem.weights) == 1 else problem.weights[cut]
+        offset = NONE if problem.offset is None else problem.offset[cut]
+        self._pages.advance(span[1] - span[0])
+        return problem.y[cut], U, offset
+
+    def _scores(self, span: Span, points: Floats) -> tuple[Any, Floats, Floats]:
+        """Labels and weights of some rows, and their scores at some points."""
+        return self._beside_rows(span, scores(self._problem.design.rows(span), points))
 
     def _beside_rows(self, span: Span, S: Floats) -> tuple[Any, Floats, Floats]:
         """Labels and weights of some rows, and their scores with offsets added."""
-        problem, cut = self._problem, slice(*span)
-        U = problem.weights if len(problem.weights) == 1 else problem.weights[cut]
-        if problem.offset is not None:
-            S += problem.offset[cut]
-        self._beside.advance(span[1] - span[0])
-        return np.ascontiguousarray(problem.y[cut]), np.ascontiguousarray(U), S
+        y, U, offset = self._beside(span)
+        return y, U, S + offset if len(offset) else S
 
     def along(self, u: Floats, to: Floats, loss: Any, t: Floats) -> Floats:
         """First and second derivative of Σ Uℓ at u + t(to − u) in t, for several t."""
+        return self.line(u, to, loss)(t)
 
-        def part(span: Span) -> Floats:
-            rows = self._problem.design.rows(span)
-            y, U, S = self._beside_rows(span, scores(rows, np.array([u, to])))
+    def line(self, u: Floats, to: Floats, loss: Any) -> Callable[[Floats], Floats]:
+        """`along` as a function of t; rows in memory are read once."""
+        design, ends = self._problem.design, np.array([u, to])
+        kept: dict[Span, Any] | None = None
+        if not (on_cluster(design.X) or maps_of(design.X)):
+            read = self._pool.map(lambda span: self._scores(span, ends), design.spans)
+            kept = dict(zip(design.spans, read, strict=True))
+
+        def part(t: Floats, span: Span) -> Floats:
+            y, U, S = self._scores(span, ends) if kept is None else kept[span]
             slopes = np.empty((len(t), 2))
             kernels.along(loss, S[0], S[1], y, U, t, slopes)
             return slopes
 
-        return self._problem.design.sum(part, self._pool)
+        return lambda t: design.sum(partial(part, t), self._pool)
+
+    def bound(self, alpha: Any, ridge: Floats) -> float:
+        """The dual objective at given multipliers, were they feasible."""
+        problem, U = self._problem, np.maximum(self._problem.weights, 1e-300)
+        pull = problem.design.back_product((problem.y * alpha)[None], self._pool)[0, :-1]
+        terms = float((problem.weights * problem.loss.dual(alpha / U)).sum())
+        return terms - 0.5 * float(pull @ (pull / ridge[:-1]))
 
     def multipliers(self, u: Floats, loss: Any, shares: Floats) -> Any:
         """α of each row at u, those of either class times its share."""
 
         def part(span: Span) -> Floats:
-            y, U, S = self._beside_rows(span, scores(self._problem.design.rows(span), u[None]))
+            y, U, S = self._scores(span, u[None])
             R, D = np.empty((2, len(y))), np.empty(len(y))
             kernels.terms(loss, S[0], y, U, R, D, np.empty(TERMS))
             return np.asarray(shares[0] * R[0] - shares[1] * R[1])
@@ -123,10 +143,9 @@ class MarginSums:
         """The multipliers that the step from u foretells, of each row."""
 
         def part(span: Span) -> Floats:
-            rows = self._problem.design.rows(span)
-            y, U, S = self._beside_rows(span, scores(rows, np.array([u, to])))
+            y, U, S = self._scores(span, np.array([u, to]))
             alpha = np.empty(len(y))
-            kernels.foretold(loss, S[0], S[1], y, U, alpha, np.empty(FORETOLD))
+            kernels.foretold(loss, S[0], S[1], y, U, alpha, np.empty(SLOPES - TERMS))
             return alpha
 
         return self._gathered(part)

@@ -24,6 +24,7 @@ from linsep.errors import OverflowedError
 from linsep.kernels import factors
 from linsep.parallel import Pool
 from linsep.train.convex.curvature import Curvature
+from linsep.train.convex.designs.design import ALONE
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.parts.margin_sums import MarginSums, Sums
 from linsep.train.convex.problem import Problem
@@ -33,16 +34,18 @@ from linsep.train.convex.solution import Solution
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-ALONE = 1 << 17  # entries up to which one thread does all
 FEWEST, PER_FEATURE, GROWTH = 512, 20, 16  # rows of the first sample; how much larger each next is
-WORTH = 4  # times as many rows, from which a sample pays
+WORTH, LARGEST = 4, 1 << 20  # times as many rows, from which a sample pays; entries of one
 SAMPLED, ERROR = 20, 0.25  # steps with a sample, and part of d/m that is worth having of it
+NEAR = 20.0  # times that from which a step is sure to lead there
 WIDTH, WARM = 2.0, 0.1  # of a rounded corner at first, and at weights to begin from
 NARROWING, LEAST = 0.4, 1e-7  # part of a width that the next one is, at least; the last width
+COMPILED = 64  # equations up to which our own factorisation is as quick as the library's
 PATIENCE = 30  # steps that may fail to halve the gap
 BALANCED = 1e-9  # of Σ α: what Σ αy may be where it should be zero
 TELLING = 4.0  # a step foretells the end where its decrement, to the power 3/2, is so many gaps
-HALVES = 0.5 ** np.arange(0.0, 10.0)  # parts of a step at which slopes are looked at
+HALVES, QUARTERS = 0.5 ** np.arange(0.0, 5.0), 0.25 ** np.arange(1.0, 5.0)
+ROUNDS = 8  # of looks at slopes at such parts of a step
 
 
 class Point(NamedTuple):
@@ -72,6 +75,7 @@ class Bound(NamedTuple):
     h: float
     shares: Floats
     to: Floats | None = None
+    known: Array | None = None
 
 
 class Newton:
@@ -82,6 +86,7 @@ class Newton:
     problem : of two classes, with a penalty
     n_jobs : threads; never changes the bytes of the result
     start : weights and intercept to begin from
+    alpha : multipliers of the rows, if any are known
     """
 
     name = "newton"
@@ -92,8 +97,9 @@ class Newton:
         problem: Problem,
         n_jobs: int | None = None,
         start: tuple[Array, float] | None = None,
+        alpha: Array | None = None,
     ) -> None:
-        self.problem, self._start = problem, start
+        self.problem, self._start, self._alpha = problem, start, alpha
         alone = problem.design.entries <= ALONE
         self.pool = Pool(n_jobs, most=1 if alone else None, products=not alone)
         self._ridge, self.n_iter = problem.ridge, 0
@@ -107,6 +113,7 @@ class Newton:
         """A point, and one after each step."""
         if self._at is None:
             self._begin()
+            self.n_iter = 1
         yield self._candidate
         while self._since <= PATIENCE and self._step():
             yield self._candidate
@@ -114,9 +121,7 @@ class Newton:
     @property
     def _candidate(self) -> Candidate:
         assert self._low is not None and self._high is not None
-        return Candidate(
-            max(1, self.n_iter), self._low.primal, self._high.value, self.problem.design.n
-        )
+        return Candidate(self.n_iter, self._low.primal, self._high.value, self.problem.design.n)
 
     def _begin(self) -> None:
         problem, h = self.problem, WIDTH if self.problem.loss.kinked else 0.0
@@ -125,13 +130,17 @@ class Newton:
         else:
             u, h = self._by_samples(h)
         self._arrive(self._look(u, h))
+        if self._alpha is not None:
+            value = self._sums.bound(self._alpha, self._ridge)
+            if self._high is None or value > self._high.value:
+                self._high = Bound(value, u, h, np.ones(2), None, self._alpha)
 
     def _by_samples(self, h: float) -> tuple[Floats, float]:
         """Where samples of the rows lead, and how wide a corner they needed."""
         problem, n, size = self.problem, self.problem.design.n, self.problem.size
         u, m = np.zeros(size), max(FEWEST, PER_FEATURE * size)
         u[-1] = self._odds()
-        while n >= WORTH * m:
+        while n >= WORTH * m and m * size <= LARGEST:
             some = scattered(n, m)
             run = Newton(problem.of_rows(some, n / len(some)), 1)
             run._arrive(run._look(u, h))
@@ -159,9 +168,8 @@ class Newton:
         return loss.rounded(h) if loss.kinked else loss
 
     def _look(self, u: Floats, h: float, before: Point | None = None) -> Point:
-        """Read the rows at u."""
-        known = None if before is None else (before.u, self._loss(before.h))
-        sums = self._sums.at(u, self._loss(h), before=known)
+        """Read the rows at u; for no Hessian where the step from `before` may be the last one."""
+        sums = self._sums.at(u, self._loss(h), before is None, None if before is None else before.u)
         ridge = 0.5 * float(self._ridge @ (u * u))
         return Point(u, h, ridge + sums.smooth, ridge + sums.meant, sums)
 
@@ -215,7 +223,9 @@ class Newton:
             H[-1] = H[:, -1] = 0.0
             H[-1, -1] = 1.0
         step = np.empty(len(H))
-        gain = factors.solve(H, -gradient, np.empty((len(H) + 1, len(H))), step)
+        gain = -1.0
+        if len(H) <= COMPILED:
+            gain = factors.solve(H, -gradient, np.empty((len(H) + 1, len(H))), step)
         if not 0.0 <= gain < math.inf:
             step = -Curvature(H).solve(gradient)
         return step
@@ -224,12 +234,17 @@ class Newton:
         """A step, and what it foretells; False where none succeeds, or P is within `coarse`."""
         p = self._at
         assert p is not None
+        if not p.sums.hessian.size:
+            self._at = p = self._look(p.u, p.h)
         gradient = self._gradient(p)
         step = self._direction(p, gradient)
         decrement2 = -float(gradient @ step)
         if not 0.0 <= decrement2 < math.inf:
             return False
         if max(_corner(p), 0.5 * decrement2) <= coarse * p.primal:
+            return False
+        if decrement2 <= NEAR * coarse * p.primal and not p.h:
+            self._at = p._replace(u=p.u + step)  # good enough unseen
             return False
         goal = max(self.tol, coarse) * p.primal
         h = self._narrower(p, decrement2, goal)
@@ -261,9 +276,9 @@ class Newton:
         """The t < 1 at which P(p + t·step) is about smallest: where its slope in t changes sign."""
         a, b = float(self._ridge @ (p.u * step)), float(self._ridge @ (step * step))
         high, low, best = 1.0, 0.0, 1.0
-        t = HALVES
-        for _ in range(3):
-            slopes = self._sums.along(p.u, p.u + step, self._loss(p.h), t)
+        t, along = HALVES, self._sums.line(p.u, p.u + step, self._loss(p.h))
+        for _ in range(ROUNDS):
+            slopes = along(t)
             slope, bend = a + t * b + slopes[:, 0], b + slopes[:, 1]
             uphill = t[slope > 0.0]
             downhill = t[slope <= 0.0]
@@ -272,7 +287,7 @@ class Newton:
             best = float(np.clip(t[k] - slope[k] / bend[k], low, high))
             if low > 0.5 * high:
                 break
-            t = np.linspace(low, high, 10)[1:-1]
+            t = np.linspace(low, high, 6)[1:-1] if low else high * QUARTERS
         return best if best > 0.0 else 0.5 * high
 
     def interrupted(self) -> None:
@@ -297,7 +312,9 @@ class Newton:
     def solution(self) -> Solution:
         low, high = self._low, self._high
         assert low is not None and high is not None
-        if high.to is None:
+        if high.known is not None:
+            alpha = high.known
+        elif high.to is None:
             alpha = self._sums.multipliers(high.u, self._loss(high.h), high.shares)
         else:
             alpha = self._sums.foretold(high.u, high.to, self._loss(high.h))
