@@ -21,7 +21,9 @@ LAYOUTS = [(kind, sparse) for kind in (np.float64, np.float32) for sparse in (Fa
 
 
 @pytest.mark.parametrize(("dtype", "sparse"), LAYOUTS)
-@pytest.mark.parametrize(("n", "d"), [(0, 3), (1, 1), (5, 7), (37, 8), (70, 30), (20_000, 9)])
+@pytest.mark.parametrize(
+    ("n", "d"), [(0, 3), (1, 1), (5, 7), (37, 8), (70, 30), (9, 300), (20_000, 9)]
+)
 def test_products_and_sums_are_those_of_the_matrix_with_ones(dtype, sparse, n, d):
     X, full = table(n, d, dtype, sparse)
     rng = np.random.default_rng(1)
@@ -47,6 +49,20 @@ def test_products_and_sums_are_those_of_the_matrix_with_ones(dtype, sparse, n, d
             design.columns_of(few).product(W[:, : len(few)], pool).T,
             full[:, few] @ W[:, : len(few)].T, atol=1e-12,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "sparse"), LAYOUTS)
+@pytest.mark.parametrize(("n", "d"), [(0, 3), (37, 8), (70, 300)])
+def test_products_with_a_sum_of_products_are_those_of_the_matrix(dtype, sparse, n, d):
+    X, full = table(n, d, dtype, sparse)
+    rng = np.random.default_rng(1)
+    p, D, v = rng.normal(size=d + 1), rng.uniform(size=n), np.full(d + 1, np.nan)
+    D[::4] = 0.0
+    designs.curved(as_rows(X), D, p, v)
+    np.testing.assert_allclose(v, full.T @ (D * (full @ p)), rtol=1e-12, atol=1e-11)
+    for wrong in ((D, p[:-1], v), (D, p, v[:-1].copy()), (np.ones(n + 1), p, v)):
+        with pytest.raises(ValueError, match="must have"):
+            designs.curved(as_rows(X), *wrong)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
