@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KERNELS := CMakeLists.txt $(wildcard src/linsep/kernels/*.cpp src/linsep/kernels/*/*.?pp building/*.py)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: fuzz duel faults linref sanitize cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
+.PHONY: mutants fuzz duel faults linref sanitize cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
@@ -19,6 +19,7 @@ help:
 	@echo "make check   lint, format, types, import contracts"
 	@echo "make duel    the verifier against linsep, true and tampered certificates; COUNT=500 data sets"
 	@echo "make fuzz    readers against inputs that nobody meant; SECONDS=300"
+	@echo "make mutants small changes to what must not err: does a test notice each? MUTANTS=40"
 	@echo "make compat  smoke tests on the oldest and the newest versions supported"
 	@echo "make docs    build the pages, every warning an error"
 	@echo "make pictures  draw the pictures of the pages anew"
@@ -74,6 +75,12 @@ faults: $(VENV)/.dev
 SECONDS ?= 300
 fuzz: $(VENV)/.dev
 	@cd tests && ../$(BIN)/python -m fuzz $(SECONDS) $(TARGETS)
+
+# Small changes to loader, certificates, verifier, guard and driver: is each noticed by a test?
+# So many of each are drawn; some seconds each. What survives: tests/mutants/survivors.txt
+MUTANTS ?= 40
+mutants: $(VENV)/.dev
+	@cd tests && ../$(BIN)/python -m mutants $(MUTANTS) $(TARGETS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,3 +74,22 @@ def test_a_damaged_page_of_parquet_is_an_error_of_linsep():
     whole = file.getvalue()
     said = [loaded(whole[:i] + b"\xff\xff" + whole[i + 2 :]) for i in range(4, 120, 2)]
     assert any(isinstance(one, str) and "cannot be read" in one for one in said)
+
+
+def test_sizes_of_texts_said_of_numbers_do_not_end_the_process():
+    """pyarrow aborts where it is asked about such a column; reading it raises."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file = io.BytesIO()
+    pq.write_table(pa.table({"x": pa.array([1, 2, 3], pa.int64()), "y": ["p", "q", "p"]}), file)
+    whole = file.getvalue()
+    places = [i for i in range(len(whole)) if whole[i : i + 2] == b"\x15\x0c"]  # BYTE_ARRAY
+    said = [loaded(whole[:i] + b"\x15\x00" + whole[i + 2 :]) for i in places]
+    assert any(isinstance(one, str) and "cannot be read" in one for one in said)
+
+
+def test_a_margin_without_an_end_is_no_margin():
+    X, y = np.array([[0.0], [1.0]]), [0, 1]
+    found = linsep.separability(X, y)
+    assert not replace(found, margin=np.inf).verify(X, y)
+    bound = linsep.mistake_bound(X, y)
+    assert not replace(bound, radius=np.inf).verify(X, y)

@@ -18,7 +18,15 @@ import pytest
 
 import linsep
 from linsep.errors import ModelFileError
-from linsep.model.files.container import LONGEST, MOST, ZEROS, seal, spell, unseal
+from linsep.model.files.container import (
+    LONGEST,
+    MOST,
+    ZEROS,
+    ranges,
+    seal,
+    spell,
+    unseal,
+)
 from linsep.model.files.store import from_bytes
 from linsep.model.forms import Linear
 
@@ -202,9 +210,30 @@ def test_lengths_that_lie_are_refused_before_anything_is_allocated(length):
 
 
 def test_headers_that_would_fill_memory_are_refused_unread():
-    brackets = b"[" * MOST
-    content = with_header(lambda text: text[:-1] + b',"z":"' + brackets + b'"}')
-    assert refused(content)
+    for brackets in (b"[" * MOST, b"{" * MOST, b"[{" * (MOST // 2)):
+        content = with_header(lambda text, more=brackets: text[:-1] + b',"z":"' + more + b'"}')
+        with pytest.raises(ModelFileError, match="opening brackets, more than"):
+            from_bytes(content, "hostile")
+    spaces = SMALL.read_bytes()[8:40] + b" " * LONGEST
+    with pytest.raises(ModelFileError, match=f"more than {LONGEST}"):
+        from_bytes(len(spaces).to_bytes(8, "little") + spaces, "hostile")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_is_said_of_the_bytes_of_a_file_covers_each_once(path):
+    content = path.read_bytes()
+    told = ranges(content)
+    assert [first for first, _, _ in told] == [0, *(last for _, last, _ in told[:-1])]
+    assert told[-1][1] == len(content)
+    _, tensors = unseal(content, "golden")
+    assert [what.partition(":")[0] for _, _, what in told[2:]] == sorted(tensors)
+
+
+def test_a_header_beyond_the_end_of_the_file_is_refused_by_its_length():
+    content = SMALL.read_bytes()
+    for length in (len(content), len(content) - 7, 12):
+        with pytest.raises(ModelFileError, match=f"announce a header of {length} bytes"):
+            from_bytes(length.to_bytes(8, "little") + content[8:], "hostile")
 
 
 FORMS = [GOLDEN / f"1-{name}.linsep" for name in ("encoded", "kernel", "scaled", "voted")]

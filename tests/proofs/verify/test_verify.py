@@ -139,6 +139,36 @@ def test_rows_that_do_not_span_do_not_exclude_a_plane_through_points():
     assert full.quasi_separable is False
     cut = replace(full, span=full.span._replace(normals=((1, 0, 0, 0),)))
     assert "orthogonal" in check(cut, *OVERLAPPING)
+    none = full.span._replace(normals=())
+    short = full.span._replace(normals=((1, 0, 0),))
+    assert "does not have 4 entries" in check(replace(full, span=short), *OVERLAPPING)
+    assert "does not show" in check(replace(full, span=None), *OVERLAPPING)
+    one = none._replace(rows=np.r_[none.rows, 0], multipliers=(*none.multipliers, Fraction(0)))
+    assert "a multiplier is zero" in check(replace(full, span=one), *OVERLAPPING)
+    fewer = none._replace(rows=none.rows[:0], multipliers=())
+    assert check(replace(full, span=fewer), *OVERLAPPING) != ""
+
+
+def test_a_flat_direction_is_a_normal_and_only_where_every_row_is_flat():
+    X, y = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]), np.array([0, 1, 0, 1])
+    found = separability(X, y)
+    assert found.quasi_separable is False and len(found.span.normals) == 1
+    assert check(found, X, y) == ""
+    bare = found.span._replace(normals=())
+    assert "the rows span 2 dimensions, with 0 normals, of 3" in check(
+        replace(found, span=bare), X, y
+    )
+    X[3, 1] = 1.0  # no longer flat
+    assert check(replace(found, fingerprint=""), X, y) != ""
+
+
+def test_a_bias_in_the_weights_or_beside_them_is_not_of_a_plane_through_the_origin():
+    X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
+    found = separability(X, y, fit_intercept=False)
+    assert check(found, X, y) == ""
+    assert "planes through the origin" in check(replace(found, bias=0.5), X, y)
+    sides = (tuple(map(Fraction, (1, "1/2"))),)
+    assert "planes through the origin" in check(replace(found, plane=sides, bias=0.0), X, y)
 
 
 def test_a_rival_that_is_altered_is_refused():

@@ -26,8 +26,13 @@ def cookie(keys):
 
 def ask(app, method="GET", path="/", headers=(), body=b"", host=HOST):
     """The status, headers and body of an answer; headers are names and values in their order."""
-    sent = [(b"host", host.encode())] if host is not None else []
-    sent += [(name.encode(), value.encode()) for name, value in headers]
+    sent = [(name.encode(), value.encode()) for name, value in headers]
+    return asked(app, method, path, sent, body, host)
+
+
+def asked(app, method, path, headers, body, host=HOST):
+    """The same, with headers in bytes."""
+    sent = [(b"host", host.encode()), *headers] if host is not None else headers
     scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
              "scheme": "http", "path": path, "raw_path": path.encode(), "query_string": b"",
              "root_path": "", "headers": sent, "server": ("127.0.0.1", PORT),
@@ -177,6 +182,27 @@ def test_long_requests_are_refused_by_their_word_and_by_their_length(app):
     long = inside(app, **{"content-length": str(BODY + 1)})
     assert ask(app, "POST", "/fit", long, b"{}")[0] == 413
     assert ask(app, "POST", "/fit", inside(app), b" " * (BODY + 1))[0] == 413
+
+
+@pytest.mark.parametrize("length", ["-1", "abc", "²", "", "9" * 5000])
+def test_lengths_that_are_none_are_refused(app, length):
+    sent = [(name.encode(), value.encode("latin-1")) for name, value in
+            inside(app, **{"content-length": length})]  # fmt: skip
+    assert asked(app, "POST", "/fit", sent, b"{}")[0] == 413
+    assert ask(app, "POST", "/fit", inside(app, **{"content-length": str(BODY)}), b"{}")[0] == 400
+
+
+def test_the_door_alone_is_shown_to_who_has_no_key(app):
+    assert ask(app)[1][b"content-type"].startswith(b"text/html")
+    for method, path in (("GET", "/film"), ("HEAD", "/"), ("OPTIONS", "/")):
+        status, headers, _ = ask(app, method, path)
+        assert status in (401, 403)
+        assert not headers[b"content-type"].startswith(b"text/html")
+
+
+@pytest.mark.parametrize("path", ["*", "http://127.0.0.1/", "x"])
+def test_a_path_that_is_none_is_refused(app, path):
+    assert ask(app, "GET", path, inside(app))[0] == 400
 
 
 def test_every_answer_has_the_headers_that_keep_others_out(app):

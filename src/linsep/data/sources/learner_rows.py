@@ -42,8 +42,7 @@ def opened(X: Any, y: Any) -> Iterator[tuple[Any, Any, Encoding | None]]:
     with X.gather() as gathered:
         if gathered.codes is None and gathered.y is None:
             raise DataError(
-                f"{X.source.paths[0]} holds no labels, and a fit learns from them; give rows with "
-                "labels."
+                f"{X.source.paths[0]} holds no labels, and a fit learns from them; give some."
             )
         if gathered.codes is None or gathered.classes is None:
             yield gathered.X, gathered.y, X.encoding

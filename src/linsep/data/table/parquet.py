@@ -196,7 +196,10 @@ def _stored(file: Any, names: list[str]) -> tuple[dict[str, _Stored], int]:
     """What the file says of columns in some of its row groups, and the rows these have."""
     about, rows = file.metadata, 0
     stored = dict.fromkeys(names, _Stored(0, 0))
-    for group in range(0, about.num_row_groups, max(1, about.num_row_groups // LOOKED_AT)):
+    groups = range(0, about.num_row_groups, max(1, about.num_row_groups // LOOKED_AT))
+    for group in groups if len(groups) * about.num_columns <= LOOKED_AT**2 else ():
+        next(file.iter_batches(1, [group]), None)  # damage that ends the process in `column` raises
+    for group in groups:
         rows += about.row_group(group).num_rows
         for place in range(about.num_columns):
             one = about.row_group(group).column(place)

@@ -58,8 +58,8 @@ def check_bound(answer: Any, X: Any, y: Any) -> str:
     if constant:
         square += sum((plane.bias**2 for plane in planes), Fraction(0)) / constant
     gamma2 = least**2 / square
-    if min(answer.radius, answer.margin) < 0:
-        return "the radius or the margin is negative"
+    if not 0 <= min(answer.radius, answer.margin) <= max(answer.radius, answer.margin) < math.inf:
+        return "the radius or the margin is negative or infinite"
     if Fraction(answer.radius) ** 2 < radius2:
         return f"a row is longer than {answer.radius!r}"
     if Fraction(answer.margin) ** 2 > gamma2:

@@ -217,7 +217,7 @@ def _separates(certificate: Any, data: Data) -> str:
         return f"row {i} is not on its side of the plane"
     square = sum((plane.square() for plane in planes), Fraction(0))
     square = square if data.n_classes == 2 else 2 * square
-    if not certificate.margin >= 0:
+    if not 0 <= certificate.margin < np.inf:
         return f"the margin is {certificate.margin!r}, and no distance is"
     claim = Fraction(certificate.margin) ** 2 * square
     if claim > least**2:

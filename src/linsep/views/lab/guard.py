@@ -108,7 +108,7 @@ class Guard:
         """Raise Refused unless all rules hold."""
         headers = list(scope["headers"])
         hosts = _all(headers, b"host")
-        if len(hosts) != 1 or hosts[0].lower() not in self.hosts or "@" in hosts[0]:
+        if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             raise Refused(421, "This is the lab of another address.")
         if not str(scope.get("raw_path", b"/").decode("latin-1")).startswith("/"):
             raise Refused(400, "The path of the request is not one.")
@@ -137,7 +137,7 @@ class Guard:
         if len(kinds) != 1 or kinds[0].split(";")[0].strip().lower() != "application/json":
             raise Refused(415, "The request is not JSON.")
         length = _all(headers, b"content-length")
-        if length and (not length[0].isdigit() or int(length[0]) > BODY):
+        if length and not (length[0].isdecimal() and float(length[0]) <= BODY):
             raise Refused(413, f"The request is longer than {BODY:,} bytes.")
         if scope["path"] == ENTER:
             return  # it has the token, which the route checks

@@ -1,0 +1,1 @@
+"""Small changes to the modules that must not err: does a test notice each?"""
