@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rows.hpp"
+#include "vectors.hpp"
 
 namespace linsep {
 using Codes = Vector<const int64_t>;
@@ -208,6 +209,32 @@ static void along(Matrix<const double> S, Matrix<const double> dS, double t, Mat
   }
 }
 
+// ⟨x, w⟩ and w ← w + a x with vectors kept in registers: twice as fast as loops where rows are long.
+template <class T> inline T long_dot(const T* x, const T* w, int64_t n) {
+  using V = Vec<T>;
+  V one = V::same(0), two = one, three = one, four = one;
+  int64_t j = 0;
+  for (; j + 4 * V::lanes <= n; j += 4 * V::lanes) {
+    one = fused(V::load(x + j), V::load(w + j), one);
+    two = fused(V::load(x + j + V::lanes), V::load(w + j + V::lanes), two);
+    three = fused(V::load(x + j + 2 * V::lanes), V::load(w + j + 2 * V::lanes), three);
+    four = fused(V::load(x + j + 3 * V::lanes), V::load(w + j + 3 * V::lanes), four);
+  }
+  T lanes[V::lanes], sum = 0;
+  ((one + three) + (two + four)).store(lanes);
+  for (T lane : lanes) sum += lane;
+  for (; j < n; ++j) sum = fused(x[j], w[j], sum);
+  return sum;
+}
+template <class T> inline void long_add(const T* x, T a, T* w, int64_t n) {
+  using V = Vec<T>;
+  int64_t j = 0;
+  for (; j + V::lanes <= n; j += V::lanes) fused(V::same(a), V::load(x + j), V::load(w + j)).store(w + j);
+  for (; j < n; ++j) w[j] = fused(a, x[j], w[j]);
+}
+inline double long_dot(const float* x, const double* w, int64_t n) { return inner(x, w, n); }
+inline void long_add(const float* x, double a, double* w, int64_t n) { accumulate(x, a, w, n); }
+
 // V ← V + Σ hᵢ M(Qx̃ᵢ)x̃ᵢᵀ, M the projection onto {v : Σ v = 0, v_k = 0 where p_k = 0}; Q and V end with intercepts. Classes with
 // p > 0 of row i = chosen[j] are classes[from[j]], …: few as a rule, so that a row is read once for a few of its products.
 template <class T, class R>
@@ -225,14 +252,14 @@ static void curve(Matrix<const T> X, Vector<const int64_t> chosen, Vector<const 
     for (int64_t l = 0; l < count; ++l) {
       const int64_t k = classes[first + l];
       require(k >= 0 && k < K, "lists must hold numbers of classes");
-      u[l] = double(inner(x, Q.row(k), d) + Q(k, d));
+      u[l] = double(long_dot(x, Q.row(k), d) + Q(k, d));
       mean += u[l];
     }
     mean /= double(count);
     for (int64_t l = 0; l < count; ++l) {
       const R a = R(h[j] * (u[l] - mean));
       R* v = V.row(classes[first + l]);
-      accumulate(x, a, v, d);
+      long_add(x, a, v, d);
       v[d] += a;
     }
   }

@@ -19,12 +19,9 @@ from linsep.parallel import Pool
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-CHUNK = 512
-"""Rows whose pairs are multiplied together."""
-PART = 2048
-"""Rows whose sum one thread makes."""
-KEPT = 1 << 22
-"""Products of features up to which they are kept from one matrix to the next."""
+CHUNK = 512  # rows whose pairs are multiplied together
+PART = 2048  # rows whose sum one thread makes
+KEPT = 1 << 22  # products of features up to which they are kept from one matrix to the next
 
 
 class ClassHessian:

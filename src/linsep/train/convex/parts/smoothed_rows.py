@@ -111,11 +111,6 @@ class SmoothedRows:
         charge, away, mean, moved = sums[:4].tolist()
         return Bounds(charge, away, mean, moved, sums[4:].reshape(K, self.d + 1))
 
-    @property
-    def pairs(self) -> int:
-        """Rows times their classes above zero, of the rows that count."""
-        return len(self._classes)
-
     def along(self, epsilon: float, t: float) -> tuple[float, float]:
         """F and its derivative, t along dS."""
         problem = self.problem

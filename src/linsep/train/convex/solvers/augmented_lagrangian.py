@@ -95,15 +95,6 @@ class AugmentedLagrangian:
     problem : of all classes, with dense rows
     n_jobs : threads; never changes the bytes of the result
     start : multipliers (n, K) and intercepts of a neighbouring problem
-
-    Examples
-    --------
-    >>> from linsep.train.convex.drive import Goal, drive
-    >>> X, codes = np.array([[0.0, 2.0], [2.0, 0.0], [-2.0, -2.0]]), np.array([0, 1, 2])
-    >>> problem = JointProblem.of(X, codes, None, 10.0, 3, True)
-    >>> solution = drive(AugmentedLagrangian(problem), Goal(1e-8))
-    >>> solution.status.name, (X @ solution.w.T + solution.b).argmax(axis=1)
-    ('converged', array([0, 1, 2]))
     """
 
     name = "augmented_lagrangian"
@@ -182,7 +173,7 @@ class AugmentedLagrangian:
         self._damping = max(self._damping, DAMPED)
         p = self._evaluate(0.0, self._W)
         exact, before = False, self.n_iter
-        while p.left > p.allowed and not self._reached(p) and self._since <= PATIENCE:
+        while p.left > p.allowed and self._gap(p) > self.tol * p.primal and self._since <= PATIENCE:
             step = self._step(p, exact)
             rows.scores(step, rows.dS)
             t = self._length(p, step)
@@ -208,9 +199,8 @@ class AugmentedLagrangian:
             self._epsilon = max(TINY, GENTLY * epsilon)
         return self.n_iter > before or p.kink > 0.0
 
-    def _reached(self, p: Point) -> bool:
-        """Whether this point closes the gap."""
-        return min(p.primal, self._lowest[0]) - p.dual + p.uneven <= self.tol * p.primal
+    def _gap(self, p: Point) -> float:
+        return min(p.primal, self._lowest[0]) - p.dual + p.uneven
 
     def _evaluate(self, t: float, W: Floats) -> Point:
         """Go t along the step to W."""
@@ -343,5 +333,5 @@ class AugmentedLagrangian:
         b = b - b.mean() if self._problem.intercept else np.zeros(len(b))
         dual = self._highest[0] if math.isfinite(self._highest[0]) else 0.0
         A = self._highest[1] if math.isfinite(self._highest[0]) else np.zeros_like(self._rows.P)
-        gap = max(0.0, primal - dual)
-        return Solution(w, b, self._whole.spread(A), primal, dual, gap, max(1, self.n_iter))
+        bounds = primal, dual, max(0.0, primal - dual)
+        return Solution(w, b, self._whole.spread(A), *bounds, max(1, self.n_iter))

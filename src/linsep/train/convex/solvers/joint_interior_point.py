@@ -99,15 +99,6 @@ class JointInteriorPoint:
     problem : of all classes, with few columns
     n_jobs : threads; never changes the bytes of the result
     start : multipliers (n, K) and intercepts, which are enough where they are good enough
-
-    Examples
-    --------
-    >>> from linsep.train.convex.drive import Goal, drive
-    >>> X, codes = np.array([[0.0, 2.0], [2.0, 0.0], [-2.0, -2.0]]), np.array([0, 1, 2])
-    >>> problem = JointProblem.of(X, codes, None, 10.0, 3, True)
-    >>> solution = drive(JointInteriorPoint(problem), Goal(1e-10))
-    >>> solution.status.name, (X @ solution.w.T + solution.b).argmax(axis=1)
-    ('converged', array([0, 1, 2]))
     """
 
     name = "interior_point"
@@ -179,8 +170,8 @@ class JointInteriorPoint:
         self.u = np.zeros_like(self.u)
 
     def _candidate(self) -> Candidate:
-        bounds = self._best[0], self._highest[0]
-        return Candidate(max(1, self.n_iter), *bounds, len(self._used.codes))
+        n_iter, n = max(1, self.n_iter), len(self._used.codes)
+        return Candidate(n_iter, self._best[0], self._highest[0], n)
 
     def _evaluate(self) -> None:
         """Go the last step; P, D and what is left of the equations there."""
@@ -302,5 +293,5 @@ class JointInteriorPoint:
         W, b = self._columns.outside(u[:, :d].copy(), u[:, -1] if free else np.zeros(K))
         b = b - b.mean() if free else np.zeros(K)
         A = self._problem.spread(self._highest[1])
-        gap = max(0.0, primal - self._highest[0])
-        return Solution(W, b, A, primal, self._highest[0], gap, max(1, self.n_iter))
+        dual = self._highest[0]
+        return Solution(W, b, A, primal, dual, max(0.0, primal - dual), max(1, self.n_iter))
