@@ -71,12 +71,12 @@ def newton(rows, loss):
     return Newton(ConvexProblem.of(*rows, None, 3.0, loss, True))
 
 
-def stepping(loss, batch=None, walk=None, C=1.0, l1=0.0):
+def stepping(loss, batch=None, C=1.0, l1=0.0):
     """Steps on scores, from anew."""
     problem = Problem(X, (Y > 0).astype(np.int32), None, 2)
     penalty = Elastic(l1, 1.0 - l1)
     descent = ScoreDescent(problem, Planes(loss), 1, penalty, C, free=True, scale=True)
-    return Stepping(descent, Steps(batch, None, None, 0, True, False, Pace()), walk=walk)
+    return Stepping(descent, Steps(batch, None, None, 0, True, False, Pace()))
 
 
 def sparse_weights(X, y, loss):

@@ -87,7 +87,7 @@ def descend_scores(
 
     with Pool(1), np.errstate(over="ignore", invalid="ignore"):
         descent = _descent(learner, problem, loss, penalty, start, learner.scale)
-        solver = Stepping(descent, steps, learner._recorder, publish, name=learner.solver_)
+        solver = Stepping(descent, steps, learner._recorder, publish, learner.solver_)
         point = next(iter(learner._savepoints), None)
         solution = drive(solver, Goal(tol, max_iter, telling(listeners), savepoint=point))
     if solution.alpha is None or len(solution.alpha) == problem.n_rows:

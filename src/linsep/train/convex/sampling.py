@@ -25,7 +25,7 @@ def pick(
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """About `wanted` rows and the chance that each had.
 
-    A row's chance grows with its weight and its distance from the centre (see `distances`).
+    A row's chance grows with its weight and its distance from the centre (see `_distances`).
     """
     n, inverse = blocks.n_rows, _inverse(about)
     total = 1.0 if len(c) == 1 else float(c.sum())
@@ -43,34 +43,9 @@ def pick(
     return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
 
 
-def distances(blocks: Blocks, about: Spread, pool: Pool) -> Floats:
-    """‖(xᵢ − mean)/deviation‖²/d of every row: the diagonal part of its leverage, on average 1.
-
-    A column that seemed constant makes every row in which it differs infinitely far.
-    """
-    n, inverse = blocks.n_rows, _inverse(about)
-
-    def some(start: int) -> Floats:
-        stop = min(n, start + TOGETHER)
-        q = _distances(blocks.X[start:stop], about.mean, inverse)
-        blocks.pages.advance(stop - start)
-        return q
-
-    return np.concatenate(pool.map(some, range(0, n, TOGETHER)))
-
-
 def _inverse(about: Spread) -> Floats:
     with np.errstate(divide="ignore", over="ignore"):
         return np.where(about.deviation > 0, 1 / about.deviation, 1e150)
-
-
-def draw(chance: Floats, seed: int) -> npt.NDArray[np.int64]:
-    """Rows drawn with the given chances, the same ones for the same seed.
-
-    >>> draw(np.array([1.0, 0.0, 1.0]), seed=0)
-    array([0, 2])
-    """
-    return np.flatnonzero(drawn(chance, seed * len(chance)))
 
 
 def scattered(n: int, count: int) -> npt.NDArray[np.int64]:
@@ -83,6 +58,10 @@ def scattered(n: int, count: int) -> npt.NDArray[np.int64]:
 
 
 def _distances(X: Array, mean: Floats, inverse: Floats) -> Floats:
+    """‖(xᵢ − mean)/deviation‖²/d of rows: the diagonal part of their leverage, on average 1.
+
+    A column that seemed constant makes every row in which it differs infinitely far.
+    """
     Z = X - mean
     Z *= inverse
     return np.asarray(np.einsum("ij,ij->i", Z, Z) / Z.shape[1])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from linsep.train.convex.steps.proximal_newton import ProximalNewton, suits
 
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, telling
@@ -69,18 +68,6 @@ def test_walks_come_down_and_prove_how_near_they_are(loss, batch):
     assert solution.primal < first and solution.dual <= solution.primal
     assert len(heard) == solution.n_iter == len(shown) - 1  # once before the first pass
     assert solution.status in (Status.converged, Status.budget)
-
-
-def test_proximal_steps_set_weights_to_zero_and_close_the_gap():
-    *_, descent = descent_of(Planes(Logistic()), 1, Elastic(1.0, 0.0), scale=True)
-    assert suits(descent)
-    newton = ProximalNewton(descent)
-    for epoch in range(1, 30):
-        newton.go(epoch)
-    seen = newton.seen
-    assert seen.value - seen.dual <= 1e-8 * seen.value
-    slope = np.abs(seen.slope + 0.0).max()
-    assert slope > 0 and (np.abs(seen.a) > 0).sum() <= 4
 
 
 def test_squared_error_has_its_slope_and_two_points_their_plane():

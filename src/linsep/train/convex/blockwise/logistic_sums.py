@@ -18,7 +18,6 @@ from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.data.blocks.blocks import BLOCK, on_cluster
 from linsep.data.blocks.page_release import PageRelease
 from linsep.parallel import Pool, add_up
-from linsep.train.convex.chords import FAR
 from linsep.train.convex.coordinates import Blocks
 from linsep.train.convex.newton.row_kernels import weigh
 from linsep.train.run.state import record
@@ -294,7 +293,7 @@ def _misjudge(X, signs, c, u, step, errors):  # type: ignore[no-untyped-def]
         s = step[d]
         for j in range(d):
             s += X[i, j] * step[j]
-        if not abs(s) > FAR:
+        if not abs(s) > 1.0:
             continue
         z = u[d]
         for j in range(d):

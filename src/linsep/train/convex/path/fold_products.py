@@ -103,7 +103,8 @@ class _Run:
     def __init__(
         self, X: Any, signs: Array, home: Array, Cs: Floats, free: bool, tol: float, results: Folded
     ) -> None:
-        self.X, self.signs, self.home, self.Cs, self.free = X, signs, home, Cs, free
+        self.X, self.home, self.Cs = X, home, Cs
+        self.problem = Problem.of(X, signs, None, 1.0, Logistic(), free)
         self.count, self.results = len(results.gap), results
         self.halt = Event()
         self.goal = Goal(tol, halt=self.halt)
@@ -130,7 +131,7 @@ class _Run:
         whole, start = self.results.whole, None
         if c:
             start = 2.0 * whole[c - 1] - whole[c - 2] if c > 1 else whole[0]
-        found = self._fit(c, start, None)
+        found = self._fit(c, start, np.ones(1))
         whole[c, :-1], whole[c, -1] = found.w, found.b
 
     def _fold(self, f: int, c: int) -> None:
@@ -138,18 +139,17 @@ class _Run:
         start = results.whole[c]
         if c:
             start = start + self.last[f] - results.whole[c - 1]
-        weights = np.where(self.home == f, 0.0, 1.0)
-        found = self._fit(c, start, weights)
+        found = self._fit(c, start, np.where(self.home == f, 0.0, 1.0))
         results.gap[f, c], results.b[f, c] = found.gap / found.primal, found.b
         results.scores[held, c] = np.asarray(self.X[held] @ found.w) + found.b
         if results.W.shape[2]:
             results.W[f, c] = found.w
         self.last[f, :-1], self.last[f, -1] = found.w, found.b
 
-    def _fit(self, c: int, start: Floats | None, weights: Floats | None) -> Solution:
-        given = self.X, self.signs, weights, float(self.Cs[c]), Logistic(), self.free
+    def _fit(self, c: int, start: Floats | None, weights: Floats) -> Solution:
+        problem = self.problem._replace(weights=self.Cs[c] * weights)
         begin = None if start is None else (start[:-1], float(start[-1]))
-        found = drive(NewtonCG(Problem.of(*given), 1, begin), self.goal)
+        found = drive(NewtonCG(problem, 1, begin), self.goal)
         if found.status is not Status.converged:
             raise _NotReachedError
         return found

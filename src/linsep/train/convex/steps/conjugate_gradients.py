@@ -11,7 +11,7 @@ solution is believed when what is left, computed anew from the data, is rounding
 
 Where singular values go down to zero without a gap, as those of a square of random entries do, the
 last digits take as many passes as there are rows. So runs that have become long end on a larger ε,
-or where no weights can explain more of y than a small share, ‖r‖² ≤ tol·‖y‖².
+or as descents do: where neither a pass nor any weight by itself lowers ‖r‖² by more than tol·‖y‖².
 """
 
 import math
@@ -136,11 +136,11 @@ class _Target(Stateful):
     proved : whether only rounding is left
     """
 
-    state_names = ("w", "r", "p", "gamma", "least", "failures", "passes", "proved")
+    state_names = ("w", "r", "p", "gamma", "least", "failures", "passes", "fall", "proved")
 
     def __init__(self, rows: _Rows, y: Floats, length: float, tol: float) -> None:
         self.rows, self.y, self.length, self.tol = rows, y, length, tol
-        self.passes = 0
+        self.passes, self.fall = 0, math.inf
         self.w, self.size = np.zeros(len(rows.scale)), _norm(y)
         self.least, self.failures = math.inf, 0
         self.p, self.gamma = np.zeros(len(rows.scale)), 1.0
@@ -156,11 +156,12 @@ class _Target(Stateful):
         """Whether so much has been done that less than all digits will do."""
         return 2.0 * self.passes * self.rows.entries > LONG
 
-    def _near(self, rest: float, share: float) -> bool:
-        """Whether what is left, ‖r‖, and its share ε are small enough by now."""
+    def _near(self, share: float, s: Floats) -> bool:
+        """Whether ε, or what there is to gain along the slope s, is small enough by now."""
         if share <= ROUNDING or not self.long:
             return share <= ROUNDING
-        return share <= ENOUGH or rest * rest <= self.tol * self.size * self.size
+        gain = max(self.fall, float(np.abs(s).max()) ** 2)
+        return share <= ENOUGH or gain <= self.tol * self.size * self.size
 
     def _share(self, rest: float, size: float) -> float:
         """ε for ‖r‖ and ‖w‖."""
@@ -178,7 +179,7 @@ class _Target(Stateful):
         self._next_direction(s, _square(s))
         rest = _norm(self.r)
         left = self._share(rest, _norm(self.w))
-        self.proved = self._near(rest, left)
+        self.proved = self._near(left, s)
         self.failures = 0 if left < 0.5 * self.least else self.failures + 1
         self.least = min(self.least, left)
 
@@ -191,12 +192,13 @@ class _Target(Stateful):
             self._evaluate()
             return
         a = self.gamma / curve
+        self.fall = a * self.gamma
         self.w += a * self.p
         self.r -= a * q
         size, rest = _norm(self.w), _norm(self.r)
         s = self.rows.back(self.r)
         self._next_direction(s, _square(s))
-        if self._near(rest, 2.0 * self._share(rest, size)):
+        if self._near(2.0 * self._share(rest, size), s):
             self._evaluate()
 
     def _next_direction(self, s: Floats, gamma: float) -> None:

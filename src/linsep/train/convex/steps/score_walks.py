@@ -25,7 +25,6 @@ from linsep.train.run.trace import Trace
 Floats = npt.NDArray[np.float64]
 
 EVERYTHING = 1e4  # an objective this many times the first one has left for good
-ROUNDING = 1e-11  # a relative gap this small is as good as any, once no step succeeds
 
 
 class Progressing(Stateful):
@@ -121,8 +120,6 @@ class Stepping:
     steps : how to step
     trace : records steps, if any does
     publish : is shown the best weights after each pass
-    walk : makes a walk of another kind, which has `seen`, where it is, `go(epoch)`, which makes a
-        pass, and its state
     name : what `solver_` says
     """
 
@@ -134,12 +131,10 @@ class Stepping:
         steps: Steps,
         trace: Trace | None = None,
         publish: Callable[[Floats, Floats], None] = lambda W, b: None,
-        walk: Callable[[ScoreDescent], Any] | None = None,
         name: str = "gradient",
     ) -> None:
         self.descent, self.steps, self.trace, self.name = descent, steps, trace, name
         self.pool = Pool(1)
-        self._make = walk or self._lectures
         self._walk: Any = None
         self._known = Progressing(
             descent, steps.last, lambda seen: publish(*descent.outside(seen.a, seen.b))
@@ -147,9 +142,9 @@ class Stepping:
         self._epoch, self._done = 0, Pass(0, 0, 0, math.inf)
         self._start, self._ending = math.inf, Status.budget
 
-    def _lectures(self, descent: ScoreDescent) -> Any:
+    def _made(self) -> "_Walk | _Search":
         """Steps of given length, or a search along each."""
-        steps = self.steps
+        steps, descent = self.steps, self.descent
         size, bend = steps.batch_size, descent.loss.bend
         eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
         if size is None and steps.eta0 is None:
@@ -157,7 +152,7 @@ class Stepping:
         return _Walk(descent, steps, eta, self.trace)
 
     def _begin(self) -> None:
-        walk = self._walk = self._make(self.descent)
+        walk = self._walk = self._made()
         self._known.note(walk.seen)
         self._start = walk.seen.value
         if self.trace is not None:
@@ -187,14 +182,12 @@ class Stepping:
 
     def _candidate(self) -> Candidate:
         """The bounds so far; without a penalty the slope along standard columns stands in."""
-        known, seen, scale = self._known, self._walk.seen, self._known.scale
+        known, scale = self._known, self._known.scale
         best = known.best
         assert best is not None
         dual = known.dual
         if not self.descent.lam and self._epoch:
             dual = known.dual = max(dual, best.value - self._left())
-            if self._left() > getattr(self._walk, "least_slope", math.inf) * seen.value:
-                dual = -math.inf
         return Candidate(self._epoch, scale * best.value, scale * dual, done=self._done)
 
     def _left(self) -> float:
@@ -203,7 +196,7 @@ class Stepping:
         return float(np.sum(seen.slope**2) + np.sum(seen.slope_b**2)) / self.descent.loss.bend
 
     def _ended(self) -> bool:
-        """Whether the run ends by itself: it has left for good, no step succeeds, or a separator
+        """Whether the run ends by itself: it has left for good, or a separator
         shows that without a penalty no finite optimum exists."""
         known, walk, free = self._known, self._walk, not self.descent.lam
         seen, best = walk.seen, known.best
@@ -215,10 +208,6 @@ class Stepping:
         elif free and seen.mistakes == 0:
             self._ending = Status.no_optimum
             return not self.steps.last
-        elif getattr(walk, "stalled", 0) >= 8:
-            if (self._left() if free else known.gap) <= max(self.tol, ROUNDING) * best.value:
-                self._ending = Status.converged
-            return True
         else:
             self._ending = Status.budget
         return self._ending is not Status.budget
@@ -236,7 +225,7 @@ class Stepping:
         }  # fmt: skip
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._walk = self._make(self.descent)
+        self._walk = self._made()
         self.descent.restore(state["descent"])
         self._walk.restore(state["walk"])
         self._known.restore(state["known"])
