@@ -14,17 +14,17 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 78254,  # 68,000
-    "lines of train/convex": 15806,  # 10,000
-    "statements of train/convex": 10682,  # 6,800
+    "lines of src": 76710,  # 68,000
+    "lines of train/convex": 13851,  # 10,000
+    "statements of train/convex": 9371,  # 6,800
     "lines of train/closed": 2443,  # 2,000
     "lines of kernels": 6000,
     "lines for the compiler of kernels": 1526,  # 0
-    "compiled by Numba": 13,  # 0 files
-    "constants of train": 324,  # 120
+    "compiled by Numba": 9,  # 0 files
+    "constants of train": 309,  # 120
     "files of the fullest folder": 17,  # 16
     "functions of sixty lines and more": 13,  # 8
-    "solvers": 20,  # 8
+    "solvers": 19,  # 8
 }
 
 

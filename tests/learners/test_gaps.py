@@ -45,7 +45,7 @@ def test_the_gap_of_a_fit_is_the_one_recomputed(learner, layout, data):
     assert learner.objective_ == pytest.approx(proved.primal, rel=1e-9)
     # Logistic regression keeps no multipliers: the proof makes its own from the weights, and those
     # of coordinate descent on the dual are not as good as the ones it had.
-    slack = 20.0 if getattr(learner, "solver_", None) == "dual" else 1.01
+    slack = 20.0 if getattr(learner, "solver_", None) == "dual_descent" else 1.01
     assert proved.relative <= learner.tol * slack + 1e-8
     best = learner.objective_ * (1 - learner.gap_)  # a lower bound, as is the proof's
     assert proved.primal >= best * (1 - 1e-9)

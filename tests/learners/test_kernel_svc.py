@@ -9,7 +9,7 @@ from linsep import KernelSVC, LinearSVC
 from linsep.data.toys import overlapping, rings, three_classes, xor
 from linsep.errors import DataError, NotConverged, ParameterError
 from linsep.rows.kernels import Kernel
-from linsep.train.convex.dual import gram_descent
+from linsep.train.convex.solvers import gram_descent
 
 
 def both_values(machine, X, y, C):

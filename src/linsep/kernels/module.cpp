@@ -7,11 +7,13 @@ namespace linsep {
 void bind_backpropagation(nb::module_);
 void bind_closed(nb::module_);
 void bind_crammer_singer(nb::module_);
+void bind_descent(nb::module_);
 void bind_designs(nb::module_);
 void bind_factors(nb::module_);
 void bind_features(nb::module_);
 void bind_gaps(nb::module_);
 void bind_folds(nb::module_);
+void bind_gram(nb::module_);
 void bind_halfspaces(nb::module_);
 void bind_losses(nb::module_);
 void bind_margins(nb::module_);
@@ -33,11 +35,13 @@ NB_MODULE(LINSEP_MODULE, m) {
   linsep::bind_backpropagation(m.def_submodule("backpropagation"));
   linsep::bind_closed(m.def_submodule("closed"));
   linsep::bind_crammer_singer(m.def_submodule("crammer_singer"));
+  linsep::bind_descent(m.def_submodule("descent"));
   linsep::bind_designs(m.def_submodule("designs"));
   linsep::bind_factors(m.def_submodule("factors"));
   linsep::bind_features(m.def_submodule("features"));
   linsep::bind_gaps(m.def_submodule("gaps"));
   linsep::bind_folds(m.def_submodule("folds"));
+  linsep::bind_gram(m.def_submodule("gram"));
   linsep::bind_halfspaces(m.def_submodule("halfspaces"));
   linsep::bind_losses(m.def_submodule("losses"));
   linsep::bind_margins(m.def_submodule("margins"));

@@ -13,7 +13,7 @@ from linsep.parallel import Pool
 from linsep.rows.gram import Support
 from linsep.rows.kernels import check_kernel, kernel_of
 from linsep.status import Status
-from linsep.train.convex.dual.gram_descent import Evaluation, GramCache, GramDescent, evaluate
+from linsep.train.convex.solvers.gram_descent import Evaluation, GramCache, GramDescent, evaluate
 from linsep.train.problem import Problem
 from linsep.train.run.loop import UNCOUNTED, Listener, Pass, run
 

@@ -20,13 +20,13 @@ from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.choose import line_for, shape_of
 from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import Goal, Savepoint, Solver, drive, telling
-from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.parts.outputs import Softmax as JointLogistic
 from linsep.train.convex.problem import Problem as Convex
 from linsep.train.convex.several_classes import softmax_solver
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.dual_descent import DualDescent, posed
 from linsep.train.convex.solvers.newton import Newton
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.convex.solvers.prox_newton import ProxNewton
@@ -204,9 +204,9 @@ def _by_dual(request: Request) -> Solution:
     learner, problem, (X, weights, C) = request.learner, request.problem, request.given
     signs, settings = problem.signs.astype(np.float64), request.settings
     solver: Any = DualDescent(
-        X, signs, weights, C, loss="logistic", seed=seed_of(learner.random_state),
-        max_iter=request.max_iter, start=learner._multipliers(problem, signs, request.start),
-        **settings,
+        posed(X, signs, weights, C, Logistic(), settings["fit_intercept"]),
+        seed=seed_of(learner.random_state), max_iter=request.max_iter,
+        n_jobs=settings["n_jobs"], start=learner._multipliers(problem, signs, request.start),
     )  # fmt: skip
     if known_solver(learner.solver) == "auto":
 

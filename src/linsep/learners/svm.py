@@ -16,6 +16,7 @@ from linsep.learners.fitting.diagnosis import explain
 from linsep.learners.fitting.first_order import check_steps, descend_scores, take_in
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_svm
+from linsep.learners.fitting.support import near_margin, supports
 from linsep.learners.fitting.warm_starts import seen_before
 from linsep.learners.svm_solvers import fit_jointly, fit_planes
 from linsep.model.chances import calibrated_chances
@@ -25,7 +26,6 @@ from linsep.proofs.gap.certificate import certify_planes, plus
 from linsep.proofs.gap.penalty import Penalty
 from linsep.status import Status
 from linsep.train.convex.drive import Savepoint, begin
-from linsep.train.convex.dual.support import near_margin, supports
 from linsep.train.convex.losses import Hinge, SquaredHinge
 from linsep.train.convex.penalties import LASSO, RIDGE, Elastic
 from linsep.train.convex.solution import Solution

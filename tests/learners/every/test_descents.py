@@ -201,8 +201,8 @@ def test_weight_k_is_k_copies_for_the_gradient_and_for_newton(cancer):
 def test_newton_and_the_dual_find_the_same_machine(cancer):
     X, y = cancer
     newton = LinearSVC(loss="squared_hinge", solver="newton", tol=1e-9).fit(X, y)
-    dual = LinearSVC(loss="squared_hinge", solver="dual", tol=1e-9).fit(X, y)
-    sparse = LinearSVC(loss="squared_hinge", solver="newton", tol=1e-9).fit(sp.csr_array(X), y)
+    dual = LinearSVC(loss="squared_hinge", solver="dual", tol=1e-13).fit(X, y)
+    sparse = LinearSVC(loss="squared_hinge", solver="newton", tol=1e-13).fit(sp.csr_array(X), y)
     np.testing.assert_allclose(newton.coef_, dual.coef_, atol=1e-7)
     np.testing.assert_allclose(newton.coef_, sparse.coef_, atol=1e-9)
     assert newton.n_iter_ < 20

@@ -71,9 +71,9 @@ def test_what_is_said_is_what_ran(make, loss):
     learner = LinearSVC(loss=loss).fit(X, y)
     allowed = {
         "newton": {"newton"},
-        "second-order": {"newton", "interior"},
+        "second-order": {"newton", "interior_point"},
         "newton_cg": {"newton_cg"},
-        "dual, then second-order": {"dual", "newton", "interior", "newton_cg"},
+        "dual, then second-order": {"dual_descent", "newton", "interior_point", "newton_cg"},
     }[line]
     assert learner.solver_ in allowed
     assert learner.status_.good and learner.gap_ <= learner.tol
@@ -88,7 +88,7 @@ def test_what_is_said_is_what_ran(make, loss):
         (lambda: dense(2000, 200), "newton"),
         (lambda: sparse(3000, 40), "newton"),
         (lambda: sparse(20_000, 900), "newton_cg"),
-        (lambda: sparse(3000, 6000), "dual"),
+        (lambda: sparse(3000, 6000), "dual_descent"),
     ],
     ids=map(str, range(7)),
 )

@@ -11,8 +11,9 @@ from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.choose import TABLE, line_for, shape_of
 from linsep.train.convex.drive import Candidate, Goal, begin, drive, telling
-from linsep.train.convex.dual.coordinate_descent import DualDescent
+from linsep.train.convex.losses import Hinge
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers.dual_descent import DualDescent, posed
 from linsep.train.run.loop import UNCOUNTED, Pass
 
 
@@ -148,6 +149,6 @@ def test_only_a_checkpoint_has_savepoints_kept():
 def test_a_checkpoint_of_another_version_is_refused_in_words():
     earlier = {"tol": 1e-4, "tries": 0, "best": 1.0, "rescaled": False, "solver": {"older": 1}}
     point = SimpleNamespace(recalled=lambda: None, earlier=earlier, note=None, end=None)
-    solver = DualDescent(np.eye(4), np.array([1, -1, 1, -1]))
+    solver = DualDescent(posed(np.eye(4), np.array([1, -1, 1, -1]), None, 1.0, Hinge(), True))
     with pytest.raises(ParameterError, match="written by another version of linsep"):
         drive(solver, Goal(savepoint=point))

@@ -9,8 +9,9 @@ import pytest
 from linsep.status import Status
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.drive import solve, telling
-from linsep.train.convex.dual.coordinate_descent import DualDescent
+from linsep.train.convex.losses import Hinge
 from linsep.train.convex.several_classes import softmax_solver
+from linsep.train.convex.solvers.dual_descent import DualDescent, posed
 
 
 def overlapping(n, d, K, seed):
@@ -23,6 +24,10 @@ def overlapping(n, d, K, seed):
 def two(n, d, seed):
     X, codes = overlapping(n, d, 2, seed)
     return X, 2.0 * codes - 1.0
+
+
+def hinges(X, y):
+    return posed(X, y, None, 1.0, Hinge(), True)
 
 
 def stop_at(number):
@@ -45,7 +50,10 @@ def test_a_listener_can_stop_the_descent_on_the_dual():
     X, y = two(2000, 30, 5)
     seen = []
     found = solve(
-        DualDescent, X, y, tol=1e-12, listener=lambda check: seen.append(check) or len(seen) == 2
+        DualDescent,
+        hinges(X, y),
+        tol=1e-12,
+        listener=lambda check: seen.append(check) or len(seen) == 2,
     )
     assert found.status is Status.stopped
     assert len(seen) == 2
@@ -55,7 +63,7 @@ def test_a_listener_can_stop_the_descent_on_the_dual():
 def test_an_interrupt_leaves_the_best_machine_so_far():
     X, y = two(2000, 30, 6)
     listener, heard = stop_at(2)
-    found = solve(DualDescent, X, y, tol=1e-12, listener=listener)
+    found = solve(DualDescent, hinges(X, y), tol=1e-12, listener=listener)
     assert found.status is Status.interrupted
     assert found.primal <= heard[-1].primal
     assert found.primal == pytest.approx(hinge(X, y, found.w, found.b), rel=1e-12)
@@ -64,7 +72,7 @@ def test_an_interrupt_leaves_the_best_machine_so_far():
 def test_another_thread_can_end_a_run():
     halt = threading.Event()
     halt.set()
-    found = solve(DualDescent, *two(2000, 30, 7), tol=1e-12, halt=halt)
+    found = solve(DualDescent, hinges(*two(2000, 30, 7)), tol=1e-12, halt=halt)
     assert found.status is Status.interrupted
     assert found.n_iter == 1
 

@@ -6,11 +6,10 @@ import scipy.sparse as sp
 
 from linsep.errors import OverflowedError
 from linsep.status import Status
+from linsep.train.convex.choose import LOSSES
 from linsep.train.convex.drive import Goal, drive, solve
-from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.one_vs_rest import one_vs_rest
-
-LOSSES = ("hinge", "squared_hinge", "logistic")
+from linsep.train.convex.solvers.dual_descent import DualDescent, posed
 
 
 def text_like(n=4000, d=3000, per_row=75, seed=0):
@@ -43,7 +42,9 @@ def test_each_class_against_the_rest_is_a_two_class_problem(loss):
     X = rng.standard_normal((90, 4)) + 1.5 * np.eye(4)[codes]
     solutions = each_class(X, codes, 3, loss=loss, tol=1e-6, n_jobs=2)
     for k, one in enumerate(solutions):
-        alone = solve(DualDescent, X, np.where(codes == k, 1.0, -1.0), loss=loss, tol=1e-6)
+        kind = LOSSES[loss]
+        problem = posed(X, np.where(codes == k, 1.0, -1.0), None, 1.0, kind, True)
+        alone = solve(DualDescent, problem, tol=1e-6)
         assert one.w.tobytes() == alone.w.tobytes()
         assert one.status is Status.converged
 

@@ -8,10 +8,7 @@ from linsep.train.convex.blockwise.logistic import HessianNewton, logistic_solve
 from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
-from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.dual.interior_point import InteriorPoint
-from linsep.train.convex.gap_trend import GapTrend
-from linsep.train.convex.handover import Handover
+from linsep.train.convex.handover import GapTrend, Handover
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.parts.joint_problem import JointProblem
@@ -19,6 +16,8 @@ from linsep.train.convex.parts.outputs import Softmax
 from linsep.train.convex.penalties import LASSO, Elastic
 from linsep.train.convex.problem import Problem as ConvexProblem
 from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
+from linsep.train.convex.solvers.dual_descent import DualDescent, posed
+from linsep.train.convex.solvers.interior_point import InteriorPoint
 from linsep.train.convex.solvers.joint_descent import JointDescent
 from linsep.train.convex.solvers.joint_interior_point import JointInteriorPoint
 from linsep.train.convex.solvers.lbfgs import LBFGS
@@ -47,19 +46,15 @@ def rows(n=300, d=12, seed=0):
 
 
 def texts(n=4000, d=3000, seed=0):
-    """Sparse rows, enough of them for two lanes and for copies of the rows in play."""
+    """Sparse rows, enough of them to be visited in blocks."""
     rng = np.random.default_rng(seed)
     X = sp.random(n, d, 0.02, "csr", np.float64, rng).tocsr()
     w = rng.standard_normal(d)
     return X, np.where(X @ w + 0.3 * rng.standard_normal(n) > 0, 1, -1)
 
 
-def counts(n=400, d=900, seed=0):
-    """Rows of very unlike lengths, for which steps on faces are due."""
-    rng = np.random.default_rng(seed)
-    X = sp.random(n, d, 0.03, "csr", np.float64, rng, rng.random).tocsr()
-    X = sp.csr_matrix(sp.diags(rng.lognormal(0, 2.0, n)) @ X @ sp.diags(1 / np.arange(1, d + 1)))
-    return 50.0 * X, np.where(rng.random(n) < 0.5, 1, -1)
+def dual(X, signs, loss, C=1.0):
+    return DualDescent(posed(X, signs, None, C, loss, True), max_iter=3000)
 
 
 def wide():
@@ -101,11 +96,10 @@ JOINT = JointProblem.of(X, CODES, None, 1.0, 3, True)
 LINE = Problem(sp.csr_array(np.abs(X) * (X > 1.0)), np.zeros(len(X), np.int32), None, 1)
 
 SOLVERS = {
-    "dual hinge": lambda: DualDescent(X, Y, C=10.0, max_iter=3000),
-    "dual squared hinge, text": lambda: DualDescent(SPARSE, SIGNS, loss="squared_hinge"),
-    "dual hinge, text": lambda: DualDescent(SPARSE, SIGNS, C=3.0),
-    "dual hinge, raw counts": lambda: DualDescent(*counts()),
-    "dual logistic, text": lambda: DualDescent(SPARSE, SIGNS, loss="logistic", C=5.0),
+    "dual hinge": lambda: dual(X, Y, Hinge(), 10.0),
+    "dual squared hinge, text": lambda: dual(SPARSE, SIGNS, SquaredHinge()),
+    "dual hinge, text": lambda: dual(SPARSE, SIGNS, Hinge(), 3.0),
+    "dual logistic, text": lambda: dual(SPARSE, SIGNS, Logistic(), 5.0),
     "interior point": lambda: InteriorPoint(X, Y, C=100.0),
     "interior point, squared": lambda: InteriorPoint(X, Y, C=100.0, loss="squared_hinge"),
     "squared hinge, Newton": lambda: SquaredHingeNewton(X, Y, C=1e3),
@@ -134,7 +128,6 @@ SOLVERS = {
     "softmax, text": lambda: LBFGS(SPARSE, FEW, None, 1.0, n_classes=3),
     "softmax, text of few rows": lambda: LBFGS(SPARSE[:900], FEW[:900], None, 1.0, n_classes=3),
     "softmax, no penalty": lambda: LBFGS(sp.csr_array(X), CODES, None, np.inf, n_classes=3),
-    "active set": lambda: BinarySVM(X, Y, None, 1.0, "hinge", True, 1000).solver("dual"),
     "handover": handed_over,
     "search along the gradient": lambda: stepping(Logistic()),
     "folds of rows": lambda: stepping(Logistic(), 8),
@@ -262,14 +255,3 @@ def test_the_trend_of_a_gap_goes_on():
     other.restore(written_down(trend.state()))
     later = Candidate(80, 1.0, 0.7), 1e-4
     assert trend.passes_left(*later) == other.passes_left(*later) < np.inf
-
-
-def test_descent_is_gone_on_from_before_and_after_its_steps_on_faces():
-    _, heard = run("dual hinge, raw counts")
-    spent = set()
-    for last in (1, len(heard)):
-        savepoint = Savepoint()
-        with pytest.raises(Death):
-            run("dual hinge, raw counts", savepoint, last)
-        spent.add(savepoint.state()["run"]["solver"]["faces"]["spent"] > 0)
-    assert spent == {False, True}

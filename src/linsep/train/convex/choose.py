@@ -16,16 +16,15 @@ from linsep.data.blocks.blocks import on_cluster
 from linsep.train.convex.blockwise import primal_newton, sparse_problem, sparse_sums
 from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.drive import Solver
-from linsep.train.convex.dual import interior_point
-from linsep.train.convex.dual.active_set import FINE, TINY, PolishedSolver
-from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.losses import Hinge, SquaredHinge
+from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.penalties import RIDGE, Elastic
 from linsep.train.convex.problem import Problem
 from linsep.train.convex.solution import Solution
+from linsep.train.convex.solvers import interior_point
+from linsep.train.convex.solvers.dual_descent import DualDescent, posed
+from linsep.train.convex.solvers.interior_point import InteriorPoint
 from linsep.train.convex.solvers.newton import Newton
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 from linsep.train.convex.solvers.prox_newton import ProxNewton
@@ -44,7 +43,7 @@ TALL = {
     "squared_hinge": 2.0,
     "logistic": 2.0,
 }  # rows for each feature from which Newton-CG wins
-SMALL = 5000  # rows up to which the last digits are worth a linear system
+SMALL = 5000  # rows up to which the last digits of hinges are worth interior steps
 ANYWAY = 2e9  # what steps may cost where they take over: they mind neither scale nor correlation
 AT_ALL = 3e11  # products n·k² of a step up to which steps are taken at all: some ten seconds
 NARROW = 256  # features up to which a Hessian costs next to nothing
@@ -56,7 +55,7 @@ FEW_NUMBERS = 2_000_000  # up to which sparse rows may be written out for an exa
 IN_MEMORY = 1 << 24  # entries up to which second-order steps, which copy them, may be taken
 
 
-LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
+LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic()}
 
 
 class Shape(NamedTuple):
@@ -282,8 +281,10 @@ class BinarySVM(NamedTuple):
     X : checked array or CSR matrix
     signs : −1 or +1 for each row, of any type
     weights : cᵢ ≥ 0 of each row, or None where each counts once
-    C, loss, fit_intercept, max_iter, seed, n_jobs : as of `DualDescent`
-    shared : more arguments of `DualDescent`: lanes, halt, design
+    C : weight of the losses against the penalty
+    loss : 'hinge' or 'squared_hinge'
+    fit_intercept, max_iter, seed, n_jobs : as of `LinearSVC`
+    shared : more arguments of `DualDescent`: halt
     keep : whether solvers keep what a checkpoint asks for
     tol : the relative gap asked for
     watched : whether somebody is told of every step
@@ -319,19 +320,11 @@ class BinarySVM(NamedTuple):
         if self.penalty.l1 > 0:
             problem = Problem.of(*self._given, SquaredHinge(), self.fit_intercept)
             return ProxNewton(problem._replace(penalty=self.penalty), self.n_jobs, start)
-        chosen = self._chosen(which, start, alpha)
-        n = self.X.shape[0]
-        if n > SMALL or (chosen.name == "newton" and self.tol > FINE and n > TINY):
-            return chosen
-        caps = np.full(self.X.shape[0], self.C)
-        if self.weights is not None:
-            caps *= self.weights
-        squared = self.loss == "squared_hinge"
-        return PolishedSolver(chosen, self.X, self.signs, caps, squared, self.fit_intercept, alpha)
-
-    def _chosen(self, which: str, start: tuple[Array, float] | None, alpha: Array | None) -> Solver:
         shape = shape_of(self.X, self.loss)
         line = line_for(shape).solver if which == "auto" else which
+        digits = self.tol <= interior_point.FINE and shape.n <= SMALL and which == "auto"
+        if digits and self.loss == "hinge" and shape.second_order_cost < np.inf:
+            return self.second_order(start)
         if line == "newton" and shape.full:
             problem = Problem.of(*self._given, LOSSES[self.loss], self.fit_intercept)
             known = None if start is None or on_cluster(self.X) else alpha
@@ -355,11 +348,11 @@ class BinarySVM(NamedTuple):
         if line in ("newton", "second-order"):
             return self.second_order(start)
         first = self.dual(alpha)
-        if line == "dual" or (shape.d >= shape.n and not small):
-            return first  # its steps on faces serve where rows are few beside features
+        if not small and (line == "dual" or shape.d >= shape.n):
+            return first
         then = self._second_order_from if small else self._products_then_dual
         price = min(shape.second_order_cost, shape.newton_cg_cost) / shape.pass_cost
-        return Handover(first, then, price)
+        return Handover(first, then, np.inf if line == "dual" else price)
 
     def _second_order_from(self, at: Solution) -> Solver:
         return self.second_order((at.w, at.b))
@@ -375,7 +368,7 @@ class BinarySVM(NamedTuple):
 
     def dual(self, alpha: Array | None = None) -> DualDescent:
         return DualDescent(
-            *self._given, loss=self.loss, fit_intercept=self.fit_intercept, seed=self.seed,
+            posed(*self._given, LOSSES[self.loss], self.fit_intercept), seed=self.seed,
             max_iter=self.max_iter, n_jobs=self.n_jobs, start=alpha, **self.shared,
         )  # fmt: skip
 

@@ -14,7 +14,6 @@ from linsep.parallel import Pool, threads
 from linsep.status import Status
 from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Candidate, Goal, Savepoint
-from linsep.train.convex.dual.design import Design
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
@@ -44,19 +43,9 @@ def one_vs_rest(
     list of Solution
         One for each class. After an interrupt the classes not yet begun have made one pass.
     """
-    halt, stopped, lock, turn = Event(), Event(), Lock(), Lock()
+    halt, stopped, turn = Event(), Event(), Lock()
     seen: dict[int, Candidate] = {}
-    made: list[Design] = []
     n_jobs = settings.pop("n_jobs", None)
-
-    def design() -> Design:
-        """X as all classes share it, measured by the first that needs it."""
-        with lock:
-            if not made:
-                with Pool(n_jobs) as pool:
-                    made.append(Design(X, settings["fit_intercept"], pool))
-                _ = made[0].lengths
-        return made[0]
 
     def tell(k: int, candidate: Candidate) -> bool:
         with turn:
@@ -69,7 +58,7 @@ def one_vs_rest(
                     halt.set()
         return halt.is_set()
 
-    shared = {"lanes": 1, "halt": halt, "design": design}
+    shared = {"halt": halt}
 
     def one(k: int) -> Solution:
         signs = np.where(codes == k, np.int8(1), np.int8(-1))

@@ -137,7 +137,7 @@ def sizes_met(name: str, sparse: bool, classes: int) -> list[tuple[int, int, int
     Where there are such, also the smallest for which dual descent has more than one lane.
     """
     from linsep.train.convex.choose import line_for, shape_of
-    from linsep.train.convex.dual.design import SMALL
+    from linsep.train.convex.solvers.dual_descent import SMALL
 
     loss = "hinge" if name == "LinearSVC" else "logistic"
     several = 2 if loss == "hinge" else classes  # machines are fitted class by class

@@ -12,8 +12,8 @@ from linsep.train.convex.blockwise import sparse_problem, sparse_sums
 from linsep.train.convex.blockwise.logistic import logistic_solver
 from linsep.train.convex.coordinates import Columns
 from linsep.train.convex.drive import solve
-from linsep.train.convex.dual.coordinate_descent import DualDescent
 from linsep.train.convex.losses import Logistic
+from linsep.train.convex.solvers.dual_descent import DualDescent, posed
 
 
 def short_rows(n=4000, levels=20, seed=0):
@@ -47,7 +47,7 @@ def test_sparse_and_dense_rows_have_one_optimum(free):
 def test_it_agrees_with_descent_on_the_dual():
     X, y = short_rows()
     X = X[:, 1:]  # descent crawls along a time stamp
-    other = solve(DualDescent, X, y.astype(float), loss="logistic", tol=1e-8)
+    other = solve(DualDescent, posed(X, y, None, 1.0, Logistic(), True), tol=1e-8)
     found = solve(logistic_solver, X, y, tol=1e-8)
     assert found.primal == pytest.approx(other.primal, rel=1e-7)
     assert found.w == pytest.approx(other.w, abs=1e-3)

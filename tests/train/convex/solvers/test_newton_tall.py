@@ -8,9 +8,9 @@ import linsep
 from linsep import LinearSVC
 from linsep.status import Status
 from linsep.train.convex.drive import solve
-from linsep.train.convex.dual.interior_point import InteriorPoint
 from linsep.train.convex.losses import Hinge, SquaredHinge
 from linsep.train.convex.problem import Problem
+from linsep.train.convex.solvers.interior_point import InteriorPoint
 from linsep.train.convex.solvers.newton import Newton
 
 LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}

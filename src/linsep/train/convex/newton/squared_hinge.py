@@ -18,15 +18,15 @@ import numpy.typing as npt
 
 from linsep.errors import OverflowedError
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.dual.interior_point import (
+from linsep.train.convex.solvers.interior_point import (
     Best,
     InteriorProblem,
     Point,
+    Rows,
     ScaledProblem,
     ScaledSolver,
     suits,
 )
-from linsep.train.convex.dual.interior_rows import Rows
 
 Array = npt.NDArray[Any]
 
@@ -127,7 +127,7 @@ class SquaredHingeNewton(ScaledSolver):
 
     Parameters
     ----------
-    X, signs, weights, C, fit_intercept : as of `linsep.train.convex.dual.interior_point`
+    X, signs, weights, C, fit_intercept : as of `linsep.train.convex.solvers.interior_point`
     start : weights and intercept to begin from
     """
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep._compile import inline
-from linsep._compile import kernel as compiled
+from linsep.kernels import gram as kernels
 from linsep.rows.kernels import Each, Kernel, Matrix
 
 Array = npt.NDArray[Any]
@@ -64,109 +63,6 @@ class GramCache:
             self.place[missing], self._owner[free] = free, missing
             self._used[free] = self._clock
         return self.place[rows]
-
-
-@compiled
-def work(kept, places, rows, y, caps, free, goal, alpha, f, K, v):  # type: ignore[no-untyped-def]
-    """Move the multipliers of a working set until they violate by at most `goal`; α and f follow.
-
-    K (q, q) and v (q) are room to work in; v is y − f of the set. Returns the number of moves.
-    """
-    q, n = rows.shape[0], f.shape[0]
-    before = np.empty(q)
-    for a in range(q):
-        before[a] = alpha[rows[a]]
-        v[a] = y[rows[a]] - f[rows[a]]
-        for b in range(q):
-            K[a, b] = kept[places[a], rows[b]]
-    moves = 0
-    while moves < STEPS * q:
-        step = (
-            pair(rows, y, caps, goal, alpha, K, v)
-            if free
-            else single(rows, y, caps, goal, alpha, K, v)
-        )
-        if not step:
-            break
-        moves += 1
-    for a in range(q):
-        change = y[rows[a]] * (alpha[rows[a]] - before[a])
-        if change != 0.0:
-            row = kept[places[a]]
-            for i in range(n):
-                f[i] += change * row[i]
-    return moves
-
-
-@inline
-def pair(rows, y, caps, goal, alpha, K, v):  # type: ignore[no-untyped-def]
-    """Move the worst row and the one that gains most with it; False where none violates."""
-    q, first, second = rows.shape[0], -1, -1
-    for a in range(q):
-        i = rows[a]
-        rises = alpha[i] < caps[i] if y[i] > 0 else alpha[i] > 0.0
-        if rises and (first < 0 or v[a] > v[first]):
-            first = a
-    if first < 0:
-        return False
-    best, worst = 0.0, 0.0
-    for b in range(q):
-        j = rows[b]
-        falls = alpha[j] > 0.0 if y[j] > 0 else alpha[j] < caps[j]
-        lack = v[first] - v[b]
-        if falls and lack > 0.0:
-            worst = max(worst, lack)
-            bend = max(K[first, first] + K[b, b] - 2.0 * K[first, b], 1e-12)
-            if lack * lack / bend > best:
-                best, second = lack * lack / bend, b
-    if second < 0 or worst <= goal:
-        return False
-    i, j = rows[first], rows[second]
-    bend = max(K[first, first] + K[second, second] - 2.0 * K[first, second], 1e-12)
-    step = (v[first] - v[second]) / bend
-    up = caps[i] - alpha[i] if y[i] > 0 else alpha[i]
-    down = alpha[j] if y[j] > 0 else caps[j] - alpha[j]
-    if up <= step or down <= step:
-        step = min(up, down)
-    alpha[i] = moved(alpha[i], y[i] * step, caps[i], step == up)
-    alpha[j] = moved(alpha[j], -y[j] * step, caps[j], step == down)
-    for b in range(q):
-        v[b] -= step * (K[first, b] - K[second, b])
-    return True
-
-
-@inline
-def moved(a, change, cap, whole):  # type: ignore[no-untyped-def]
-    """a + change within [0, cap]; a step of the whole way ends exactly at the bound."""
-    if whole:
-        return cap if change > 0.0 else 0.0
-    return min(max(a + change, 0.0), cap)
-
-
-@inline
-def single(rows, y, caps, goal, alpha, K, v):  # type: ignore[no-untyped-def]
-    """Move the row that gains most by itself; False where none violates."""
-    best, chosen, to, worst = 0.0, -1, 0.0, 0.0
-    for a in range(rows.shape[0]):
-        i = rows[a]
-        lack = y[i] * v[a]  # 1 − y f, the slope of the dual
-        if (lack > 0.0 and alpha[i] >= caps[i]) or (lack < 0.0 and alpha[i] <= 0.0):
-            continue
-        worst = max(worst, abs(lack))
-        bend = max(K[a, a], 1e-12)
-        new = min(max(alpha[i] + lack / bend, 0.0), caps[i])
-        change = new - alpha[i]
-        gain = lack * change - 0.5 * bend * change * change
-        if gain > best:
-            best, chosen, to = gain, a, new
-    if chosen < 0 or worst <= goal:
-        return False
-    i = rows[chosen]
-    change = y[i] * (to - alpha[i])
-    alpha[i] = to
-    for b in range(rows.shape[0]):
-        v[b] -= change * K[chosen, b]
-    return True
 
 
 class Evaluation(NamedTuple):
@@ -230,9 +126,9 @@ class GramDescent:
             return 0
         places = self.cache.hold(rows)
         q = len(rows)
-        moves = work(
+        moves = kernels.work(
             self.cache.kept, places, rows, self.y, self.caps, self.free, INNER * violation,
-            self.alpha, self.f, np.empty((q, q)), np.empty(q),
+            STEPS * q, self.alpha, self.f, np.empty((q + 2, q)),
         )  # fmt: skip
         self._last = rows
         self.stuck = moves == 0

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from linsep._scipy import linalg
-from linsep.errors import ParameterError
+from linsep.data.blocks.blocks import BLOCK
+from linsep.errors import OverflowedError, ParameterError
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.dual.interior_rows import Rows
-from linsep.train.convex.dual.state import EPS
 from linsep.train.convex.solution import Solution
 from linsep.train.run.state import Stateful, record
 
@@ -31,7 +31,14 @@ Array = npt.NDArray[Any]
 
 WIDEST = 4096  # the smaller side of X up to which a system of its size is solved at each step
 WRITTEN_OUT = 1 << 25  # numbers up to which rows are written out where there are fewer than columns
+EPS = float(np.finfo(np.float64).eps)
 BACK_OFF = 0.995  # of the way to the boundary
+SMALL = 1 << 22  # numbers up to which the centred rows are kept
+MEDIAN = 255  # rows of which the median is taken
+FINE = 1e-6  # relative gap from which on last digits are asked for
+TINY = 100  # rows up to which they cost next to nothing
+FREE = 300  # most rows on the margin: beyond, the equations cost more than they give
+SNAP = 1e-5  # a multiplier this near to its bound, relative to it, counts as there
 PATIENCE = 60  # steps that may fail to lessen the gap
 
 
@@ -39,6 +46,92 @@ def suits(X: Any) -> bool:
     """Whether the smaller side of X is small enough, and rows longer than many few enough."""
     n, d = X.shape
     return min(n, d) <= WIDEST and (n >= d or n * d <= WRITTEN_OUT)
+
+
+def middle(X: Any) -> Array:
+    """A centre of the rows that no outlier moves: the median of some of them."""
+    some = X[:: max(1, X.shape[0] // MEDIAN)]
+    some = some.toarray() if sp.issparse(some) else some
+    return np.median(some.astype(np.float64), axis=0)
+
+
+class Rows:
+    """Rows z = (x − μ)/scale, read in blocks; with fewer rows than features, their coordinates.
+
+    The columns are rotated in the second case: lengths and angles are all that matters.
+    """
+
+    def __init__(self, X: Any, centred: bool) -> None:
+        n, d = X.shape
+        self.n = n
+        self._X = X
+        self._turn: Array | None = None
+        self._small: Array | None = None
+        self.centre = np.zeros(d)
+        self.scale = 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            if centred:
+                self.centre = middle(X)
+            largest = max(float(np.abs(block).max(initial=0.0)) for block in self._blocks())
+        if not np.isfinite(largest):
+            raise OverflowedError("X less its mean overflows. Divide X by its largest entry.")
+        if largest > 0.0:
+            self.scale = 2.0 ** float(np.clip(np.ceil(np.log2(largest)), -400, 400))
+        if n < d:
+            Q, R = np.linalg.qr(np.concatenate(list(self._blocks())).T)
+            self._turn, self._small = Q, np.ascontiguousarray(R.T)
+        elif n * d <= SMALL:
+            self._small = np.concatenate(list(self._blocks()))
+        self.width = min(n, d)
+
+    def _blocks(self) -> Iterator[Array]:
+        for start in range(0, self.n, BLOCK):
+            part = self._X[start : start + BLOCK]
+            dense = part.toarray() if sp.issparse(part) else part
+            yield (dense.astype(np.float64) - self.centre) / self.scale
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        if self._small is not None:
+            yield slice(0, self.n), self._small
+            return
+        for k, block in enumerate(self._blocks()):
+            yield slice(k * BLOCK, k * BLOCK + len(block)), block
+
+    def scores(self, v: Array) -> Array:
+        """⟨v, z⟩ of each row."""
+        return np.concatenate([block @ v for _, block in self.blocks()])
+
+    def total(self, a: Array) -> Array:
+        """Σ az"""
+        total = np.zeros(self.width)
+        for rows, block in self.blocks():
+            total += block.T @ a[rows]
+        return total
+
+    def gram(self, theta: Array) -> Array:
+        """Σ θ(z, 1)(z, 1)ᵀ"""
+        G = np.zeros((self.width + 1, self.width + 1))
+        for rows, block in self.blocks():
+            part, weight = block, theta[rows]
+            used = np.flatnonzero(weight)
+            if 2 * len(used) < len(weight):
+                part, weight = part[used], weight[used]
+            root = np.sqrt(weight)[:, None] * part
+            G[:-1, :-1] += root.T @ root  # a matrix by itself: half the products
+            G[-1, :-1] += weight @ part
+        G[:-1, -1] = G[-1, :-1]
+        G[-1, -1] = theta.sum()
+        return G
+
+    def inside(self, w: Array, b: float) -> tuple[Array, float]:
+        """Weights and intercept for the rows z; what no row can see is left out."""
+        v = np.asarray(w, np.float64) * self.scale
+        return v if self._turn is None else self._turn.T @ v, float(b) + float(self.centre @ w)
+
+    def outside(self, v: Array, b: float) -> tuple[Array, float]:
+        """Weights and intercept for the rows as they were given."""
+        w = (self._turn @ v if self._turn is not None else v) / self.scale
+        return w, b - float(self.centre @ w)
 
 
 @record
@@ -133,6 +226,44 @@ class InteriorProblem:
             if down.any():
                 size = min(size, float((value[down] / -change[down]).min()))
         return size
+
+    def margins(self, p: Point) -> Array:
+        return np.asarray(self.y * (self.rows.scores(p.v) + p.b))
+
+    def exact(self, alpha: Array) -> Point | None:
+        """The point whose rows at no bound are those of nearly optimal multipliers.
+
+        While it is known which rows lie on the margin (F), the best multipliers solve linear
+        equations: yᵢ(⟨v, zᵢ⟩ + b) + hᵢαᵢ = 1 for each row of F, and Σ αᵢyᵢ = 0 if b is free
+        (hᵢ is 0 for the hinge, 1/2Uᵢ for its square). None where they lead beyond a bound.
+        """
+        most = np.full(len(alpha), np.inf) if self.squared else self.U
+        alpha = np.where(alpha <= SNAP * self.U, 0.0, alpha)
+        alpha = np.where(alpha >= (1.0 - SNAP) * most, most, alpha)
+        inside = np.flatnonzero((alpha > 0.0) & (alpha < most))
+        if not 0 < len(inside) <= FREE:
+            return None
+        m, y, held = len(inside), self.y[inside], np.where(alpha < most, 0.0, alpha)
+        rows = y[:, None] * np.concatenate(
+            [block[inside[(inside >= s.start) & (inside < s.stop)] - s.start]
+             for s, block in self.rows.blocks()]
+        )  # fmt: skip
+        system, right = np.zeros((m + 1, m + 1)), np.ones(m + 1)
+        system[:m, :m] = rows @ rows.T
+        if self.squared:
+            system[np.arange(m), np.arange(m)] += 0.5 / self.U[inside]
+        system[:m, m] = system[m, :m] = y
+        right[:m] -= rows @ self.rows.total(self.y * held)
+        right[m] = -float(self.y @ held)
+        size = m + self.free
+        answer = np.zeros(m + 1)
+        answer[:size] = np.linalg.lstsq(system[:size, :size], right[:size], rcond=1e-13)[0]
+        alpha = held.copy()
+        alpha[inside] = answer[:m]
+        if np.any(alpha < 0.0) or np.any(alpha > most):
+            return None
+        none = np.zeros(len(alpha))
+        return Point(self.rows.total(self.y * alpha), float(answer[m]), alpha, none, none)
 
     def _system(self, theta: Array) -> Callable[[Array], tuple[Array, float]]:
         G = self.rows.gram(theta)
@@ -257,7 +388,7 @@ class InteriorPoint(ScaledSolver):
     fit_intercept : whether b is free, or zero
     """
 
-    name = "interior"
+    name = "interior_point"
     _at: tuple[int, Any, float, int] | None = None  # which start; point, least gap, steps stuck
 
     def __init__(
@@ -295,7 +426,7 @@ class InteriorPoint(ScaledSolver):
                 (_, p, gap, stuck), restored = restored, None
             while stuck < PATIENCE and np.isfinite(p.v).all():
                 self._at = k, p, gap, stuck
-                z = problem.y * (problem.rows.scores(p.v) + p.b)
+                z = problem.margins(p)
                 now = best.update(p, z)
                 self.n_iter += 1
                 yield self.scaled.seen(best, self.n_iter, len(problem.y))
@@ -305,6 +436,17 @@ class InteriorPoint(ScaledSolver):
                     break
                 stuck = 0 if now < 0.9 * gap else stuck + 1
                 gap = min(gap, now)
+
+    def solution(self) -> Solution:
+        """The optimum itself where the equations of the rows on the margin tell it."""
+        if self.tol <= FINE or len(self.problem.y) <= TINY:
+            exact = self.problem.exact(self.best.alpha)
+            if exact is not None:
+                better = Best(self.problem)
+                better.update(exact, self.problem.margins(exact))
+                if better.gap < self.best.gap:
+                    return self.scaled.solution(better, self.n_iter)
+        return super().solution()
 
 
 class ScaledProblem:

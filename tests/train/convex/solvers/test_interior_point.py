@@ -7,11 +7,18 @@ import scipy.sparse as sp
 from linsep.errors import OverflowedError, ParameterError
 from linsep.status import Status
 from linsep.train.convex.drive import solve
-from linsep.train.convex.dual import interior_point as interior
-from linsep.train.convex.dual.coordinate_descent import DualDescent
-from linsep.train.convex.dual.interior_point import InteriorPoint
+from linsep.train.convex.losses import Hinge, SquaredHinge
+from linsep.train.convex.solvers import dual_descent
+from linsep.train.convex.solvers import interior_point as interior
+from linsep.train.convex.solvers.interior_point import InteriorPoint, Rows
 
 LOSSES = ("hinge", "squared_hinge")
+
+
+def DualDescent(X, y, C, loss, fit_intercept, **settings):
+    loss = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}[loss]
+    problem = dual_descent.posed(X, y, None, C, loss, fit_intercept)
+    return dual_descent.DualDescent(problem, **settings)
 
 
 def primal(X, y, w, b, C, loss, weights=1.0):
@@ -180,3 +187,26 @@ def test_it_suits_rows_with_one_small_side():
     assert interior.suits(sp.csr_array((20, 10_000)))
     assert not interior.suits(sp.csr_array((5000, 5000)))
     assert not interior.suits(sp.csr_array((1000, 1_000_000)))  # too much to write out
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (6, 20)])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_weights_come_back_with_the_same_scores(shape, layout):
+    rng = np.random.default_rng(0)
+    X = 1e6 * (rng.standard_normal(shape) + 3.0)
+    rows = Rows(layout(X), centred=True)
+    v, b = rng.standard_normal(rows.width), 0.7
+    w, c = rows.outside(v, b)
+    assert X @ w + c == pytest.approx(rows.scores(v) + b)
+    again, level = rows.inside(w, c)
+    assert again == pytest.approx(v) and level == pytest.approx(b)
+
+
+def test_products_are_those_of_the_rows():
+    rng = np.random.default_rng(1)
+    rows = Rows(rng.standard_normal((30, 4)), centred=False)
+    ((_, Z),) = rows.blocks()
+    theta = rng.random(30) * (rng.random(30) < 0.3)
+    one = np.column_stack([Z, np.ones(30)])
+    assert np.allclose(rows.gram(theta), one.T @ (theta[:, None] * one))
+    assert np.allclose(rows.total(theta), Z.T @ theta)
