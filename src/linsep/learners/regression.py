@@ -63,7 +63,8 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         until only rounding is left; from the triangular factor of [1 X y] where that would cost
         digits; or for large sparse rows by conjugate gradients, which end on a proof that only
         rounding is left (where columns depend on each other, with the weights that are shortest in
-        units of the columns' lengths). Gradient descent with all rows in each step; with folds of
+        units of the columns' lengths), or where they have gone on for long, as descents do, by
+        `tol`. Gradient descent with all rows in each step; with folds of
         `batch_size` rows, drawn anew in each pass; or with single rows.
     eta0 : 'auto' or float
         The step size, or its start. 'auto' is as long as is safe for the data.

@@ -219,12 +219,7 @@ def _column_size(X: Any) -> Any:
     """max |x| of each column"""
     if sp.issparse(X):
         return abs(X).max(axis=0).toarray().ravel()
-    d, at_once = X.shape[1], len(X) // 64
-    if d >= 64 or at_once < 2:
-        return np.maximum(X.max(axis=0), -X.min(axis=0))
-    many = X[: at_once * 64].reshape(at_once, 64 * d)  # numpy is slow on short rows
-    most = np.maximum(many.max(axis=0), -many.min(axis=0)).reshape(64, d)
-    return np.vstack([most, np.abs(X[at_once * 64 :])]).max(axis=0)
+    return np.maximum(X.max(axis=0), -X.min(axis=0))
 
 
 def scaled(X: Any, scale: Floats) -> Any:
