@@ -14,10 +14,10 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 76710,  # 68,000
+    "lines of src": 76706,  # 68,000
     "lines of train/convex": 13851,  # 10,000
     "statements of train/convex": 9371,  # 6,800
-    "lines of train/closed": 2443,  # 2,000
+    "lines of train/closed": 2438,  # 2,000
     "lines of kernels": 6000,
     "lines for the compiler of kernels": 1526,  # 0
     "compiled by Numba": 9,  # 0 files
