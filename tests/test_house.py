@@ -14,17 +14,17 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 76706,  # 68,000
-    "lines of train/convex": 13851,  # 10,000
-    "statements of train/convex": 9371,  # 6,800
+    "lines of src": 75508,  # 68,000
+    "lines of train/convex": 12653,  # 10,000
+    "statements of train/convex": 8535,  # 6,800
     "lines of train/closed": 2438,  # 2,000
     "lines of kernels": 6000,
     "lines for the compiler of kernels": 1526,  # 0
-    "compiled by Numba": 9,  # 0 files
-    "constants of train": 309,  # 120
+    "compiled by Numba": 7,  # 0 files
+    "constants of train": 285,  # 120
     "files of the fullest folder": 17,  # 16
     "functions of sixty lines and more": 13,  # 8
-    "solvers": 19,  # 8
+    "solvers": 18,  # 8
 }
 
 

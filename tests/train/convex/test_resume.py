@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from linsep.train.convex.blockwise.logistic import HessianNewton, logistic_solver
-from linsep.train.convex.blockwise.primal_newton import PrimalNewton
 from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.handover import GapTrend, Handover
@@ -111,8 +110,6 @@ SOLVERS = {
     "Hessians, a sample first": lambda: HessianNewton(*TALL, keep=True),
     "Hessians, no penalty": lambda: HessianNewton(X, Y, C=np.inf, keep=True),
     "products, then Hessians": lambda: logistic_solver(*wide(), C=3.0, keep=True),
-    "primal Newton, hinge": lambda: PrimalNewton(*TALL, keep=True),
-    "primal Newton, squared": lambda: PrimalNewton(*TALL, loss="squared_hinge", keep=True),
     "Newton, logistic": lambda: newton(TALL, Logistic()),
     "Newton, hinge": lambda: newton(TALL, Hinge()),
     "Newton, squared": lambda: newton((SPARSE[:, :80], SIGNS), SquaredHinge()),
