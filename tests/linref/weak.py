@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from linref.problems import attainable
 
+FILE = Path(__file__).with_name("weak.txt")
 GOALS = {  # digits of (objective, weights)
     "default": (6, 3),  # a gap of 1e-6 promises half as many digits of the weights
     "tight": (12, 12),
@@ -32,7 +33,7 @@ class Weak(NamedTuple):
 def known():
     """{(problem, tol, quantity, layout): how it falls short}."""
     table, reason = {}, ""
-    for line in Path(__file__).with_name("weak.txt").read_text(encoding="utf-8").splitlines():
+    for line in FILE.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             reason = line[1:].strip()
         elif line.strip():
