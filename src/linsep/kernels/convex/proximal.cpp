@@ -29,8 +29,10 @@ template <class Form> static void cycle(Form& form, const Corners& at, double ac
     double most = 0.0;
     for (int64_t j = 0; j < at.g.shape[0]; ++j) {
       const double x = at.w[j] + at.change[j], bend = form.bend(j) + at.ridge[j];
-      if ((sweep > 0 && x == 0.0) || !(bend > 0.0)) continue;
-      const double to = x - (at.g[j] + form.slope(j) + at.ridge[j] * x) / bend, left = std::abs(to) - at.corner[j] / bend;
+      if (sweep > 0 && x == 0.0) continue;
+      const double slope = at.g[j] + form.slope(j) + at.ridge[j] * x;
+      if (!(bend > 0.0) && !(std::abs(slope) < at.corner[j])) continue;  // flat: the corner alone can pull
+      const double to = x - slope / bend, left = bend > 0.0 ? std::abs(to) - at.corner[j] / bend : 0.0;
       const double step = (left > 0.0 ? std::copysign(left, to) : 0.0) - x;
       if (step == 0.0) continue;
       at.change[j] = left > 0.0 ? at.change[j] + step : -at.w[j];

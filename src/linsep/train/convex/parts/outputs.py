@@ -95,9 +95,9 @@ class Margins:
         """⟨along, D along⟩"""
         return float((curved[0] * along[0]) @ along[0])
 
-    def along(self, S: Floats, to: Floats, penalty: Callable[[float], float]) -> float:
+    def along(self, S: Floats, to: Floats, penalty: Callable[[float], float], most: float) -> float:
         """The part of a step at which the objective is about smallest."""
-        low, high = 0.0, 1.0
+        low, high = 0.0, most
         for _ in range(3):
             t = np.linspace(low, high, POINTS)
 
@@ -203,7 +203,7 @@ class Classes:
     def foretold(self, pull: Floats, curved: Floats, along: Floats) -> Floats:
         return np.asarray(pull - curved * (along - self._mean(curved, along)))
 
-    def along(self, S: Floats, to: Floats, penalty: Callable[[float], float]) -> float:
+    def along(self, S: Floats, to: Floats, penalty: Callable[[float], float], most: float) -> float:
         return 1.0
 
     def energy(self, curved: Floats, along: Floats) -> float:

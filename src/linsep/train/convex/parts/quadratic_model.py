@@ -7,6 +7,7 @@ over until they hardly move; where this is slow, as columns depend on each other
 gives the minimum over them while their signs hold.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,17 +17,20 @@ import scipy.sparse as sp
 from linsep._scipy import linalg as sl
 from linsep.kernels import designs
 from linsep.kernels import proximal as kernels
+from linsep.parallel import Pool
 from linsep.rows.rows import Dense, Rows, as_rows
 from linsep.train.convex.designs.design import Design, combined, scores
 from linsep.train.convex.penalties import Corners
+from linsep.train.convex.problem import Problem
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+FACES = 60  # linear systems in a row, at most
 ROUNDS = 30  # of sweeps over all coordinates and those with a weight, at most
 FAR, INNER = 0.1, 0.3  # of kernels/convex/proximal.cpp
 DIRECT = 256  # columns up to which they are multiplied with each other for a linear system
-PRODUCTS, ACCURATE = 60, 1e-3  # of conjugate gradients, at most; part of the slopes that is left
+PRODUCTS, ACCURATE = 60, 1e-1  # of conjugate gradients, at most; part of the slopes that is left
 DEAR = 64  # columns for each round of sweeps that a factor of their matrix costs
 FLAT = 1e-10  # least curvature, of a unit diagonal: columns may add up to a constant
 
@@ -42,11 +46,14 @@ WIDEST, REPEATED = 1024, 40  # columns of sparse rows, and pairs of entries for 
 class Form(Protocol):
     """H, its diagonal `bends`, and where a model is.
 
-    After as many slow rounds as `patience` a linear system costs no more than another.
+    After as many slow rounds as `patience` up to `faces` linear systems cost no more than another.
     """
 
     @property
     def patience(self) -> int: ...
+
+    @property
+    def faces(self) -> int: ...
 
     @property
     def bends(self) -> Floats: ...
@@ -94,13 +101,15 @@ def minimise(form: Form, model: Penalised, size: Floats, accuracy: float, unit: 
             break
         slow += last > INNER * accuracy
         if slow > form.patience:
-            _to_face(form, model, d)
             slow = 0
+            for _ in range(form.faces):
+                if not _to_face(form, model, d):
+                    break
     return d
 
 
-def _to_face(form: Form, model: Penalised, d: Floats) -> None:
-    """To the minimum over the coordinates with a weight, their signs held.
+def _to_face(form: Form, model: Penalised, d: Floats) -> bool:
+    """To the minimum over the coordinates with a weight, their signs held; whether one met zero.
 
     Weights that would change their sign end at zero, or where that does not lessen the model, all
     go as far as the first of them allows.
@@ -116,10 +125,11 @@ def _to_face(form: Form, model: Penalised, d: Floats) -> None:
     gain = float(slope @ p) + 0.5 * (form.bend(p) + float(ridge @ (p * p)))
     if not gain < 0.0:
         if not crossing.any():
-            return
+            return False
         p = x * float(np.min(-at[crossing] / x[crossing]))
     d[:] = np.where(at + p == 0.0, -w, d + p)
     form.moved(d)
+    return bool(crossing.any())
 
 
 def _solved(Q: Floats, right: Floats) -> Floats:
@@ -140,7 +150,7 @@ class ByClasses:
     Intercepts come to their best place after each round.
     """
 
-    patience = ROUNDS  # no linear systems
+    patience, faces = ROUNDS, 0  # no linear systems
 
     def __init__(self, columns: Rows, q: Floats, U: Floats, slopes: Floats | None) -> None:
         self._columns, self._q, self._slopes = columns, q, slopes
@@ -221,7 +231,7 @@ class ByMatrix:
 
     def __init__(self, H: Floats) -> None:
         self.H, self._product = H, np.zeros(len(H))
-        self.patience = len(H) // DEAR
+        self.patience, self.faces = len(H) // DEAR, FACES
 
     @property
     def bends(self) -> Floats:
@@ -251,7 +261,7 @@ class ByMatrix:
 class ByColumns:
     """H = BᵀB − hhᵀ/h₀ + damping by the columns of B, with h and h₀ of an intercept."""
 
-    patience = 0
+    patience, faces = 0, 1
 
     def __init__(self, columns: Rows, n: int, h: Floats, h0: float) -> None:
         self._columns, self._h, self._h0 = columns, h, h0
@@ -316,3 +326,39 @@ class ByColumns:
 
     def moved(self, d: Floats) -> None:
         self._moved = self._carried(d)
+
+
+Made = tuple[Form, Floats, Callable[[Floats], Any]]
+"""H and slopes with intercepts at their best, and these for weights that are changed."""
+
+
+def by_matrix(H: Floats, g: Floats, free: bool) -> Made:
+    """From the matrix of weights and intercepts, (K, m + 1, K, m + 1)."""
+    K, m = len(g), g.shape[1] - 1
+    whole = H[:, :m, :, :m].reshape(K * m, K * m).copy()
+    slopes = np.ascontiguousarray(g[:, :m]).ravel()
+    if not free:
+        return ByMatrix(whole), slopes, lambda d: 0.0
+    h, h0 = H[:, m, :, :m].reshape(K, K * m), H[:, m, :, m]
+    if K > 1:
+        inverse = np.linalg.pinv(h0, rcond=1e-12, hermitian=True)
+    else:
+        inverse = 1.0 / h0 if h0[0, 0] > 0.0 else 0.0 * h0
+    share = inverse @ h
+    whole -= h.T @ share
+    return ByMatrix(whole), slopes - g[:, m] @ share, lambda d: -(inverse @ g[:, m] + share @ d)
+
+
+def by_columns(part: Design, g: Floats, curved: Floats, problem: Problem, pool: Pool) -> Made:
+    """From the columns of the rows."""
+    m, free, columns = part.d, problem.intercept, columns_of(part.X)
+    if len(g) > 1:
+        U = np.broadcast_to(problem.weights, curved.shape[1:])
+        classes: Any = ByClasses(columns, curved, U, g[:, m].copy() if free else None)
+        return classes, g[:, :m].ravel(), lambda d: classes.bias
+    v = part.back_product(curved, pool)[0]
+    h, h0 = (v[:m].copy(), float(v[m])) if free else (np.zeros(m), 0.0)
+    form: Any = ByColumns(times(columns, np.sqrt(curved[0])), part.n, h, h0)
+    if not h0 > 0.0:
+        return form, g[0, :m].copy(), lambda d: 0.0
+    return form, g[0, :m] - g[0, m] / h0 * h, lambda d: -(g[0, m] + float(h @ d)) / h0

@@ -23,35 +23,33 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import TOO_LARGE, Columns, moderate, tamed
 from linsep.train.convex.designs.design import PLAIN, Design
-from linsep.train.convex.drive import Candidate
+from linsep.train.convex.drive import Candidate, Goal, drive
 from linsep.train.convex.parts.outputs import Terms, outputs_of
 from linsep.train.convex.parts.quadratic_model import (
     JOINT,
-    ByClasses,
-    ByColumns,
-    ByMatrix,
-    Form,
     Penalised,
-    columns_of,
+    by_columns,
+    by_matrix,
     matrix_pays,
     minimise,
-    times,
 )
-from linsep.train.convex.penalties import Corners
+from linsep.train.convex.penalties import RIDGE, Corners
 from linsep.train.convex.problem import Problem
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution, require_range
+from linsep.train.convex.solvers.newton_cg import NewtonCG
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 ALONE = 1 << 17  # entries up to which one thread does all
+TALL = 8  # rows for each column from which on a start is made without corners
 ALL = 128  # columns up to which there is no choice of them
 FIRST = 200  # columns chosen first, at least
 NEAR = 0.8  # part of its corner that a slope has where a weight may follow
 INNER = 4  # steps on one working set
 FEWEST, PER_FEATURE, GROWTH = 512, 20, 16  # rows of the first sample; how much larger each next is
-WORTH = 4  # times as many rows, from which a sample pays
+WORTH = 8  # times as many rows, from which a sample pays
 ERROR = 0.25  # part of m/n, about which the solution of n rows with m weights errs
 SAMPLED = 20  # steps with a sample, at most
 UNIT = 50.0  # slopes are brought down by as large a part as they are of so many corners
@@ -59,6 +57,8 @@ HAIR = 1e-6  # share of tol that multipliers are shrunk by, so that rounding lif
 MENDED, RELIED = 6, 0.75  # models of a step, at most; part foretold that has to hold
 DEAR = 100  # columns from which on a matrix may serve twice
 AGED = 0.03  # share by which curvatures may have changed since it was made
+FINEST = 1e-12  # part of P below which a sum over rows cannot tell what a step gains
+LONGEST = 4.0  # times a step that gains more than its model foretold
 FAILED = 0.1  # part of a step below which its model is believed less
 FINE = 1e-5  # gaps below are followed by one more step: weights lag behind the bound
 STALLED = 4  # steps in a row without progress that end a run
@@ -133,32 +133,45 @@ class ProxNewton:
             self._steps()
 
     def _begin(self) -> None:
-        u = np.zeros((self._outputs.K, self.problem.design.d + 1))
+        u = self._without_corners() if self._start is None else None
         if self._start is not None:
             w, b = self.columns.inside(np.atleast_2d(self._start[0]), np.atleast_1d(self._start[1]))
-            u[:, :-1], u[:, -1] = w, b
-        else:
-            u = self._by_samples(u)
+            u = np.column_stack([w, np.broadcast_to(b, len(w))])
+        elif u is None:
+            u = self._by_samples()
         if not self.problem.intercept:
             u[:, -1] = 0.0
         self._take(u)
         self._look_back(self._point.terms.pull)
 
-    def _by_samples(self, u: Floats) -> Floats:
+    def _without_corners(self) -> Floats | None:
+        """Near the optimum with ½‖w‖² in place of the penalty, where rows are many times as many
+        as columns: a penalty of either kind moves weights little then."""
+        problem, (n, d) = self.problem, self.problem.design.X.shape
+        if self._outputs.K > 1 or d <= ALL or n < TALL * d:
+            return None
+        round_one = NewtonCG(problem._replace(penalty=RIDGE), self.pool.size)
+        found = drive(round_one, Goal(max(1e-2, self.tol), 20))
+        return np.append(found.w, found.b)[None]
+
+    def _by_samples(self) -> Floats:
         """Where samples of the rows lead: columns that few rows speak for stay near zero."""
-        problem, n = self.problem, self.problem.design.n
-        m = max(FEWEST, PER_FEATURE * (u.size - len(u)))
+        problem, n, d = self.problem, self.problem.design.n, self.problem.design.d
+        u, m = np.zeros((self._outputs.K, d + 1)), max(FEWEST, PER_FEATURE * self._outputs.K * d)
         u[:, -1] = self._outputs.odds()
         while n >= WORTH * m and (len(problem.weights) == 1 or problem.weights.all()):
             some = scattered(n, m)
-            run = ProxNewton(problem.of_rows(some, n / len(some)), 1, (u[:, :-1], u[:, -1]), PLAIN)
+            few = problem.of_rows(some, math.sqrt(n / len(some)))
+            run = ProxNewton(few, 1, (u[:, :-1], u[:, -1]), PLAIN)
             run._corners = self._corners
             run._begin()
             for _ in range(SAMPLED):
                 run._choose()
                 if run._steps() <= ERROR * np.count_nonzero(run._point.u) / m * run._point.value:
                     break
-            u, m = run._everywhere(), m * GROWTH
+            u, m = run._everywhere(), min(m * GROWTH, max(m + 1, n // WORTH))
+            if len(some) >= m // 2:
+                break
         return u
 
     def _take(self, u: Floats) -> None:
@@ -256,14 +269,15 @@ class ProxNewton:
         p, corners = self._point, self._some
         g = -self._part.back_product(p.terms.pull, self.pool)
         here, curved = corners.value(p.u[:, :-1]), self._curvature(p.terms.curved)
-        for k in range(MENDED):
+        models = MENDED if self._H is not None and self._part.n > self._part.d else 1
+        for k in range(models):
             change = self._minimum(g, curved)
             slope = float((g * change).sum()) + corners.value((p.u + change)[:, :-1]) - here
             q = self._look(p.u + change)
             along = q.S - p.S
             told = slope + 0.5 * self._outputs.energy(curved, along)
             held = p.value - q.value >= RELIED * -told and -slope > self.tol * p.value
-            if k + 1 == MENDED or (k and held):
+            if k + 1 == models or (k and held):
                 break
             mended = self._outputs.bent(p.S, q.S, curved)
             if mended is None:
@@ -278,8 +292,10 @@ class ProxNewton:
     def _arrive(self, p: Point, q: Point, change: Floats, slope: float, told: float) -> bool:
         """Go on to q, or as far on the way there as P falls; whether there is such a point."""
         size, w, d = 1.0, p.u[:, :-1], change[:, :-1]
-        if q.value > p.value + 0.5 * told:
-            size = self._outputs.along(p.S, q.S, lambda t: self._some.slope(w, d, t))
+        gained = p.value - q.value
+        if -told > FINEST * p.value and not RELIED * -told <= gained <= -told / RELIED:
+            most = 1.0 if gained < -told else LONGEST
+            size = self._outputs.along(p.S, q.S, lambda t: self._some.slope(w, d, t), most)
             q = q if size == 1.0 else self._look(p.u + size * change)
         while not q.value <= p.value + 1e-3 * size * slope + 1e-15 * p.value and size > 1e-8:
             size *= 0.5
@@ -311,11 +327,14 @@ class ProxNewton:
         largest = float(np.abs(p.u[:, :-1] / corners.unit).max(initial=0.0))
         penalty, w = self.problem.penalty, np.ascontiguousarray(p.u[:, :-1])
         size = corners.unit * (penalty.l1 + penalty.l2 * largest)
-        make = self._by_columns if self._H is None else self._by_matrix
-        form, slopes, best = make(g, curved)
+        form, slopes, best = (
+            by_columns(self._part, g, curved, self.problem, self.pool)
+            if self._H is None
+            else by_matrix(self._H, g, self.problem.intercept)
+        )
         if not np.isfinite(form.bends).all():
             raise OverflowedError(TOO_LARGE)
-        if self._damping > DAMPED or not form.bends.min(initial=1.0) > 0.0:
+        if self._damping > DAMPED:
             squares = self._part.squares(np.ones(self._part.n), self.pool)[:-1]
             form.damp(np.tile(self._damping * float(curved.max()) * squares, K))
         model = Penalised(slopes, w.ravel(), Corners(*(np.tile(one, K) for one in corners)))
@@ -323,38 +342,6 @@ class ProxNewton:
         change = np.empty_like(g)
         change[:, :-1], change[:, -1] = d.reshape(K, m), best(d)
         return change
-
-    def _by_matrix(self, g: Floats, curved: Floats) -> tuple[Form, Floats, Any]:
-        """H and slopes with intercepts at their best, and these for weights that are changed."""
-        H, K, m = self._H, len(g), len(self._chosen)
-        assert H is not None
-        whole = H[:, :m, :, :m].reshape(K * m, K * m).copy()
-        slopes = np.ascontiguousarray(g[:, :m]).ravel()
-        if not self.problem.intercept:
-            return ByMatrix(whole), slopes, lambda d: 0.0
-        h, h0 = H[:, m, :, :m].reshape(K, K * m), H[:, m, :, m]
-        if K > 1:
-            inverse = np.linalg.pinv(h0, rcond=1e-12, hermitian=True)
-        else:
-            inverse = 1.0 / h0 if h0[0, 0] > 0.0 else 0.0 * h0
-        share = inverse @ h
-        whole -= h.T @ share
-        return ByMatrix(whole), slopes - g[:, m] @ share, lambda d: -(inverse @ g[:, m] + share @ d)
-
-    def _by_columns(self, g: Floats, curved: Floats) -> tuple[Form, Floats, Any]:
-        """The same by the columns of the rows."""
-        m, free, columns = len(self._chosen), self.problem.intercept, columns_of(self._part.X)
-        form: Any
-        if len(g) > 1:
-            U = np.broadcast_to(self.problem.weights, curved.shape[1:])
-            form = ByClasses(columns, curved, U, g[:, m].copy() if free else None)
-            return form, g[:, :m].ravel(), lambda d: form.bias
-        v = self._part.back_product(curved, self.pool)[0]
-        h, h0 = (v[:m].copy(), float(v[m])) if free else (np.zeros(m), 0.0)
-        form = ByColumns(times(columns, np.sqrt(curved[0])), self._part.n, h, h0)
-        if not h0 > 0.0:
-            return form, g[0, :m].copy(), lambda d: 0.0
-        return form, g[0, :m] - g[0, m] / h0 * h, lambda d: -(g[0, m] + float(h @ d)) / h0
 
     def _has_matrix(self) -> bool:
         return matrix_pays(self._part, self._outputs.K)
