@@ -14,10 +14,7 @@ arithmetic). `kinked` says whether it has a corner; `rounded(h)` is then the sam
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from linsep._compile import by_type
-from linsep._exponentials import exp_of_negative, log_of_one_plus
 
 
 class Logistic(NamedTuple):
@@ -61,19 +58,6 @@ class Logistic(NamedTuple):
 
     def most(self):  # type: ignore[no-untyped-def]
         return self.scale
-
-    def several(self, z, value, multiplier, curvature, whole):  # type: ignore[no-untyped-def]
-        scale = self.scale
-        for i in range(z.shape[0]):
-            multiplier[i] = -abs(scale * z[i])
-        exp_of_negative(multiplier, whole, whole.view(np.float64))
-        log_of_one_plus(multiplier, value)
-        for i in range(z.shape[0]):
-            tail = multiplier[i]
-            inverse = np.divide(1.0, 1.0 + tail)
-            value[i] += max(0.0, -scale * z[i])
-            multiplier[i] = scale * inverse * (tail if z[i] > 0 else 1.0)
-            curvature[i] = scale * scale * tail * inverse * inverse
 
 
 class Hinge(NamedTuple):
@@ -145,13 +129,6 @@ class SquaredHinge(NamedTuple):
 
     def most(self):  # type: ignore[no-untyped-def]
         return math.inf
-
-    def several(self, z, value, multiplier, curvature, whole):  # type: ignore[no-untyped-def]
-        for i in range(z.shape[0]):
-            lack = max(0.0, self.margin - z[i])
-            value[i] = lack * lack
-            multiplier[i] = 2.0 * lack
-            curvature[i] = 2.0 if lack > 0.0 else 0.0
 
 
 class Perceptron(NamedTuple):
@@ -240,9 +217,3 @@ def dual(loss, a):  # type: ignore[no-untyped-def]
 def most(loss):  # type: ignore[no-untyped-def]
     """The largest multiplier a there is"""
     return loss.most()
-
-
-@by_type
-def several(loss, z, value, multiplier, curvature, whole):  # type: ignore[no-untyped-def]
-    """ℓ(z), −ℓ′(z) and ℓ″(z) of an array of margins; `whole` is room for as many integers"""
-    loss.several(z, value, multiplier, curvature, whole)

@@ -218,9 +218,6 @@ class Classes:
         """Models of several scores are not mended."""
         return None
 
-    def added(self, H: Floats, design: Design, rows: Array, more: Floats) -> Floats:
-        raise NotImplementedError
-
     def feasible(self, pull: Floats) -> Floats:
         """Those of probabilities; where intercepts are free, each class gets the weight it has.
 

@@ -55,12 +55,12 @@ SAMPLED = 20  # steps with a sample, at most
 UNIT = 50.0  # slopes are brought down by as large a part as they are of so many corners
 HAIR = 1e-6  # share of tol that multipliers are shrunk by, so that rounding lifts none above
 MENDED, RELIED = 6, 0.75  # models of a step, at most; part foretold that has to hold
-DEAR = 100  # columns from which on a matrix may serve twice
-AGED = 0.03  # share by which curvatures may have changed since it was made
-FINEST = 1e-12  # part of P below which a sum over rows cannot tell what a step gains
-LONGEST = 4.0  # times a step that gains more than its model foretold
-FAILED = 0.1  # part of a step below which its model is believed less
-FINE = 1e-5  # gaps below are followed by one more step: weights lag behind the bound
+# a matrix may serve twice from so many columns on, where curvatures have changed by less than AGED
+DEAR, AGED = 100, 0.03
+# a step is longer where it gains more than foretold; its model is believed less below FAILED of it
+LONGEST, FAILED = 4.0, 0.1
+# gaps below FINE are followed by one more step: weights lag behind; gains below FINEST are rounding
+FINE, FINEST = 1e-5, 1e-12
 STALLED = 4  # steps in a row without progress that end a run
 DAMPED, MOST_DAMPED = 1e-8, 10.0  # share of the most curvature added to the model's, least and most
 
@@ -103,7 +103,7 @@ class ProxNewton:
         alone = design.entries <= ALONE
         self.pool = Pool(n_jobs, most=1 if alone else None)
         self._corners = problem.penalty.of_columns(design.d, self.columns.scale)
-        self._outputs = outputs_of(self.problem, self.pool)
+        self._outputs: Any = outputs_of(self.problem, self.pool)
         self._work_with(np.arange(design.d))
         self._at: Point | None = None
         self._slopes = np.zeros((self._outputs.K, design.d))
@@ -216,18 +216,15 @@ class ProxNewton:
         self._slopes, corners = V, self._corners
         free = (corners.corner == 0.0) & (corners.ridge == 0.0)
         if free.any():
-            V = np.where(free & (np.abs(V) <= self._rounding(pull)), 0.0, V)
+            squares = self.problem.design.squares(np.ones(pull.shape[1]), self.pool)[:-1]
+            rounding = 1e-9 * np.sqrt(squares * float((pull * pull).sum()))
+            V = np.where(free & (np.abs(V) <= rounding), 0.0, V)
         room, inside = corners.room(V), corners.inside(V)
         for s in {room, inside}:
             bound = self._outputs.dual(pull, s) - corners.conjugate(s * V)
             if bound > self._bound:
                 hair = HAIR * min(1e-3, self.tol) / 1e-3
                 self._bound, self._alpha = bound, (s * (1.0 - hair)) * pull
-
-    def _rounding(self, pull: Floats) -> Floats:
-        """What slopes may be where they should be zero."""
-        squares = self.problem.design.squares(np.ones(self.problem.design.n), self.pool)
-        return 1e-9 * np.sqrt(squares[:-1] * float((pull * pull).sum()))
 
     def _choose(self) -> None:
         """The columns with a weight, and those whose slope says that they may get one."""
