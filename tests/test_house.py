@@ -14,9 +14,9 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 75508,  # 68,000
-    "lines of train/convex": 12653,  # 10,000
-    "statements of train/convex": 8535,  # 6,800
+    "lines of src": 75507,  # 68,000
+    "lines of train/convex": 12597,  # 10,000
+    "statements of train/convex": 8500,  # 6,800
     "lines of train/closed": 2438,  # 2,000
     "lines of kernels": 6000,
     "lines for the compiler of kernels": 1526,  # 0

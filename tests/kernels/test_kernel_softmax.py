@@ -78,3 +78,21 @@ def test_codes_that_are_no_classes_and_wrong_shapes_are_refused():
         kernels.residuals(S, codes[1:], c)
     with pytest.raises(ValueError, match="multiple of four"):
         kernels.add_wide(as_rows(sp.csr_array((20, 5))), S, np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pairs_of_classes_and_features_make_the_hessian(dtype, free):
+    S, _, c = scored(300, 4)
+    X = np.random.default_rng(0).standard_normal((300, 3)).astype(dtype)
+    P, Z = exact(S), np.c_[X.astype(float), np.ones(300)][:, : 3 + free]
+    D = Z.shape[1]
+    V, Q, H = np.empty((10, 300)), np.empty((300, D * (D + 1) // 2)), np.empty((4 * D, 4 * D))
+    kernels.pair_weights(c * P, V)
+    kernels.feature_pairs(X, Q)
+    kernels.spread_pairs(V @ Q, H, 4)
+    bent = c * (np.eye(4)[:, :, None] * P - P[:, None] * P)
+    expected = np.einsum("kli,ij,ih->kjlh", bent, Z, Z).reshape(4 * D, 4 * D)
+    np.testing.assert_allclose(H, expected, atol=1e-11)
+    with pytest.raises(ValueError, match="each pair"):
+        kernels.spread_pairs(V @ Q, H, 2)

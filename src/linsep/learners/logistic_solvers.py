@@ -168,9 +168,8 @@ def _of_several_classes(request: Request) -> Solution:
     shape, start = shape_of(X, "logistic", problem.n_classes, bool(np.isposinf(C))), request.start
     if shape.sparse and learner.solver_ == "newton":
         X = X.toarray()
-    sparse, alpha = sp.issparse(X), None
-    if sparse and np.isfinite(C):
-        alpha = learner._multipliers(problem, problem.signs, start)
+    begun = sp.issparse(X) and np.isfinite(C)
+    alpha = learner._multipliers(problem, problem.signs, start) if begun else None
     if problem.binary and start is not None:
         start = tuple(0.5 * np.concatenate([-part, part]) for part in start)  # type: ignore[assignment]
     tol = asked_for(request.tol, C)

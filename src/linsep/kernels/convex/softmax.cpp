@@ -94,6 +94,58 @@ static double foretold(Matrix<double> P, Matrix<const double> dS, Vector<const d
   return entropy;
 }
 
+// (diag d − ddᵀ/s)ₖₗ of each row with s = Σ d, k ≥ l, a row of V for each pair
+static void pair_weights(Matrix<const double> d, Matrix<double> V) {
+  const int64_t K = d.shape[0], n = d.shape[1];
+  require(V.shape[0] == K * (K + 1) / 2 && V.shape[1] == n, "V must have a row for each pair of classes");
+  double inverse[CHUNK], rest[CHUNK];
+  for (int64_t first = 0; first < n; first += CHUNK) {
+    const int64_t m = std::min(CHUNK, n - first);
+    std::fill(inverse, inverse + m, 0.0);
+    for (int64_t k = 0; k < K; ++k)
+      for (int64_t i = 0; i < m; ++i) inverse[i] += d(k, first + i);
+    for (int64_t i = 0; i < m; ++i) inverse[i] = inverse[i] > 0.0 ? 1.0 / inverse[i] : 0.0;
+    for (int64_t k = 0; k < K; ++k) {
+      double* row = V.row(k * (k + 1) / 2) + first;
+      std::fill(rest, rest + m, 0.0);
+      for (int64_t h = 0; h < K; ++h)  // d(s − d), not ds − d²: a row that is nearly decided counts a little
+        for (int64_t i = 0; i < m && h != k; ++i) rest[i] += d(h, first + i);
+      for (int64_t h = 0; h < k; ++h)
+        for (int64_t i = 0; i < m; ++i) row[h * n + i] = -d(k, first + i) * d(h, first + i) * inverse[i];
+      for (int64_t i = 0; i < m; ++i) row[k * n + i] = d(k, first + i) * rest[i] * inverse[i];
+    }
+  }
+}
+
+// x̃ⱼx̃ₕ of each row, j ≥ h; x̃ ends with a one where Q has room for it
+template <class T> static void feature_pairs(Matrix<const T> X, Matrix<double> Q) {
+  const int64_t d = X.shape[1], pairs = d * (d + 1) / 2;
+  const bool free = Q.shape[1] == pairs + d + 1;
+  require(Q.shape[0] == X.shape[0] && (free || Q.shape[1] == pairs), "Q must have a column for each pair of features");
+  for (int64_t i = 0; i < X.shape[0]; ++i) {
+    const T* x = X.row(i);
+    double* q = Q.row(i);
+    for (int64_t j = 0; j < d; q += ++j)
+      for (int64_t h = 0; h <= j; ++h) q[h] = double(x[j]) * double(x[h]);
+    for (int64_t h = 0; free && h < d; ++h) q[h] = double(x[h]);
+    if (free) q[d] = 1.0;
+  }
+}
+
+// H, (KD, KD), from a row of G for each pair of classes and a column for each pair of features
+static void spread_pairs(Matrix<const double> G, Matrix<double> H, int64_t K) {
+  const int64_t D = K > 0 ? H.shape[0] / K : 0;
+  require(K > 0 && H.shape[0] == K * D && H.shape[1] == K * D, "H must be square, with as many rows for each class");
+  require(G.shape[0] == K * (K + 1) / 2 && G.shape[1] == D * (D + 1) / 2, "G must have a number for each pair of both");
+  for (int64_t k = 0, pair = 0; k < K; ++k)
+    for (int64_t h = 0; h <= k; ++h, ++pair) {
+      const double* g = G.row(pair);
+      for (int64_t j = 0; j < D; ++j)
+        for (int64_t m = 0; m <= j; ++m, ++g)
+          H(k * D + j, h * D + m) = H(k * D + m, h * D + j) = H(h * D + j, k * D + m) = H(h * D + m, k * D + j) = *g;
+    }
+}
+
 // Weights of sparse rows are feature-major, (d, K) with K filled up to a multiple of four.
 template <class T> static void require_wide(const CSR<T>& rows, int64_t K, int64_t n, int64_t d, int64_t width) {
   require(n == rows.n && d == rows.d && width % 4 == 0 && width >= K, "weights must be (d, K), K filled up to a multiple of four");
@@ -128,6 +180,10 @@ void bind_softmax(nb::module_ m) {
   def(m, "residuals", residuals<double>, "Probabilities to derivatives of the losses in the scores.");
   def(m, "residuals", residuals<float>);
   def(m, "foretold", foretold, "The probabilities that a Newton step foretells, and the sum of their entropy.");
+  def(m, "pair_weights", pair_weights, "What each pair of classes weighs products of features by.");
+  def(m, "feature_pairs", feature_pairs<double>, "The products of features of each row.");
+  def(m, "feature_pairs", feature_pairs<float>);
+  def(m, "spread_pairs", spread_pairs, "The Hessian from sums for pairs of classes and of features.");
   def(m, "wide_scores", wide_scores<double>, "⟨wₖ, xᵢ⟩ + bₖ of sparse rows.");
   def(m, "wide_scores", wide_scores<float>);
   def(m, "add_wide", add_wide<double>, "V + Σ xᵢrᵢᵀ of sparse rows.");

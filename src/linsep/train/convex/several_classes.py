@@ -18,10 +18,8 @@ from linsep.train.convex.solvers.newton_classes import NewtonClasses
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-WEIGHTS = 800
-"""In all classes together, up to which a matrix of their products is cheap."""
-MOST = 3000
-"""And up to which it is made where nothing else ends, or gives all digits."""
+WEIGHTS = 800  # in all classes together, up to which a matrix of their products is cheap
+MOST = 3000  # and up to which it is made where nothing else ends, or gives all digits
 
 
 def softmax_solver(
@@ -43,15 +41,7 @@ def softmax_solver(
     Parameters
     ----------
     X : checked C-contiguous float32 or float64 array, or CSR matrix
-    codes : class number of each row, 0 .. n_classes − 1
-    weights : cᵢ ≥ 0, or None where each row counts once
-    C : weight of the losses; infinity stands for no penalty (maximum likelihood)
-    n_classes : how many classes there are
-    fit_intercept : whether the biases are free; otherwise they are 0
-    tol : the relative gap that will be asked for
-    n_jobs : threads; never changes the bytes of the result
-    start : (W, b) to start from
-    alpha : multipliers Cc(e_y − p), (n, K), that sparse rows may start from
+    others : as of `LBFGS`
 
     Examples
     --------

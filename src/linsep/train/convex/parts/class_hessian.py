@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.blocks.blocks import spans
+from linsep.kernels import softmax as kernels
 from linsep.parallel import Pool
 
 Array = npt.NDArray[Any]
@@ -64,7 +65,8 @@ class ClassHessian:
                 first, last = span[0] + first, span[0] + last
                 rows: Any = slice(first, last) if used is None else used[first:last]
                 V = np.empty((self._K * (self._K + 1) // 2, last - first))
-                pair_weights(d[:, rows] if used is None else d.take(rows, 1), V)
+                part_of = d[:, rows] if used is None else d.take(rows, 1)
+                kernels.pair_weights(np.ascontiguousarray(part_of), V)
                 product = V @ self._products(rows, keep)
                 G = product if G is None else np.add(G, product, out=G)
             return G
@@ -73,48 +75,17 @@ class ClassHessian:
 
     def spread(self, G: Floats) -> Floats:
         """H from its different entries."""
-        K, D = self._K, self._D
-        (k, h), (i, j) = np.tril_indices(K), np.tril_indices(D)
-        pair = np.empty((D, D), np.int64)
-        pair[i, j] = pair[j, i] = np.arange(len(i))
-        blocks = G[:, pair]
-        H = np.empty((K, D, K, D))
-        H[k, :, h, :] = blocks
-        H[h, :, k, :] = blocks
-        return H.reshape(K * D, K * D)
+        size = self._K * self._D
+        H = np.empty((size, size))
+        kernels.spread_pairs(G, H, self._K)
+        return H
 
     def _products(self, rows: Any, keep: bool) -> Floats:
         if keep and rows.start in self._kept:
             return self._kept[rows.start]
         X = self._X[rows]
         Q = np.empty((len(X), self._pairs))
-        feature_pairs(X, self._free, Q)
+        kernels.feature_pairs(np.ascontiguousarray(X), Q)
         if keep:
             self._kept[rows.start] = Q
         return Q
-
-
-def pair_weights(d: Floats, V: Floats) -> None:
-    """(diag d − ddᵀ/s)ₖₗ of some rows, k ≥ l, into one row of V for each pair."""
-    below, above = np.zeros((2, *d.shape))
-    np.cumsum(d[:-1], axis=0, out=below[1:])
-    np.cumsum(d[:0:-1], axis=0, out=above[-2::-1])
-    rest = below + above  # d(s − d), not ds − d²: a row that is nearly decided counts a little
-    total = d[0] + rest[0]
-    part = np.divide(d, total, out=np.zeros_like(d), where=total > 0.0)
-    start = 0
-    for k in range(len(d)):
-        np.multiply(part[k], -d[:k], out=V[start : start + k])
-        np.multiply(part[k], rest[k], out=V[start + k])
-        start += k + 1
-
-
-def feature_pairs(X: Array, free: bool, Q: Floats) -> None:
-    """x̃ⱼx̃ₕ of every row, j ≥ h."""
-    d, at = X.shape[1], 0
-    for j in range(d):
-        np.multiply(X[:, : j + 1], X[:, j : j + 1], out=Q[:, at : at + j + 1], dtype=np.float64)
-        at += j + 1
-    if free:
-        Q[:, at : at + d] = X
-        Q[:, at + d] = 1.0

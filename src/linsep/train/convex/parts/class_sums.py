@@ -86,7 +86,7 @@ class ClassProblem(NamedTuple):
         unit = C * total if penalised else total
         sparse = not isinstance(X, np.ndarray) and hasattr(X, "nnz")
         if not sparse and n * d <= COPIED:
-            X = np.asarray(X[0:n] if on_cluster(X) else X, np.float64)
+            X = np.ascontiguousarray(X[0:n] if on_cluster(X) else X, np.float64)
         penalty = 1.0 / unit if penalised else 0.0
         if not sparse and (careful or on_cluster(X)):
             columns = prepare(X, spread(X, careful), free, penalty, careful)
@@ -109,8 +109,7 @@ class ClassProblem(NamedTuple):
     @property
     def share(self) -> Floats:
         """The part of all weight that each class has."""
-        share: Floats = np.bincount(self.codes, self.c, minlength=self.K)  # type: ignore[assignment]
-        return share
+        return np.asarray(np.bincount(self.codes, self.c, minlength=self.K), np.float64)
 
     @property
     def penalised(self) -> bool:
@@ -331,10 +330,6 @@ class ClassSums:
         out = np.zeros((self._d, self._width))
         out[:, : self._K] = W.T
         return out
-
-    def narrow(self, W: Floats) -> Floats:
-        """And back."""
-        return np.ascontiguousarray(W[:, : self._K].T)
 
     def wide_scores(self, W: Floats) -> Floats:
         """XW of sparse rows, (K, n), for weights so laid out."""

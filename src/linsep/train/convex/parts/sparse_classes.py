@@ -160,4 +160,5 @@ class SparseClasses:
         if self.problem.penalised:
             left = self._ridge * W + sums.wide_sum(R)
             gap = 0.5 * float(np.vdot(left, left)) / self._ridge
-        return sums.narrow(W), b, value, gap, p.u[0].T if self.rows else None
+        W = np.ascontiguousarray(W[:, : self.problem.K].T)
+        return W, b, value, gap, p.u[0].T if self.rows else None

@@ -62,13 +62,6 @@ class Memory:
         self.size, self._dot = size, dot
         self.pairs: list[tuple[Floats, Floats, float]] = []
 
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def clear(self) -> None:
-        """Forget all pairs."""
-        self.pairs.clear()
-
     def add(self, s: Floats, y: Floats) -> None:
         """Remember a pair, unless rounding has hidden its curvature."""
         curvature = float(self._dot(s, y))
@@ -180,7 +173,7 @@ class LBFGS:
         """Guess at the Hessian anew, from where the run stands."""
         self._guessed, self._spent = (self._p.u, stage), self._model.passes
         self._model.guess(*self._guessed)
-        self._memory.clear()
+        self._memory.pairs.clear()
 
     def _go_on(self) -> bool:
         """One step, if need be with another guess at the Hessian; whether there was one."""
@@ -189,10 +182,10 @@ class LBFGS:
             self._renew(self._guessed[1] + 1)
         while not self._step():
             if model.price(self._guessed[1]) == math.inf:
-                if not len(self._memory):  # rounding forbids more
+                if not self._memory.pairs:  # rounding forbids more
                     self._gap = min(self._gap, self._promised) if free else self._gap
                     return False
-                self._memory.clear()
+                self._memory.pairs.clear()
             else:
                 self._renew(self._guessed[1] + 1)
         self._separated = self._all_right()
@@ -207,12 +200,12 @@ class LBFGS:
         direction = -memory.apply(p.gradient, self._inverse)
         slope = model.dot(p.gradient, direction)
         if not slope < 0:
-            memory.clear()
+            memory.pairs.clear()
             direction = -self._inverse(p.gradient)
             slope = model.dot(p.gradient, direction)
         if not -slope > (ROUNDED if model.problem.penalised else LEAST**1.25) * abs(p.value):
             return False
-        q = model.search(p, direction, slope, not len(memory))
+        q = model.search(p, direction, slope, not memory.pairs)
         if q is None:
             return False
         s, y = q.u - p.u, q.gradient - p.gradient

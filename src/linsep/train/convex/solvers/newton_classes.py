@@ -53,13 +53,7 @@ class NewtonClasses:
     Parameters
     ----------
     X : checked array
-    codes : class number of each row
-    weights : cᵢ ≥ 0, or None where each row counts once
-    C : weight of the losses; infinity stands for no penalty
-    n_classes : how many classes there are
-    fit_intercept : whether the intercepts are free; otherwise they are 0
-    n_jobs : threads; never changes the bytes of the result
-    start : (W, b) to start from
+    codes, weights, C, n_classes, fit_intercept, n_jobs, start : as of `LBFGS`
     rescale : bring all columns to one scale, from a look at all rows
 
     Examples
