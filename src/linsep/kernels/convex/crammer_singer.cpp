@@ -52,10 +52,41 @@ inline double threshold(const double* q, int64_t K, double total) {
   }
 }
 
+// ⟨x, w⟩ and w ← w + a x with vectors kept in registers: twice as fast as loops where rows are long.
+template <class T> inline T long_dot(const T* x, const T* w, int64_t n) {
+  using V = Vec<T>;
+  V one = V::same(0), two = one, three = one, four = one;
+  int64_t j = 0;
+  for (; j + 4 * V::lanes <= n; j += 4 * V::lanes) {
+    one = fused(V::load(x + j), V::load(w + j), one);
+    two = fused(V::load(x + j + V::lanes), V::load(w + j + V::lanes), two);
+    three = fused(V::load(x + j + 2 * V::lanes), V::load(w + j + 2 * V::lanes), three);
+    four = fused(V::load(x + j + 3 * V::lanes), V::load(w + j + 3 * V::lanes), four);
+  }
+  T lanes[V::lanes], sum = 0;
+  ((one + three) + (two + four)).store(lanes);
+  for (T lane : lanes) sum += lane;
+  for (; j < n; ++j) sum = fused(x[j], w[j], sum);
+  return sum;
+}
+template <class T> inline void long_add(const T* x, T a, T* w, int64_t n) {
+  using V = Vec<T>;
+  int64_t j = 0;
+  for (; j + V::lanes <= n; j += V::lanes) fused(V::same(a), V::load(x + j), V::load(w + j)).store(w + j);
+  for (; j < n; ++j) w[j] = fused(a, x[j], w[j]);
+}
+inline double long_dot(const float* x, const double* w, int64_t n) { return inner(x, w, n); }
+inline void long_add(const float* x, double a, double* w, int64_t n) { accumulate(x, a, w, n); }
+
 // w_k ← w_k + a_k xᵢ; `a` is as wide as the weights of the layout. Where many change, all classes at each entry.
 template <class T> inline void add_classes(const Dense<T>& rows, int64_t i, const double* a, int64_t K, Matrix<double> W) {
-  rows.add_to(i, a, K, W);
+  for (int64_t k = 0; k < K; ++k)
+    if (a[k] != 0) long_add(rows.row(i), a[k], W.row(k), rows.d);
 }
+template <class T> inline void class_scores(const Dense<T>& rows, int64_t i, Matrix<double> W, double* s) {
+  for (int64_t k = 0; k < W.shape[0]; ++k) s[k] = long_dot(rows.row(i), W.row(k), rows.d);
+}
+template <class T> inline void class_scores(const CSR<T>& rows, int64_t i, Matrix<double> W, double* s) { rows.scores(i, W, s); }
 template <class T> inline void add_classes(const CSR<T>& rows, int64_t i, const double* a, int64_t K, Matrix<double> W) {
   const int64_t width = W.shape[1];
   if (4 * std::count_if(a, a + K, [](double one) { return one != 0; }) <= width) return rows.add_to(i, a, K, W);
@@ -92,7 +123,7 @@ static double sweep(Rows rows, Codes codes, Vector<const double> caps, Vector<co
     const int64_t y = class_of(codes, i, K);
     const double q = squares[i] + rho, edge = q * caps[i];
     double* a = A.row(i);
-    rows.scores(i, W, s);
+    class_scores(rows, i, W, s);
     for (int64_t k = 0; k < K; ++k) s[k] += b[k] + 1.0;
     s[y] -= 1.0;
     const double top = largest_of(K, [s](int64_t k) { return s[k]; });
@@ -136,7 +167,7 @@ static double charge(Rows rows, Codes codes, Vector<const double> caps, Matrix<d
   for (int64_t i = 0; i < rows.n; ++i) {
     if (caps[i] <= 0) continue;
     const int64_t y = class_of(codes, i, K);
-    rows.scores(i, W, s.data());
+    class_scores(rows, i, W, s.data());
     const double own = s[y] + b[y];
     double most = 0;
     for (int64_t k = 0; k < K; ++k) most = std::max(most, k == y ? 0.0 : 1.0 + s[k] + b[k] - own);
@@ -208,32 +239,6 @@ static void along(Matrix<const double> S, Matrix<const double> dS, double t, Mat
     sums[1] += caps[i] * rise;
   }
 }
-
-// ⟨x, w⟩ and w ← w + a x with vectors kept in registers: twice as fast as loops where rows are long.
-template <class T> inline T long_dot(const T* x, const T* w, int64_t n) {
-  using V = Vec<T>;
-  V one = V::same(0), two = one, three = one, four = one;
-  int64_t j = 0;
-  for (; j + 4 * V::lanes <= n; j += 4 * V::lanes) {
-    one = fused(V::load(x + j), V::load(w + j), one);
-    two = fused(V::load(x + j + V::lanes), V::load(w + j + V::lanes), two);
-    three = fused(V::load(x + j + 2 * V::lanes), V::load(w + j + 2 * V::lanes), three);
-    four = fused(V::load(x + j + 3 * V::lanes), V::load(w + j + 3 * V::lanes), four);
-  }
-  T lanes[V::lanes], sum = 0;
-  ((one + three) + (two + four)).store(lanes);
-  for (T lane : lanes) sum += lane;
-  for (; j < n; ++j) sum = fused(x[j], w[j], sum);
-  return sum;
-}
-template <class T> inline void long_add(const T* x, T a, T* w, int64_t n) {
-  using V = Vec<T>;
-  int64_t j = 0;
-  for (; j + V::lanes <= n; j += V::lanes) fused(V::same(a), V::load(x + j), V::load(w + j)).store(w + j);
-  for (; j < n; ++j) w[j] = fused(a, x[j], w[j]);
-}
-inline double long_dot(const float* x, const double* w, int64_t n) { return inner(x, w, n); }
-inline void long_add(const float* x, double a, double* w, int64_t n) { accumulate(x, a, w, n); }
 
 // V ← V + Σ hᵢ M(Qx̃ᵢ)x̃ᵢᵀ, M the projection onto {v : Σ v = 0, v_k = 0 where p_k = 0}; Q and V end with intercepts. Classes with
 // p > 0 of row i = chosen[j] are classes[from[j]], …: few as a rule, so that a row is read once for a few of its products.
