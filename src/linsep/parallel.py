@@ -72,18 +72,6 @@ def tree_sum(parts: Iterable[T], add: Callable[[T, T], T]) -> T:
     return total
 
 
-def add_up(parts: Array) -> Array:
-    """The sum over the first axis along the tree of `tree_sum`.
-
-    >>> add_up(np.array([1e16, 1.0, -1e16, 1.0]))  # (1e16 + 1) + (-1e16 + 1)
-    np.float64(0.0)
-    """
-    while len(parts) > 1:
-        even = len(parts) // 2 * 2
-        parts = np.concatenate([parts[0:even:2] + parts[1:even:2], parts[even:]])
-    return parts[0]
-
-
 def in_order(
     function: Callable[[Any], T],
     blocks: Iterable[Any],

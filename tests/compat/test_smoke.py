@@ -1,9 +1,8 @@
-"""What must work with every supported version of Python, Numba, NumPy and scikit-learn.
+"""What must work with every supported version of Python, NumPy and scikit-learn.
 
 Small, and broad: each test leans on another part of what others may change. See `environments`.
 """
 
-import os
 import subprocess
 import sys
 
@@ -17,8 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import linsep
-from linsep import _compile, _machine
-from linsep._compile import kernel
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 6))
@@ -70,7 +67,7 @@ def test_a_model_is_saved_and_loaded_with_the_same_answers(tmp_path):
 
 def command(*arguments):
     loaded = "import sys, atexit\nfrom linsep.views.cli import main\n"
-    loaded += "names = {'numba', 'sklearn'}\n"
+    loaded += "names = {'sklearn'}\n"
     loaded += "atexit.register(lambda: print(sorted(names & set(sys.modules)), file=sys.stderr))\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{loaded}main()", *map(str, arguments)],
@@ -87,83 +84,3 @@ def test_the_command_fits_and_predicts_and_imports_no_more_than_it_needs(tmp_pat
     assert loaded == "[]"
     assert (np.array(labels, int) == y).mean() > 0.75
     assert command("--help")[1] == "[]"
-
-
-KEPT = """
-import sys
-import numpy as np
-from some_kernels import total
-print(total(np.arange(4.0)), "numba" in sys.modules)
-"""
-SOME_KERNELS = """
-from linsep._compile import kernel
-
-@kernel
-def total(values):
-    s = 0.0
-    for i in range(values.shape[0]):
-        s += values[i]
-    return s
-"""
-
-
-def test_kept_kernels_run_without_the_compiler_and_damaged_ones_not_at_all(tmp_path):
-    (tmp_path / "some_kernels.py").write_text(SOME_KERNELS)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": path, "LINSEP_CACHE": str(tmp_path / "cache")}
-
-    def run():
-        done = subprocess.run(
-            [sys.executable, "-c", KEPT], env=environment, capture_output=True, text=True,
-            check=True,
-        )  # fmt: skip
-        return done.stdout.split()
-
-    assert run() == ["6.0", "True"]
-    assert run() == ["6.0", "False"]
-    (kept,) = (tmp_path / "cache").glob("linsep/*/code/some_kernels.total-*")
-    kept.write_bytes(kept.read_bytes()[:-1])
-    assert run() == ["6.0", "True"]
-    assert run() == ["6.0", "False"]
-
-
-@kernel
-def vectors(data, indices, W, s, d):
-    _compile.weighted_sum(data, indices, 0, data.shape[0], W, 0, 8, s)
-    _compile.weighted_add(data, indices, 0, data.shape[0], W, 0, 8, d)
-
-
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_vectors_written_as_llvm_ir_do_what_plain_python_does(dtype):
-    data = rng.integers(-9, 9, 50).astype(dtype)
-    indices = rng.integers(0, 20, 50).astype(np.uint32)
-    W, d = rng.integers(-9, 9, (20, 8)).astype(dtype), np.arange(8).astype(dtype)
-    results = []
-    for function in (vectors, vectors.py_func):
-        weights, s = W.copy(), np.zeros(8)
-        function(data, indices, weights, s, d)
-        results.append((weights.tolist(), s.tolist()))
-    assert results[0] == results[1]
-
-
-@pytest.mark.skipif(_compile.CACHE is None, reason="no folder to keep kernels in")
-def test_compiled_code_is_called_as_this_numba_wants_it():
-    assert vectors.compiled is not None  # the first thing compiled in a new cache is a probe
-    _machine.convention_holds.cache_clear()  # other tests may have asked before there was a probe
-    assert _machine.convention_holds(_compile.CACHE)
-
-
-@kernel
-def bits(x, half, array):
-    _compile.fetch(array, 2)
-    return (
-        _compile.high_product(x, x),
-        _compile.upper_half(half), _compile.whole(_compile.upper_half(half)),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("x", [0, 1, 40, 1 << 63, (1 << 64) - 1])
-def test_bits_written_as_llvm_ir_do_what_plain_python_does(x):
-    array = np.array([1.5, 2.5])
-    given = np.uint64(x), np.float32(3.3), array
-    assert bits(*given) == bits.py_func(*given)

@@ -1,16 +1,10 @@
 """Same data and parameters, same bytes, whatever the threads, the blocks or the compiler."""
 
-import json
-import os
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from plain_runs import answers
 
 from linsep import PassiveAggressive, Perceptron, VotedPerceptron
 from linsep.data.blocks import blocks as chunks
@@ -111,18 +105,3 @@ def test_neither_the_order_of_parameters_nor_a_spare_generator_matters():
         for _ in range(2)
     ]
     assert drawn[0] == drawn[1]
-
-
-def test_compiled_kernels_do_what_their_python_says():
-    program = Path(__file__).with_name("plain_runs.py")
-    plain = subprocess.run(
-        [sys.executable, str(program)],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert plain.returncode == 0, plain.stderr
-    with warnings.catch_warnings(action="ignore", category=NotConverged):
-        compiled = answers()
-    assert json.loads(plain.stdout) == compiled

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from linsep._exponentials import exp_of_negative, log_of_one_plus
 from linsep.parallel import Pool
 from linsep.train.closed.frame import frame_of
 from linsep.train.convex.basis import better_basis
@@ -113,19 +112,6 @@ def test_the_conjugate_of_a_penalty_is_the_largest_of_its_differences(ratio):
     assert room == (1.0 if ratio < 1 else pytest.approx(1 / 1.8))
     s, best = highest(lambda s: s * 0.7, penalty, V)
     assert best == pytest.approx(0.7 * s - penalty.conjugate(s * V)) and best >= 0
-
-
-@pytest.mark.parametrize("real", [np.float32, np.float64])
-def test_exponentials_and_logarithms_are_right_to_some_units(real):
-    x = -np.concatenate([np.linspace(0, 80, 5001), [1e-12, 0.0]]).astype(real)
-    e = x.copy()
-    whole = np.empty(len(x), np.int32 if real == np.float32 else np.int64)
-    exp_of_negative(e, whole, whole.view(real))
-    eps = float(np.finfo(real).eps)
-    assert np.allclose(e, np.exp(x.astype(float)), rtol=100 * eps, atol=0)
-    out = np.empty_like(e)
-    log_of_one_plus(e, out)
-    assert np.allclose(out, np.log1p(e.astype(float)), rtol=8 * eps, atol=0)
 
 
 def test_columns_are_seen_with_mean_zero_and_mean_square_one():

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import re
 import subprocess
 import sys
@@ -28,13 +27,13 @@ def commands() -> list[str]:
     return Commands().list_commands(None)
 
 
-@pytest.mark.parametrize("arguments", [[], ["demo"], ["warm"], ["logic"]])
+@pytest.mark.parametrize("arguments", [[], ["demo"], ["logic"]])
 def test_help_imports_neither_the_compiler_nor_scikit_learn(arguments):
     script = (
         "import sys\n"
         "from linsep.views.cli import group\n"
         f"group({[*arguments, '--help']!r}, standalone_mode=False)\n"
-        "print(sorted({'numba', 'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)))\n"
+        "print(sorted({'sklearn', 'scipy', 'matplotlib'} & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -124,29 +123,7 @@ def test_a_closed_pipe_ends_the_demo_quietly(tmp_path):
     demo.wait()
 
 
-def test_warm_without_a_writable_folder_says_so(tmp_path):
-    in_the_way = tmp_path / "file"
-    in_the_way.write_text("not a folder")
-    done = linsep("warm", env={**os.environ, "LINSEP_CACHE": str(in_the_way)})
-    assert done.returncode == 1
-    assert "LINSEP_CACHE" in done.stderr
-
-
-@pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
-def test_warm_on_a_full_disk_says_that_kernels_are_not_kept(tmp_path):
-    import resource
-
-    done = linsep(
-        "warm", "KernelSVC", env={**os.environ, "LINSEP_CACHE": str(tmp_path)},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "cannot be kept (File too large)" in done.stderr
-    assert "Not all kernels could be kept" in done.stderr
-    assert "ready" not in done.stderr
-
-
-def test_warm_and_fit_offer_the_learners_and_nothing_else():
+def test_fit_offers_the_learners_and_nothing_else():
     from linsep.model.files import document
     from linsep.views import arguments
 
@@ -163,34 +140,6 @@ def test_learners_are_known_in_any_case():
         assert done.exit_code == 0, done.output
         names.append(json.loads(done.stdout)["learner"])
     assert names == ["Perceptron", "Perceptron"]
-
-
-def test_warm_compiles_into_the_cache_and_says_where():
-    done = linsep("warm", "KernelSVC", check=True)
-    folder = done.stderr.split("Kernels are ready in ")[1].split(" (")[0]
-    assert done.stdout == ""
-    assert list(Path(folder).glob("compiled/*dual.gram_descent*"))
-
-
-def test_after_warm_neither_few_nor_many_rows_compile_anything(tmp_path):
-    environment = {**os.environ, "LINSEP_CACHE": str(tmp_path)}
-    linsep("warm", "PassiveAggressive", check=True, env=environment)
-    program = (
-        "import numpy as np, pandas as pd, scipy.sparse as sp, warnings\n"
-        "from linsep import PassiveAggressive\n"
-        "warnings.simplefilter('ignore')\n"
-        "X = np.random.default_rng(0).normal(size=(70_000, 35))\n"
-        "y = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)\n"
-        "for rows in (X, X.astype('f4'), sp.csr_array(np.where(X > 1, X, 0))):\n"
-        "    for part in (rows[:9], rows):\n"
-        "        part = part if sp.issparse(part) else pd.DataFrame(part)  # cannot be written\n"
-        "        for label in (y, y + (X[:, 2] > 0)):\n"
-        "            PassiveAggressive(max_iter=4).fit(part, label[: part.shape[0]])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
 
 
 def test_demo_ends_with_a_proof_and_a_bound_that_holds(tmp_path):

@@ -79,13 +79,6 @@ def test_the_demo_speaks_json_as_documented(tmp_path):
     assert "epoch  changes" in done.stderr
 
 
-def test_warming_speaks_json_as_documented():
-    done = run("warm", "FisherDiscriminant", "--json")
-    record = assert_documented("warm", done.stdout)
-    assert set(record) == set(documented("warm"))
-    assert record["fits"] == 8
-
-
 def test_the_lab_says_its_address_as_json():
     pytest.importorskip("uvicorn")
     with subprocess.Popen(

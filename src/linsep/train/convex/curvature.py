@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from linsep._scipy import linalg as sl
+from scipy import linalg as sl
 
 Floats = npt.NDArray[np.float64]
 

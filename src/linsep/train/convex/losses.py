@@ -1,20 +1,16 @@
 """Losses as functions of the margin z = y(⟨w, x⟩ + b): value, slope, curvature and dual term.
 
-Each is a NamedTuple, so that a kernel picks its code by the type of the loss (see
-`linsep._compile.by_type`) and its fields are ordinary numbers that never cause a recompilation.
-The dual term −ℓ*(−a) belongs to the multiplier a = −ℓ′(z): for every z and every allowed a
-(Fenchel's inequality)
+Each is a NamedTuple of its parameter; kernels know it by its `kind`, a number (the arithmetic is in
+kernels/convex/losses.hpp). The dual term −ℓ*(−a) belongs to the multiplier a = −ℓ′(z): for every z
+and every allowed a (Fenchel's inequality)
 
     ℓ(z) + a z ≥ −ℓ*(−a),    with equality where a = −ℓ′(z).
 
-`kind` is the number by which the compiled kernels know a loss (kernels/convex/losses.hpp has its
-arithmetic). `kinked` says whether it has a corner; `rounded(h)` is then the same with that rounded.
+`kinked` says whether it has a corner; `rounded(h)` is then the same with that rounded.
 """
 
 import math
 from typing import NamedTuple
-
-from linsep._compile import by_type
 
 
 class Logistic(NamedTuple):
@@ -187,33 +183,3 @@ class SmoothedHinge(NamedTuple):
 
 
 Loss = Logistic | Hinge | SquaredHinge | Perceptron
-
-
-@by_type
-def value(loss, z):  # type: ignore[no-untyped-def]
-    """ℓ(z)"""
-    return loss.value(z)
-
-
-@by_type
-def slope(loss, z):  # type: ignore[no-untyped-def]
-    """ℓ′(z), one of them where there are several"""
-    return loss.slope(z)
-
-
-@by_type
-def curvature(loss, z):  # type: ignore[no-untyped-def]
-    """ℓ″(z), zero at a corner"""
-    return loss.curvature(z)
-
-
-@by_type
-def dual(loss, a):  # type: ignore[no-untyped-def]
-    """−ℓ*(−a), for 0 ≤ a ≤ most"""
-    return loss.dual(a)
-
-
-@by_type
-def most(loss):  # type: ignore[no-untyped-def]
-    """The largest multiplier a there is"""
-    return loss.most()

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.parallel import Pool
 from linsep.train.convex.drive import Candidate, Solver

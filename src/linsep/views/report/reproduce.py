@@ -9,7 +9,7 @@ import numpy as np
 import linsep
 from linsep.model.files.store import fingerprint
 
-LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 def lines_of(learner: Any, model: Any, held: bool, tested: bool) -> str:

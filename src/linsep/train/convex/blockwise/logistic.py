@@ -43,7 +43,7 @@ from linsep.train.convex.sampling import pick
 from linsep.train.convex.solution import Solution, end_of_newton
 from linsep.train.convex.solvers.lbfgs import Memory
 from linsep.train.convex.solvers.newton_cg import NewtonCG
-from linsep.train.run.loop import Pass
+from linsep.train.run.loop import UNCOUNTED, Pass
 from linsep.train.run.replay_log import ReplayLog
 
 Array = npt.NDArray[Any]
@@ -225,7 +225,7 @@ class HessianNewton:
         assert self.best is not None
         unit, value, loss = self.problem.unit, self.best.value, float(p.sums.loss.sum())
         gap = self.gap if self._enough(self._wanted_gap) else max(self.gap, 2.0 * self.tol * value)
-        done = Pass(self.passes, p.sums.mistakes, 1, loss)
+        done = Pass(self.passes, UNCOUNTED, 1, loss)
         return Candidate(self.passes, unit * value, unit * (value - gap), 1, done=done)
 
     def state(self) -> dict[str, Any]:

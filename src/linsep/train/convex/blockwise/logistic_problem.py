@@ -120,8 +120,7 @@ class Problem:
         """One pass over all rows."""
         if not np.isfinite(u).all():
             raise OverflowedError(TOO_LARGE)
-        how = np.float64 if curved else None
-        s = self.replay_log.evaluate(u, float(curved), lambda: self.sums.at(u, how))
+        s = self.replay_log.evaluate(u, float(curved), lambda: self.sums.at(u, curved))
         value = 0.5 * float(self.ridge @ (u * u)) + float(s.loss.sum())
         gradient = self.ridge * u + self.masked(s.gradient)
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
@@ -136,15 +135,15 @@ class Problem:
             gradient[-1] = 0.0
         return gradient
 
-    def quadratic(self, s: Sums, u: Floats, real: Any = np.float64) -> Quadratic:
-        """The Hessian of F at u, its sums carried in the type `real`."""
+    def quadratic(self, s: Sums, u: Floats) -> Quadratic:
+        """The Hessian of F at u."""
         assert s.hessian is not None
         H = s.hessian + np.diag(self.ridge)
         if not np.isfinite(H).all():
             raise OverflowedError(TOO_LARGE)
         if not self.fit_intercept:
             H[-1] = H[:, -1] = 0.0
-        return Quadratic(H, u, 4 * float(np.finfo(real).eps))
+        return Quadratic(H, u, 4 * float(np.finfo(np.float64).eps))
 
 
 class Sample:
@@ -156,13 +155,11 @@ class Sample:
         self.problem = problem
         self.curvature: Curvature | None = None
         self.far = FarRows(self.sums, problem.fit_intercept)
-        # A penalty keeps the Hessian away from singular; without one every digit is needed.
-        self._real = rows.dtype if problem.ridge.any() else np.dtype(np.float64)
 
     def _at(self, u: Floats, curved: bool) -> tuple[float, Floats]:
-        s = self.sums.at(u, self._real if curved else None)
+        s = self.sums.at(u, curved)
         if curved:
-            self._model = self.problem.quadratic(s, u, self._real)
+            self._model = self.problem.quadratic(s, u)
             self.curvature = self._model.curvature
         ridge = self.problem.ridge
         value = 0.5 * float(ridge @ (u * u)) + float(s.loss.sum())

@@ -15,7 +15,6 @@ from linsep.train.convex.blockwise.logistic_sums import Sums
 from linsep.train.convex.blockwise.sparse_sums import SparseRows, columns_of
 from linsep.train.convex.blockwise.sparse_sums import suits as _suits
 from linsep.train.convex.coordinates import Columns
-from linsep.train.convex.losses import Logistic
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -36,11 +35,9 @@ class LogisticRows:
     def __init__(self, rows: SparseRows) -> None:
         self.blocks, self.signs, self.c, self.pool = rows, rows.signs, rows.c, rows.pool
 
-    def at(self, u: Floats, curved: Any = None) -> Sums:
-        """One pass at (u, b), b last in `u`; with the Hessian unless `curved` is None."""
-        loss = Logistic()
-        s = self.blocks.at(u, loss, loss, curved is not None)
-        return Sums(s.v, s.real, s.weight, s.mistakes, s.hessian)
+    def at(self, u: Floats, curved: bool = False) -> Sums:
+        """One pass at (u, b), b last in `u`; with the Hessian where asked for."""
+        return self.blocks.at(u, curved)
 
     def misjudged(self, u: Floats, step: Floats, least: float, most: int) -> tuple[Array, Floats]:
         """No losses of sparse rows are kept, however far they are moved."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import on_cluster
 from linsep.parallel import Pool
 from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.kernels import designs
 from linsep.kernels import proximal as kernels
 from linsep.parallel import Pool

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg as sl
 
-from linsep._scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.kernels import crammer_singer as kernels
 from linsep.parallel import Pool

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy import linalg
 
-from linsep._scipy import linalg
 from linsep.data.blocks.blocks import BLOCK
 from linsep.errors import OverflowedError, ParameterError
 from linsep.parallel import Pool

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
-from linsep._scipy import special
 from linsep.kernels import steps as kernels
 from linsep.train.convex.losses import Hinge, Logistic, Loss, SquaredHinge
 
