@@ -68,6 +68,28 @@ def test_logic_speaks_json_as_documented(arguments, absent):
     assert set(documented("logic")) - set(record) == absent
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [([], {"exercises"}), (["1.1"], {"title", "question", "form"})],
+    ids=["list", "question"],
+)
+def test_exercises_are_told_as_documented(arguments, told):
+    record = assert_documented("exercise", run("exercise", *arguments, "--json").stdout)
+    assert set(record) - {"command", "linsep", "number"} == told
+    assert ("number" in record) == bool(arguments)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_checked_answer_is_told_as_documented(right, tmp_path):
+    answer = tmp_path / "answer.py"
+    answer.write_text(f"print(7)\nanswer = 1, 1, 1, {-2 if right else -3}\n")
+    done = run("exercise", "1.1", answer, "--json")
+    assert done.stderr == "7\n"
+    record = assert_documented("exercise", done.stdout)
+    assert (record["number"], record["right"], done.exit_code) == ("1.1", right, int(not right))
+    assert record["sentence"] in run("exercise", "1.1", answer).stdout
+
+
 def test_the_demo_speaks_json_as_documented(tmp_path):
     done = run("demo", "--out", tmp_path, "--json")
     assert done.exit_code == 0, done.output

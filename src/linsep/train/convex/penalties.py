@@ -91,8 +91,8 @@ class Corners(NamedTuple):
 
     def inside(self, V: Array) -> float:
         """The largest s ≤ 1 at which no sVⱼ is beyond the corner."""
-        over = np.abs(V) > self.corner
-        return float(np.min(self.corner / np.abs(V), where=over, initial=1.0))
+        part = np.divide(self.corner, np.abs(V), out=np.ones(V.shape), where=abs(V) > self.corner)
+        return float(part.min(initial=1.0))
 
     def room(self, V: Array) -> float:
         """The largest s ≤ 1 with Ω*(sV) finite."""
