@@ -84,7 +84,7 @@ def test_a_kernel_machine_has_the_digits_of_the_objective(name):
     fit = fits.by_kernel_machine(problem, fits.TIGHT)
     digits = compare(problem, fit.coef, fit.intercept)
     # its weights were put together here, which rounds once more
-    assert fit.gap >= digits.shortfall - 1e-14
+    assert fit.gap >= digits.shortfall - 4e-14  # the solver's own count, in floats
     check(name, "tight", "kernel", digits._replace(weights=np.nan))
 
 

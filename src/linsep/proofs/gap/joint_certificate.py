@@ -138,7 +138,11 @@ class _SoftmaxCount:
 
     def _entropy(self, span: tuple[int, int], shrink: float) -> float:
         C, own = self.problem.caps(span), self._own(span)
-        P = _softmax(self._scored(span) + self.shift[:, None]).P * shrink
+        if self.A is None:
+            P = _softmax(self._scored(span) + self.shift[:, None]).P
+        else:
+            P = _allowed(self.A[slice(*span)].T, C, own)
+        P *= shrink
         P[own] += 1.0 - shrink
         return float(C @ entropies(P).sum(axis=0)) - 64 * self.K * UNIT * float(C.sum())
 

@@ -330,8 +330,9 @@ class BinarySVM(NamedTuple):
             return ProxNewton(problem._replace(penalty=self.penalty), self.n_jobs, start)
         shape = shape_of(self.X, self.loss)
         line = line_for(shape).solver if which == "auto" else which
-        digits = self.tol <= interior_point.FINE and shape.n <= SMALL and which == "auto"
-        if digits and self.loss == "hinge" and shape.second_order_cost < np.inf:
+        few = SMALL if self.tol <= interior_point.FINE else interior_point.TINY
+        exact = which == "auto" and self.loss == "hinge" and shape.n <= few
+        if exact and shape.second_order_cost < np.inf:
             return self.second_order(start)
         if line == "newton" and (shape.full or shape.suits_primal):
             problem = Problem.of(*self._given, LOSSES[self.loss], self.fit_intercept)

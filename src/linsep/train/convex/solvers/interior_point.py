@@ -36,7 +36,8 @@ BACK_OFF = 0.995  # of the way to the boundary
 SMALL = 1 << 22  # numbers up to which the centred rows are kept
 MEDIAN = 255  # rows of which the median is taken
 FINE = 1e-6  # relative gap from which on last digits are asked for
-TINY = 100  # rows up to which they cost next to nothing
+TINY = 200  # rows up to which these steps are the first choice
+FEW, FEW_TOL = 5000, 1e-8  # rows up to which last digits cost little, and what is asked of them
 FREE = 300  # most rows on the margin: beyond, the equations cost more than they give
 SNAP = 1e-5  # a multiplier this near to its bound, relative to it, counts as there
 PATIENCE = 60  # steps that may fail to lessen the gap
@@ -390,6 +391,16 @@ class InteriorPoint(ScaledSolver):
 
     name = "interior_point"
     _at: tuple[int, Any, float, int] | None = None  # which start; point, least gap, steps stuck
+    _tol = 1e-4
+
+    @property
+    def tol(self) -> float:
+        """Few rows are worth the last digits."""
+        return min(FEW_TOL, self._tol) if self._given[0].shape[0] <= FEW else self._tol
+
+    @tol.setter
+    def tol(self, tol: float) -> None:
+        self._tol = tol
 
     def __init__(
         self,
@@ -439,7 +450,7 @@ class InteriorPoint(ScaledSolver):
 
     def solution(self) -> Solution:
         """The optimum itself where the equations of the rows on the margin tell it."""
-        if self.tol <= FINE or len(self.problem.y) <= TINY:
+        if self.tol <= FINE:
             exact = self.problem.exact(self.best.alpha)
             if exact is not None:
                 better = Best(self.problem)
