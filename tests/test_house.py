@@ -14,9 +14,9 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 73217,  # 68,000
-    "lines of train/convex": 12274,  # 10,000
-    "statements of train/convex": 8258,  # 6,800
+    "lines of src": 73239,  # 68,000
+    "lines of train/convex": 12292,  # 10,000
+    "statements of train/convex": 8265,  # 6,800
     "lines of train/closed": 2438,  # 2,000
     "lines of kernels": 4997,
     "lines for the compiler of kernels": 0,  # 0
