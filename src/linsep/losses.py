@@ -1,7 +1,7 @@
 """What a row with the margin z = y(⟨w, x⟩ + b) is charged: value, slope and curvature.
 
 Each loss is a function of z alone, positive where the row is on its own side. All take numbers and
-arrays, and the four that learners minimise are the very functions that their kernels are made of.
+arrays; the hinges and the logistic loss are those that solvers know.
 
     ZeroOne       1 where z ≤ 0, else 0: what one wants, but flat, so that no slope shows the way
     Perceptron    max(0, −z): only rows on the wrong side count
@@ -88,14 +88,21 @@ class _Minimised(_Loss):
         return float(self.kernel.curvature(z))
 
 
-class Perceptron(_Minimised):
+class Perceptron(_Loss):
     """ℓ(z) = max(0, −z), the perceptron criterion; a row on the boundary still counts as wrong.
 
     >>> Perceptron().value([-2.0, 0.0, 3.0]), Perceptron().slope([-2.0, 0.0, 3.0])
     (array([2., 0., 0.]), array([-1., -1.,  0.]))
     """
 
-    kernel = kernels.Perceptron()
+    def _value(self, z: float) -> float:
+        return max(0.0, -z)
+
+    def _slope(self, z: float) -> float:
+        return -1.0 if z <= 0.0 else 0.0
+
+    def _curvature(self, z: float) -> float:
+        return 0.0
 
 
 class Hinge(_Minimised):

@@ -36,6 +36,12 @@ def test_scores_become_probabilities_and_residuals(n, K, dtype, one):
     np.testing.assert_allclose(S, each * (P - np.eye(K)[codes].T), atol=10 * rtol)
 
 
+def test_the_own_class_has_what_the_others_have_to_the_last_digit():
+    P = np.array([[1.0], [3e-20], [1e-25]])
+    kernels.residuals(P, np.array([0], np.int32), np.array([2.0]))
+    assert P[:, 0].tolist() == [-(6e-20 + 2e-25), 6e-20, 2e-25]
+
+
 def test_scores_far_apart_neither_overflow_nor_lose_the_loss():
     S, sums = np.array([[1e300, -800.0], [-1e300, 800.0]]), np.empty(5)
     kernels.shares(S, np.array([0, 0], np.int32), np.ones(2), sums)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from linsep.errors import DataError, OverflowedError
+from linsep.kernels import rows
 from linsep.train.problem import Problem, presentations
 
 
@@ -18,7 +19,9 @@ def made(layout=np.asarray, n=10_000, weights=None, n_jobs=1):
 def test_blocks_hold_every_row_once(layout):
     X, problem = made(layout)
     w = np.array([1.0, -2.0, 0.5])
-    scores = [block.rows.dot(i, w) for block in problem.blocks() for i in range(len(block.codes))]
+    scores = [
+        rows.dot(block.rows, i, w) for block in problem.blocks() for i in range(len(block.codes))
+    ]
     assert np.allclose(scores, X @ w)
     codes = np.concatenate([block.codes for block in problem.blocks()])
     assert codes.tolist() == (np.arange(10_000) % 3).tolist()

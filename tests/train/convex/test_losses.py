@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from linsep.train.convex.losses import Hinge, Logistic, Perceptron, SquaredHinge
+from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 
-LOSSES = [Logistic(), Logistic(2.5), Hinge(), Hinge(0.3), SquaredHinge(), Perceptron()]
+LOSSES = [Logistic(), Logistic(2.5), Hinge(), Hinge(0.3), SquaredHinge()]
 SMOOTH = [Logistic(), Logistic(2.5), SquaredHinge()]
 POINTS = [-40.0, -3.0, -0.21, 0.4, 0.95, 2.5, 30.0]
 
@@ -39,8 +39,3 @@ def test_logistic_loss_neither_overflows_nor_loses_its_tail():
     assert Logistic().value(1e4) == 0.0
     assert Logistic().value(-1e4) == 1e4
     assert Logistic().value(40.0) == pytest.approx(math.exp(-40), rel=1e-12)
-
-
-def test_a_row_on_the_boundary_is_a_mistake_for_the_perceptron_only():
-    assert Perceptron().slope(0.0) == -1.0
-    assert Hinge(0.0).slope(0.0) == 0.0

@@ -6,6 +6,7 @@ from online_problems import ROWS, two_classes
 
 import linsep
 from linsep.data.sources import one_pass
+from linsep.kernels import rows
 from linsep.train.online.hyperplanes import Hyperplanes, growing_bias
 from linsep.train.online.stream_problem import StreamProblem
 
@@ -42,7 +43,7 @@ def test_rows_of_a_stream_are_those_of_the_file_in_the_order_of_the_pass(stream)
     ((block, order),) = stream.in_order(0, 1, False)
     assert order.tolist() == list(range(50))
     assert block.codes.tolist() == [i % 2 for i in range(50)]
-    assert block.rows.dot(4, np.array([1.0, 10.0, 100.0])) == 5.0 + 50.0
+    assert rows.dot(block.rows, 4, np.array([1.0, 10.0, 100.0])) == 5.0 + 50.0
 
 
 def test_weights_out_of_range_are_left_to_rows_at_rest(stream):

@@ -56,14 +56,17 @@ template <class T> static void shares(Matrix<T> S, Vector<const int32_t> codes, 
   }
 }
 
-// P ← c(p − e_y), in place: derivatives of the losses in the scores
+// P ← c(p − e_y), in place: derivatives of the losses in the scores. That of the own class is less the sum of the others:
+// p − 1 of a row that is as good as decided would have no digit of it.
 template <class T> static void residuals(Matrix<T> P, Vector<const int32_t> codes, Vector<const double> c) {
   const int64_t K = P.shape[0], n = P.shape[1];
   require_classes(codes, c, K, n);
   const RowWeights weights{c};
-  for (int64_t i = 0; i < n; ++i) P(codes[i], i) -= T(1);
+  std::vector<T> others(n);
+  for (int64_t i = 0; i < n; ++i) P(codes[i], i) = T(0);
   for (int64_t k = 0; k < K; ++k)
-    for (int64_t i = 0; i < n; ++i) P(k, i) *= T(weights[i]);
+    for (int64_t i = 0; i < n; ++i) others[i] += P(k, i) *= T(weights[i]);
+  for (int64_t i = 0; i < n; ++i) P(codes[i], i) = -others[i];
 }
 
 // P ← p + (diag p − ppᵀ)ds brought back to the simplex, in place: what a step foretells. Returns Σ c p log p of it.

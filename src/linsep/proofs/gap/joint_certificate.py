@@ -9,8 +9,9 @@ of weight wₖ, p′ = (1 − ε)p + εq with q the same for every row,
 
     ε = maxₖ (1 − wₖ/Tₖ),   εqₖ ΣC = wₖ − (1 − ε)Tₖ ≥ 0,   H(p′) ≥ (1 − ε)H(p),
 
-and v moves by no more than 2ε ΣCᵢ‖xᵢ‖. Flows that do not balance are mixed in the same way. Tₖ − wₖ
-is what class k takes from rows of others less what its own rows give: rows that are as good as
+and v moves by no more than 2ε ΣCᵢ‖xᵢ‖; where that is too much to know, by what the sums of classes
+say (see `linsep.proofs.gap.streamed_softmax`). Flows that do not balance are mixed too. Tₖ − wₖ is
+what class k takes from rows of others less what its own rows give: rows that are as good as
 decided add next to nothing to either, nor to their rounding.
 """
 
@@ -36,10 +37,12 @@ from linsep.proofs.gap.certificate import (
 )
 from linsep.proofs.gap.extended_joint import ExtendedJoint
 from linsep.proofs.gap.products import UNIT, Products
-from linsep.proofs.gap.streamed_softmax import Shares, streamed_softmax, too_many
+from linsep.proofs.gap.streamed_softmax import Shares, balance, mixed, streamed_softmax, too_many
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+NEXT_TO_NOTHING = 1e-6  # of ‖v‖: what need not be known any better
 
 
 def certify_softmax(problem: FittedProblem, A: Any = None, dual: Any = None) -> Certificate:
@@ -156,19 +159,28 @@ class _SoftmaxCount:
             lost, sums = self._over(self._lost, plus), self._over(self._shares, plus)
             sums = sums._replace(loss=lost, terms=sums.terms + lost, fuzz=sums.fuzz + K * lost)
             left, slip, error = 1.0, 0.0, 8 * gamma(products.added + 16 + K) * sums.moved
+            v, terms = sums.v, products.added + 2 * K
             if problem.free:
-                weight = sums.mass - sums.given + sums.taken
-                rounded = 4 * gamma(products.added + 2 * K) * (sums.given + sums.taken)
-                slip = float((rounded / weight).max()) + 8 * UNIT
-                lacking = float(((sums.taken - sums.given) / weight).max())
-                left = 1.0 - min(1.0, max(0.0, lacking))
-                error += 2 * (1.0 - left + slip) * sums.pull
+                left, slip = balance(sums, sums.given, terms)
+                v, off = left * v, 2 * (1.0 - left) * sums.pull
+                if off > NEXT_TO_NOTHING * length(v.ravel()):
+                    M = self._over(self._class_sums, np.add)
+                    v, off = mixed(sums.v, M, sums, sums.given, left), gamma(terms + 16) * off
+                error += off + 2 * slip * sums.pull
 
             def again(t: float) -> float:
                 return left * float(self._over(partial(self._entropy, shrink=t), plus))
 
-            bound = Bound(left * float(sums.dual), left * sums.v, error, slip)
+            bound = Bound(left * float(sums.dual), v, error, slip)
             return problem.judge(sums, bound, products, again)
+
+    def _class_sums(self, span: tuple[int, int]) -> Floats:
+        """Σ Cᵢxᵢ of each class."""
+        C, own = self.problem.caps(span), self._own(span)
+        classes = np.zeros((self.K, len(C)))
+        classes[own] = C
+        self.pages.advance(len(C))
+        return self.products.part(span).total(classes)
 
 
 def _allowed(A: Floats, C: Floats, own: Any) -> Floats:

@@ -141,15 +141,23 @@ def _evaluate(problem: FittedProblem, shift: Floats) -> tuple[Certificate, Float
         (v, M), (given, curved) = sums.v, sums.given
         added = products.added + 16 + K
         left, slip, error = 1.0, 0.0, 8 * gamma(added) * sums.moved
-        weight = sums.mass - given + sums.taken
         if problem.free:
-            rounded = 4 * gamma(added + K) * (given + sums.taken)
-            slip = float((rounded / weight).max()) + 8 * UNIT
-            lacking = float(((sums.taken - given) / weight).max())
-            left = 1.0 - min(1.0, max(0.0, lacking))
-            q = (sums.mass - left * weight) / sums.mass.sum()  # times ε
-            v = left * v + (1.0 - left) * M - q[:, None] * M.sum(axis=0)
+            left, slip = balance(sums, given, added + K)
+            v = mixed(v, M, sums, given, left)
             error += 2 * (slip + (1.0 - left) * gamma(added)) * sums.pull
         bound = Bound(left * float(sums.dual), v, error, slip)
         certificate = problem.judge(sums, bound, products, lambda t: 0.0)
-        return certificate, (weight - sums.mass) / curved, 1.0 - left
+        return certificate, (sums.taken - given) / curved, 1.0 - left
+
+
+def balance(sums: Shares, given: Floats, terms: float) -> tuple[float, float]:
+    """1 − ε, and a bound on the share by which rounding has it wrong."""
+    weight = sums.mass - given + sums.taken
+    slip = float((4 * gamma(terms) * (given + sums.taken) / weight).max()) + 8 * UNIT
+    return 1.0 - min(1.0, max(0.0, float(((sums.taken - given) / weight).max()))), slip
+
+
+def mixed(v: Floats, M: Floats, sums: Shares, given: Floats, left: float) -> Floats:
+    """v of mixed probabilities."""
+    q = sums.mass - left * (sums.mass - given + sums.taken)  # times ε Σ C
+    return np.asarray(left * v + (1.0 - left) * M - np.outer(q / sums.mass.sum(), M.sum(axis=0)))

@@ -127,33 +127,6 @@ class SquaredHinge(NamedTuple):
         return math.inf
 
 
-class Perceptron(NamedTuple):
-    """ℓ(z) = max(0, m − z) with m = 0 unless asked otherwise: only rows on the wrong side count.
-
-    A row on the boundary counts as wrong: its slope is −1.
-
-    >>> [Perceptron().value(z) for z in (-1.0, 0.0, 2.0)], Perceptron().slope(0.0)
-    ([1.0, 0.0, 0.0], -1.0)
-    """
-
-    margin: float = 0.0
-
-    def value(self, z):  # type: ignore[no-untyped-def]
-        return max(0.0, self.margin - z)
-
-    def slope(self, z):  # type: ignore[no-untyped-def]
-        return -1.0 if z <= self.margin else 0.0
-
-    def curvature(self, z):  # type: ignore[no-untyped-def]
-        return 0.0
-
-    def dual(self, a):  # type: ignore[no-untyped-def]
-        return self.margin * a
-
-    def most(self):  # type: ignore[no-untyped-def]
-        return 1.0
-
-
 class SmoothedHinge(NamedTuple):
     """max(0, 1 − z), and (1 − z + h)²/4h where |1 − z| < h.
 
@@ -182,4 +155,4 @@ class SmoothedHinge(NamedTuple):
         return 1.0 / (2.0 * self.h) if abs(1.0 - z) < self.h else 0.0
 
 
-Loss = Logistic | Hinge | SquaredHinge | Perceptron
+Loss = Logistic | Hinge | SquaredHinge
