@@ -1,7 +1,7 @@
 """Linear classification that is fast, exact where it can be, and proves its answers.
 
-Public names load on first use, so that importing linsep costs nothing and brings in neither the
-compiler nor scikit-learn.
+Public names load on first use, so that importing linsep costs nothing and does not bring in
+scikit-learn.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
 """Hyperplanes whose scores keep their digits on rows far from the origin.
 
-Needs neither the compiler nor scikit-learn.
+Does not need scikit-learn.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The result of every linear learner: hyperplanes, and what they say of new rows.
 
-Needs neither the compiler nor scikit-learn.
+Does not need scikit-learn.
 """
 
 from dataclasses import dataclass

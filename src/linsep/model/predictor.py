@@ -1,4 +1,4 @@
-"""A model read from a file: it predicts without the compiler and without scikit-learn."""
+"""A model read from a file: it predicts without scikit-learn."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -211,7 +211,7 @@ class Model:
     def to_estimator(self) -> Any:
         """The scikit-learn estimator again: for pipelines, pictures and proofs.
 
-        It predicts as this model does; `fit` starts anew. Imports the compiler and scikit-learn.
+        It predicts as this model does; `fit` starts anew. Imports scikit-learn.
         """
         import linsep  # the learners lie downstream: reached as a user would, by public name
 

@@ -1,5 +1,5 @@
 """What comes in from users, checked once: arrays, frames, sparse matrices, labels.
 
-`arrays` and `labels` serve training, `plain` serves prediction without the compiler, `fingerprint`
+`arrays` and `labels` serve training, `plain` serves prediction without scikit-learn, `fingerprint`
 tells one set of training rows from another.
 """

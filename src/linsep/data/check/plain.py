@@ -1,4 +1,4 @@
-"""Rows without the compiler or scikit-learn: what prediction from a model file needs.
+"""Rows without scikit-learn: what prediction from a model file needs.
 
 `linsep.data.check.arrays` checks rows for training, and shares the looks at single entries with
 this module.

@@ -68,7 +68,7 @@ def save(model: Any, path: str | os.PathLike[str], *, data: Any = None) -> None:
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model that `save` wrote.
 
-    Takes neither the compiler nor scikit-learn, and no trust: a file can only make this function
+    Takes no scikit-learn, and no trust: a file can only make this function
     return a model or raise. Use `model.to_estimator()` for a scikit-learn estimator.
 
     Raises

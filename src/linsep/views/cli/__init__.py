@@ -1,7 +1,7 @@
 """The command line: a thin shell over the library.
 
 Data go to stdout, everything else to stderr. Commands load on first use, and what they need loads
-inside them, so that `linsep --help` brings in neither the compiler nor scikit-learn.
+inside them, so that `linsep --help` does not bring in scikit-learn.
 """
 
 import atexit

@@ -114,7 +114,7 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _timed(learner: Any, X: Any, y: Any) -> float:
-    """Fit; the seconds it took, without those of a compiler that ran the first time."""
+    """Fit; the seconds it took, of two fits where they are short: the first brings in libraries."""
     import time
     import warnings
 
