@@ -176,10 +176,9 @@ class _SoftmaxCount:
 
     def _class_sums(self, span: tuple[int, int]) -> Floats:
         """Σ Cᵢxᵢ of each class."""
-        C, own = self.problem.caps(span), self._own(span)
-        classes = np.zeros((self.K, len(C)))
-        classes[own] = C
-        self.pages.advance(len(C))
+        classes = np.zeros((self.K, span[1] - span[0]))
+        classes[self._own(span)] = self.problem.caps(span)
+        self.pages.advance(span[1] - span[0])
         return self.products.part(span).total(classes)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import mmap
 import shlex
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,7 @@ def _prove(
     X: Any, y: Any, fit_intercept: bool, time_limit: float | None, out: Path | None,
     exported: Path | None, place: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
+    mmap.mmap(-1, 96 << 20).close()  # short of room, SciPy's OpenBLAS asks for its own for ever
     from linsep import mistake_bound, separability
     from linsep.data.files.atomic import replace
 
