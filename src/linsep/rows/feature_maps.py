@@ -31,7 +31,7 @@ class PairMap(NamedTuple):
         """Rows with their products."""
         first, second = self.pairs[:, 0], self.pairs[:, 1]
         if not is_sparse(X):
-            products = X[:, first] * X[:, second]
+            products = np.ascontiguousarray(X[:, first] * X[:, second])
             return np.hstack([X, products]) if self.include_input else products
         import scipy.sparse as sp
 

@@ -337,6 +337,8 @@ class BinarySVM(NamedTuple):
             return ProxNewton(problem._replace(penalty=self.penalty), self.n_jobs, start)
         shape = shape_of(self.X, self.loss)
         line = line_for(shape).solver if which == "auto" else which
+        if line == "second-order" and start is not None and shape.full:
+            line = "newton"  # interior steps cannot begin at weights
         digits = self.tol <= interior_point.FINE and shape.n <= SMALL and which == "auto"
         if digits and self.loss == "hinge" and shape.second_order_cost < np.inf:
             return self.second_order(start)
