@@ -25,6 +25,7 @@ def test_products_of_a_row_are_those_of_exact_sums(dtype, sparse, d):
         size = float(np.abs(full[i]) @ np.abs(w)) + 1e-30
         error = abs(float(kernels.dot(as_rows(X), i, w)) - float(full[i] @ w))
         assert error <= (d + 1) * np.finfo(dtype).eps * size
+        assert kernels.square(as_rows(X), i) == pytest.approx(float(full[i] @ full[i]), rel=1e-15)
     lengths = np.empty(4)
     kernels.squares(as_rows(X), lengths)
     assert lengths == pytest.approx((full * full).sum(axis=1).astype(float), rel=1e-15)

@@ -62,6 +62,10 @@ template <class Rows> static void bind(nb::module_& m) {
     require(w.shape[0] >= rows.d, "w must have a weight for each feature");
     return rows.dot(i, w.data);
   }, "⟨w, xᵢ⟩");
+  def(m, "square", [](Rows rows, int64_t i) {
+    require(0 <= i && i < rows.n, "there is no such row");
+    return rows.square(i);
+  }, "‖xᵢ‖²");
   def(m, "squares", [](Rows rows, Vector<double> lengths) {
     require(lengths.shape[0] == rows.n, "there must be a place for each row");
     for (int64_t i = 0; i < rows.n; ++i) lengths[i] = rows.square(i);
