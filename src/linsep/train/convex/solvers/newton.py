@@ -250,7 +250,7 @@ class Newton:
         h = self._narrower(p, decrement2, goal)
         if h < LEAST and p.h:
             return False
-        telling = decrement2**1.5 <= TELLING * goal * math.sqrt(p.primal)
+        telling = decrement2 * math.sqrt(decrement2) <= TELLING * goal * math.sqrt(p.primal)
         q = self._look(p.u + step, h, p if telling and h == p.h else None)
         whole = h != p.h or q.value <= p.value - 1e-4 * decrement2 + 4e-15 * p.value
         if not whole:
