@@ -15,8 +15,8 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
     "lines of src": 73245,  # 68,000
-    "lines of train/convex": 12292,  # 10,000
-    "statements of train/convex": 8265,  # 6,800
+    "lines of train/convex": 12267,  # 10,000
+    "statements of train/convex": 8254,  # 6,800
     "lines of train/closed": 2438,  # 2,000
     "lines of kernels": 5000,
     "lines for the compiler of kernels": 0,  # 0
