@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from linsep import LinearRegression, LogisticRegression
-from linsep.data.toys import age_height_weight, height_weight, overlapping, separated
+from linsep import LinearRegression, LinearSVC, LogisticRegression, sigmoid
+from linsep.data.toys import age_height_weight, height_weight, overlapping, separated, two_groups
 from linsep.errors import NotConverged, ParameterError
+from linsep.train.order import row_order
 
 BY_HAND = {
     "C": np.inf, "solver": "sgd", "eta0": 0.1, "schedule": "constant", "scale": False,
@@ -153,3 +154,64 @@ def test_the_two_sample_start_of_several_features_goes_through_both():
     np.testing.assert_allclose(start.predict(A[:2]), kg[:2], rtol=1e-6)
     whole = (kg[1] - kg[0]) / (A[1] - A[0])  # as the lecture prints it: each gets the whole slope
     np.testing.assert_allclose(whole @ (A[1] - A[0]), 2 * (kg[1] - kg[0]))
+
+
+def test_the_printed_start_of_a_lecture_is_where_every_descent_begins():
+    """w̃[0] = (0, 1, −0.5) of the eight points, one batch step by Σ(t − σ)x̃/n, in both scales."""
+    X, y = two_groups()
+    extended, w = np.column_stack([X, np.ones(8)]), np.array([0.0, 1.0, -0.5])
+    wanted = w + 0.1 * ((y > 0) - sigmoid(extended @ w)) @ extended / 8
+    steps = {"C": np.inf, "eta0": 0.1, "schedule": "constant", "keep": "last", "max_iter": 1}
+    with pytest.warns(NotConverged):
+        one = LogisticRegression(solver="gradient", scale=False, init=w, **steps).fit(X, y)
+    np.testing.assert_allclose([*one.coef_[0], *one.intercept_], wanted, rtol=1e-12)
+    still = {"eta0": 1e-30, "schedule": "constant", "max_iter": 1}
+    with pytest.warns(NotConverged):
+        for model in (
+            LogisticRegression(solver="sgd", init=w, **still),
+            LinearSVC(solver="sgd", init=w, **still),
+        ):
+            model.fit(X, y)
+            np.testing.assert_allclose([*model.coef_[0], *model.intercept_], w, atol=1e-15)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_regression_begins_at_the_line_it_is_given(scale):
+    H, kg = height_weight(100)
+    still = LinearRegression(
+        "batch", init=([1.0], -100.0), scale=scale, eta0=1e-30, max_iter=1, schedule="constant"
+    )
+    with pytest.warns(NotConverged):
+        still.fit(H, kg)
+    assert still.predict([[0.0], [180.0]]) == pytest.approx([-100.0, 80.0], abs=1e-9)
+    assert still.loss_curve_[0] == pytest.approx(((H[:, 0] - 100 - kg) ** 2).mean() / 2)
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), LinearRegression()])
+def test_a_start_of_another_shape_is_refused_with_the_shape_wanted(learner):
+    learner.set_params(solver="sgd", init=[1.0])
+    with pytest.raises(ParameterError, match="X asks for 1 of 2"):
+        learner.fit(*two_groups())
+
+
+@pytest.mark.parametrize("solver", ["minibatch", "sgd"])
+def test_rows_may_be_drawn_independently_for_folds_and_single_rows(solver):
+    """Of 60 rows drawn 60 times about 38 come: a pass differs from that of a permutation."""
+    X, y = overlapping(n=60)
+    ends = []
+    for shuffle in (True, "draw"):
+        model = LogisticRegression(
+            **{**BY_HAND, "solver": solver, "shuffle": shuffle, "max_iter": 1, "batch_size": 10}
+        )
+        with pytest.warns(NotConverged):
+            ends.append(model.fit(X, y).coef_[0].tolist())
+    assert ends[0] != ends[1]
+    order = row_order(60, 0, 1, 0, "draw")
+    assert 30 <= len(set(order.tolist())) <= 46
+    w, rows = np.zeros(3), np.column_stack([X, np.ones(60)])
+    size = 10 if solver == "minibatch" else 1
+    for k in range(0, 60, size):
+        fold = order[k : k + size]
+        pull = ((y[fold] > 0) - sigmoid(rows[fold] @ w)) @ rows[fold]
+        w = w + 0.1 * pull / len(fold)
+    np.testing.assert_allclose(ends[1], w[:2], rtol=1e-9)

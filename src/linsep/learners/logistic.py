@@ -17,7 +17,7 @@ from linsep.learners.fitting.certificates import (
     fitted_problem,
 )
 from linsep.learners.fitting.diagnosis import explain, separation
-from linsep.learners.fitting.first_order import check_steps, random_start, take_in
+from linsep.learners.fitting.first_order import check_steps, given_start, take_in
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import (
     SAME_OPTIMUM,
@@ -74,6 +74,8 @@ class LogisticRegression(Inference, LinearClassifier):
         those of the rule, b ← b + η(t − σ), not the best for its weights.
     start : {'zero', 'random'}
         Begin at zero weights, or at normal ones of spread one drawn by `random_state`.
+    init : array, or pair of arrays
+        Weights to begin at instead, in the units of the data, as in `Perceptron`.
     tol : float
         The relative duality gap asked for. With `C=inf` the fit ends on Newton's decrement instead,
         at eight digits of the weights or more.
@@ -90,8 +92,9 @@ class LogisticRegression(Inference, LinearClassifier):
     scale : bool
         Whether gradient, minibatch and sgd step in columns brought to one scale (and carry the
         weights back); without it steps are those of the raw features.
-    shuffle : bool
-        Present rows to minibatch and sgd in a new order each pass, or always as given.
+    shuffle : bool or 'draw'
+        Present rows to minibatch and sgd in a new order each pass, or always as given; or draw
+        each at random, independently (of each 4,096 rows in turn, where there are more).
     warm_start : bool
         Begin from the weights of the fit before, where classes and features are the same; steps of
         minibatch and sgd go on as long as they were.
@@ -156,13 +159,14 @@ class LogisticRegression(Inference, LinearClassifier):
         solver: str = "auto",
         keep: str = "best",
         start: str = "zero",
+        init: Any = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         eta0: Any = "auto",
         schedule: Any = "auto",
         batch_size: int = 32,
         scale: bool = True,
-        shuffle: bool = True,
+        shuffle: Any = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -181,6 +185,7 @@ class LogisticRegression(Inference, LinearClassifier):
         self.solver = solver
         self.keep = keep
         self.start = start
+        self.init = init
         self.tol = tol
         self.max_iter = max_iter
         self.eta0 = eta0
@@ -248,7 +253,7 @@ class LogisticRegression(Inference, LinearClassifier):
         """Weights and intercepts of the fit before, where they fit this problem and are wanted."""
         shape = (1 if problem.binary else problem.n_classes, problem.n_features)
         if not self.warm_start or getattr(self, "_learned", None) != self.classes_.tolist():
-            return random_start(self, shape) if self.start == "random" else None
+            return given_start(self, shape)
         known = hasattr(self, "coef_") and self.coef_.shape == shape
         return (self.coef_, self.intercept_) if known else None
 

@@ -31,6 +31,7 @@ from linsep.train.closed.moments import has_room
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, Solver, begin, drive, telling
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients, suits
 from linsep.train.convex.steps.squared_error import Descent, Rule, SquaredErrorSteps
+from linsep.train.online.hyperplanes import initial_weights
 from linsep.train.online.method import SCHEDULES, schedule_of
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -75,6 +76,9 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         Descend from zero weights; from the plane through the first two rows,
         w_d = (y₂ − y₁)/(x_d₂ − x_d₁), shared out among the features that differ; or from normal
         weights of spread one on the columns descended on, drawn by `random_state`.
+    init : array, or pair of arrays
+        Weights to begin at instead, in the units of the data: w; w and b; or for several targets
+        a row for each.
     scale : bool
         Descend on features of mean zero and spread one (sparse ones: of mean square one), and
         carry the weights back. Without it steps are those of the raw features, and features of
@@ -140,6 +144,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         eta0: Any = "auto",
         schedule: Any = "auto",
         start: str = "zero",
+        init: Any = None,
         scale: bool = True,
         batch_size: int = 32,
         max_iter: int = 1000,
@@ -159,6 +164,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         self.eta0 = eta0
         self.schedule = schedule
         self.start = start
+        self.init = init
         self.scale = scale
         self.batch_size = batch_size
         self.max_iter = max_iter
@@ -272,6 +278,8 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
     ) -> Status:
         seed = seed_of(self.random_state)
         descent = Descent(problem, Y, self.fit_intercept, self.scale, self.start, seed)
+        if self.init is not None:
+            descent.begin_at(*initial_weights(self.init, Y.shape[1], problem.n_features))
         self.loss_curve_ = descent.losses
         if hasattr(self, "rank_"):
             del self.rank_

@@ -13,7 +13,7 @@ from linsep.learners.base import LinearClassifier
 from linsep.learners.calibration import cross_fitted
 from linsep.learners.fitting.certificates import accept, fitted_problem, worst
 from linsep.learners.fitting.diagnosis import explain
-from linsep.learners.fitting.first_order import check_steps, descend_scores, take_in
+from linsep.learners.fitting.first_order import check_steps, descend_scores, given_start, take_in
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_svm
 from linsep.learners.fitting.support import near_margin, supports
@@ -69,7 +69,7 @@ class LinearSVC(LinearClassifier):
         The relative duality gap asked for.
     max_iter : int
         The most passes over the rows, or steps. A pass over some rows counts as part of one.
-    eta0, schedule, scale, shuffle, trace
+    eta0, schedule, scale, shuffle, init, trace
         Of solver='sgd', as in `LogisticRegression`.
     warm_start : bool
         Begin from the multipliers or weights of the fit before.
@@ -140,7 +140,8 @@ class LinearSVC(LinearClassifier):
         eta0: Any = "auto",
         schedule: Any = "auto",
         scale: bool = True,
-        shuffle: bool = True,
+        shuffle: Any = True,
+        init: Any = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -165,6 +166,7 @@ class LinearSVC(LinearClassifier):
         self.schedule = schedule
         self.scale = scale
         self.shuffle = shuffle
+        self.init = init
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -272,7 +274,8 @@ class LinearSVC(LinearClassifier):
 
     def _by_rows(self, problem: Problem, listeners: list[Listener], before: Any) -> Status:
         self.solver_ = "sgd"
-        start = None if before is None else before[:2]
+        shape = (1 if problem.binary else problem.n_classes, problem.n_features)
+        start = given_start(self, shape) if before is None else before[:2]
         goal = (self._score_loss, self._penalty, start, float(self.tol), self.max_iter)
         solution = descend_scores(self, problem, listeners, *goal)
         self._publish(problem, [solution])

@@ -74,3 +74,15 @@ def test_a_start_that_leaves_for_good_is_not_kept():
         net = ThresholdNetwork(eta0=1e308, spread=1e154, n_init=3, max_iter=50).fit(1e154 * X, y)
     assert np.isinf(net.losses_).any()
     assert net.status_.name != "converged"
+
+
+def test_a_network_begins_at_the_weights_it_is_given():
+    X, y = xor()
+    solved = ([[20, 20], [-20, -20]], [-10, 30], [20, 20], -30)  # OR and NAND, and AND of both
+    net = ThresholdNetwork(init=solved, max_iter=1).fit(X, y)
+    assert net.status_.name == "separated" and len(net.losses_) == 1
+    assert [part.ravel().tolist() for part in net.start_] == [
+        [20, 20, -20, -20], [-10, 30], [20, 20], [-30]
+    ]  # fmt: skip
+    with pytest.raises(ParameterError, match=r"shapes \(2, 2\), \(2,\), \(1, 2\), \(1,\)"):
+        ThresholdNetwork(init=([1.0],)).fit(X, y)

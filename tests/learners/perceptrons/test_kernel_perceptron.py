@@ -10,6 +10,7 @@ from kernel_rows import CACHES, integers, quadratic
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linsep import KernelPerceptron, Perceptron, Status
+from linsep.data.toys import rings
 from linsep.errors import DataError, NotConverged, OverflowedError, ParameterError
 from linsep.rows.kernels import Kernel
 from linsep.train.voted.kernel_perceptron import WINDOW
@@ -335,3 +336,10 @@ ORDER = (
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_it_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)
+
+
+def test_rows_may_be_drawn_and_a_drawn_pass_without_corrections_is_looked_into():
+    X, y = rings(60)
+    drawn = KernelPerceptron("rbf", gamma=1.0, shuffle="draw").fit(X, y)
+    assert drawn.status_.name == "separated" and drawn.score(X, y) == 1.0
+    assert drawn.mistakes_ != KernelPerceptron("rbf", gamma=1.0).fit(X, y).mistakes_

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.check.labels import agree, encode
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.learners.fitting.parameters import NamedParameters, check_types, one_of, positive
 from linsep.logic import Network, ThresholdUnit
 from linsep.losses import sigmoid
@@ -39,6 +39,10 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         The step size.
     spread : float
         Standard deviation of the weights at the start.
+    init : tuple of arrays (V, c, u, a)
+        Weights to begin at instead; there is one start then.
+    shuffle : bool or 'draw'
+        With rule='online', the order of rows as in `Perceptron`.
     max_iter : int
         The most passes to make.
     tol : float
@@ -85,6 +89,8 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         rule: str = "batch",
         eta0: float = 2.0,
         spread: float = 1.0,
+        init: Any = None,
+        shuffle: Any = True,
         max_iter: int = 3000,
         tol: float = 0.02,
         n_init: int = 10,
@@ -94,6 +100,8 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         self.rule = rule
         self.eta0 = eta0
         self.spread = spread
+        self.init = init
+        self.shuffle = shuffle
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -107,6 +115,7 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         check_types(self)
         positive("hidden", self.hidden, whole=True)
         one_of("rule", self.rule, ("batch", "online"))
+        one_of("shuffle", self.shuffle, (True, False, "draw"))
         for name in ("eta0", "spread", "tol"):
             positive(name, getattr(self, name))
         positive("max_iter", self.max_iter, whole=True)
@@ -131,7 +140,9 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
             )
         seed = seed_of(self.random_state)
         runs: list[dict[str, Any]] = []
-        while len(runs) < self.n_init and not (runs and runs[-1]["loss_curve_"][-1] < self.tol):
+        while len(runs) < (self.n_init if self.init is None else 1) and not (
+            runs and runs[-1]["loss_curve_"][-1] < self.tol
+        ):
             runs.append(self._one_start(X, t, share, seed + len(runs)))
         self.losses_ = [run["loss_curve_"][-1] for run in runs]
         self.__dict__.update(runs[int(np.argmin(self.losses_))])
@@ -144,7 +155,7 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
     def _one_start(self, X: Array, t: Array, share: Array, seed: int) -> dict[str, Any]:
         """Weights and losses of one descent; an infinite loss at its end where it left for good."""
         self._start(X.shape[1], seed)
-        descent = Descent(X, t, share, Weights(*self._parts()), self.eta0, seed)
+        descent = Descent(X, t, share, Weights(*self._parts()), self.eta0, seed, self.shuffle)
         go = descent.batch if self.rule == "batch" else descent.online
         curve: list[float] = []
         while len(curve) < self.max_iter and not (curve and curve[-1] < self.tol):
@@ -163,7 +174,23 @@ class ThresholdNetwork(NamedParameters, ClassifierMixin, BaseEstimator):
         self.hidden_intercept_ = self.spread * rng.standard_normal(h)
         self.coef_ = self.spread * rng.standard_normal((1, h))
         self.intercept_ = self.spread * rng.standard_normal(1)
+        if self.init is not None:
+            self._begin_at_init()
         self.start_ = tuple(part.copy() for part in self._parts())
+
+    def _begin_at_init(self) -> None:
+        shapes = [part.shape for part in self._parts()]
+        try:
+            V, c, u, a = (
+                np.array(part, np.float64).reshape(shape)
+                for part, shape in zip(self.init, shapes, strict=True)
+            )
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"init is {self.init!r:.80}; give four arrays V, c, u, a of the shapes "
+                f"{', '.join(map(str, shapes))}."
+            ) from None
+        self.hidden_coef_, self.hidden_intercept_, self.coef_, self.intercept_ = V, c, u, a
 
     def _parts(self) -> tuple[Array, Array, Array, Array]:
         return self.hidden_coef_, self.hidden_intercept_, self.coef_, self.intercept_

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster
-from linsep.learners.fitting.parameters import check_schedule, positive
+from linsep.learners.fitting.parameters import check_schedule, one_of, positive
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, telling
@@ -19,6 +19,7 @@ from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import ScoreLoss
 from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
 from linsep.train.convex.steps.stream_steps import StreamMethod, StreamSteps
+from linsep.train.online.hyperplanes import initial_weights
 from linsep.train.online.method import SCHEDULES, schedule_of
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -33,11 +34,16 @@ def check_steps(learner: Any) -> None:
     check_schedule(learner.schedule, ("auto", *SCHEDULES))
     if not (isinstance(learner.eta0, str) and learner.eta0 == "auto"):
         positive("eta0", learner.eta0)
+    one_of("shuffle", learner.shuffle, (True, False, "draw"))
     positive("batch_size", learner.batch_size, whole=True)
 
 
-def random_start(learner: Any, shape: tuple[int, int]) -> tuple[Array, Array]:
-    """Normal weights and intercepts of spread one, drawn by `random_state`."""
+def given_start(learner: Any, shape: tuple[int, int]) -> tuple[Array, Array] | None:
+    """Weights and intercepts to begin at: those of `init`, or normal ones of spread one."""
+    if learner.init is not None:
+        return initial_weights(learner.init, *shape)
+    if getattr(learner, "start", "zero") == "zero":
+        return None
     drawn = np.random.default_rng(seed_of(learner.random_state)).standard_normal(
         (shape[0], shape[1] + 1)
     )
@@ -160,4 +166,5 @@ def _streamed(learner: Any, problem: Problem) -> tuple[StreamSteps, WholeFolds[S
     learner.n_iter_ = 0
     if hasattr(learner, "coef_") and learner.coef_.shape == shape:
         return StreamSteps(learner.coef_, learner.intercept_), WholeFolds()
-    return StreamSteps(np.zeros(shape), np.zeros(shape[0])), WholeFolds()
+    start = given_start(learner, shape) or (np.zeros(shape), np.zeros(shape[0]))
+    return StreamSteps(*start), WholeFolds()

@@ -95,7 +95,7 @@ class KernelPerceptron(LinearClassifier):
         max_iter: int = 100,
         tol: float = 0.0,
         fit_intercept: bool = True,
-        shuffle: bool = True,
+        shuffle: Any = True,
         class_weight: Any = None,
         cache_size: float = 200,
         n_jobs: int | None = None,
@@ -124,6 +124,7 @@ class KernelPerceptron(LinearClassifier):
     def _check_parameters(self) -> None:
         check_kernel(self.kernel, self.degree, self.gamma, self.coef0)
         one_of("keep", self.keep, ("last", "average", "pocket"))
+        one_of("shuffle", self.shuffle, (True, False, "draw"))
         positive("max_iter", self.max_iter, whole=True)
         positive("tol", self.tol, zero=True)
         positive("cache_size", self.cache_size, zero=True)
@@ -169,7 +170,7 @@ class KernelPerceptron(LinearClassifier):
         )
 
     def _pass(
-        self, problem: Problem, walk: KernelScores, epoch: int, seed: int, shuffle: bool
+        self, problem: Problem, walk: KernelScores, epoch: int, seed: int, shuffle: Any
     ) -> Pass:
         before = walk.seen
         done = walk.one_pass(problem, seed, epoch, shuffle, self._dual.add)
@@ -179,8 +180,11 @@ class KernelPerceptron(LinearClassifier):
         return done
 
     def _ending(self, problem: Problem, done: Pass) -> Status | None:
-        if done.updates == 0:
-            return Status.separated
+        walk = self._walk
+        if done.updates == 0 and (
+            self.shuffle != "draw" or misplaced(problem, walk.F, walk.b) == 0
+        ):
+            return Status.separated  # a drawn pass alone does not tell of all rows
         return Status.converged if done.mistakes <= self.tol * problem.n_rows else None
 
     def _publish(self, dual: Dual) -> None:

@@ -37,16 +37,17 @@ class Descent:
     share : weight of each row; the mean is 1
     weights : where it starts
     eta : the step size
-    seed : of the order of rows, for `online`
+    seed, shuffle : of the order of rows, for `online`
     """
 
     def __init__(
-        self, X: Array, t: Array, share: Array, weights: Weights, eta: float, seed: int
-    ) -> None:
+        self, X: Array, t: Array, share: Array, weights: Weights, eta: float, seed: int,
+        shuffle: bool | str = True,
+    ) -> None:  # fmt: skip
         n, hidden = len(X), len(weights.c)
         self._X, self._columns = np.ascontiguousarray(X), np.ascontiguousarray(X.T)
         self._t, self._share, self._weights = t, share, weights
-        self._eta, self._seed, self._made = float(eta), seed, 0
+        self._eta, self._seed, self._made, self._shuffle = float(eta), seed, 0, shuffle
         self._at_once = max(1, CALL // (n * (hidden + 1)))
 
     def batch(self, most: int, tol: float) -> Array:
@@ -59,11 +60,11 @@ class Descent:
         return curve[:made]
 
     def online(self, most: int, tol: float) -> Array:
-        """Losses after passes with a step for each row, drawn in a new order."""
+        """Losses after passes with a step for each row, in the order of each pass."""
         n, count = len(self._X), min(most, self._at_once)
         order = np.empty((count, n), np.int64)
         for k in range(count):
-            order[k] = row_order(n, self._seed, self._made + k + 1, 0, True)
+            order[k] = row_order(n, self._seed, self._made + k + 1, 0, self._shuffle)
         curve = np.empty(count)
         made = backpropagation.online_passes(
             self._X, self._t, self._share, self._eta, self._weights, order, curve, tol

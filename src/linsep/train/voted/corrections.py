@@ -80,7 +80,7 @@ class VotedPlanes(Stateful):
         problem: Problem,
         seed: int,
         epoch: int,
-        shuffle: bool,
+        shuffle: bool | str,
         add: Callable[[CorrectionBatch], None],
     ) -> Pass:
         """Present all rows once; `add` receives the corrections, block by block."""

@@ -70,7 +70,7 @@ class KernelScores(Stateful):
         problem: Problem,
         seed: int,
         epoch: int,
-        shuffle: bool,
+        shuffle: bool | str,
         add: Callable[[CorrectionBatch], None],
     ) -> Pass:
         """Present all rows once; `add` receives the corrections, window by window."""

@@ -199,7 +199,7 @@ class ScoreDescent(Stateful):
         return D / self.unit
 
     def fold_pass(
-        self, eta: float, size: int, seed: int, epoch: int, shuffle: bool, trace: Trace | None
+        self, eta: float, size: int, seed: int, epoch: int, shuffle: bool | str, trace: Trace | None
     ) -> int:
         """One pass in folds of `size` rows, drawn anew; returns the number of steps."""
         pace = self.c * self.problem.n_rows if self.problem.weights.size else np.empty(0)

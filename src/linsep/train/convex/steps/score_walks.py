@@ -102,7 +102,7 @@ class Steps(NamedTuple):
     eta0: float | None
     schedule: Callable[[float, int], float] | None
     seed: int
-    shuffle: bool
+    shuffle: bool | str
     last: bool
     pace: Pace
 
@@ -254,8 +254,7 @@ class _Walk(Stateful):
         self, descent: ScoreDescent, steps: Steps, eta: float, trace: Trace | None
     ) -> None:
         self.descent, self.steps, self.eta, self.trace = descent, steps, eta, trace
-        folds = steps.batch_size is not None
-        seen = descent.evaluate(descent.scores(descent.a), descent.b.copy() if folds else None)
+        seen = descent.evaluate(descent.scores(descent.a), descent.b.copy())
         self.seen = seen._replace(a=descent.a.copy())
 
     def go(self, epoch: int) -> tuple[int, float]:

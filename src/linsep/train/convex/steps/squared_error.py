@@ -54,6 +54,15 @@ class Descent(Stateful):
         self.best: tuple[float, Floats, Floats] = (np.inf, self.a.copy(), self.b.copy())
         self.best_loss = np.inf
 
+    def begin_at(self, W: Floats, b: Floats) -> None:
+        """Start from weights in the units of the data."""
+        lens, unit = self.lens, -self.targets.exponents
+        tame = np.ldexp(W, unit[:, None]) / lens.exact
+        self.a = np.divide(tame, lens.rate, out=np.zeros_like(tame), where=lens.rate > 0)
+        if self.free:
+            self.b = np.ldexp(b, unit) + self.a @ (lens.shift * lens.rate) - self.targets.shift
+        self.best = (np.inf, self.a.copy(), self.b.copy())
+
     def _through_two_points(self) -> None:
         """aⱼ = (y₂ − y₁)/(xⱼ₂ − xⱼ₁), shared out among the columns that differ: the plane goes
         through the first two rows."""
