@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep._arguments import numbers_of
-from linsep.train.convex import losses as kernels
+from linsep.train.convex import losses as minimised
 
 Array = npt.NDArray[np.float64]
 
@@ -74,18 +74,18 @@ class _Loss:
 
 
 class _Minimised(_Loss):
-    """A loss that kernels know."""
+    """A loss that solvers minimise."""
 
-    kernel: Any
+    _meant: Any
 
-    def _value(self, z: float) -> float:
-        return float(self.kernel.value(z))
+    def value(self, z: Any) -> Any:
+        return _plain(self._meant.value(numbers_of("z", z)))
 
-    def _slope(self, z: float) -> float:
-        return float(self.kernel.slope(z))
+    def slope(self, z: Any) -> Any:
+        return _plain(self._meant.slope(numbers_of("z", z)))
 
-    def _curvature(self, z: float) -> float:
-        return float(self.kernel.curvature(z))
+    def curvature(self, z: Any) -> Any:
+        return _plain(self._meant.curvature(numbers_of("z", z)))
 
 
 class Perceptron(_Loss):
@@ -108,19 +108,19 @@ class Perceptron(_Loss):
 class Hinge(_Minimised):
     """ℓ(z) = max(0, 1 − z): no charge once the margin is one."""
 
-    kernel = kernels.Hinge()
+    _meant = minimised.Hinge()
 
 
 class SquaredHinge(_Minimised):
     """ℓ(z) = max(0, 1 − z)²: the hinge without its corner."""
 
-    kernel = kernels.SquaredHinge()
+    _meant = minimised.SquaredHinge()
 
 
 class Logistic(_Minimised):
     """ℓ(z) = log(1 + e⁻ᶻ) = −log σ(z), the negative log-likelihood of a sigmoid."""
 
-    kernel = kernels.Logistic()
+    _meant = minimised.Logistic()
 
 
 class ZeroOne(_Loss):

@@ -1,158 +1,162 @@
-"""Losses as functions of the margin z = y(⟨w, x⟩ + b): value, slope, curvature and dual term.
+"""Losses as functions of margins z = y(⟨w, x⟩ + b), numbers or arrays.
 
-Each is a NamedTuple of its parameter; kernels know it by its `kind`, a number (the arithmetic is in
-kernels/convex/losses.hpp). The dual term −ℓ*(−a) belongs to the multiplier a = −ℓ′(z): for every z
-and every allowed a (Fenchel's inequality)
+A loss is whatever has value, slope, curvature and dual. The dual term −ℓ*(−a) belongs to the
+multiplier a = −ℓ′(z): for every z and every allowed a (Fenchel's inequality)
 
     ℓ(z) + a z ≥ −ℓ*(−a),    with equality where a = −ℓ′(z).
 
-`kinked` says whether it has a corner; `rounded(h)` is then the same with that rounded.
+`most` is the largest a allowed, `steepest` the largest curvature. A loss that is `kinked` has a
+corner; `rounded(h)` is then the same with that rounded, and knows the loss that is `meant`. One of
+quadratic `pieces` tells their bend, the corner and the largest multiplier: −ℓ′(z) is bend·(corner −
+z) between zero and that one. Those here have a `kind` besides, by which kernels know them
+(kernels/convex/losses.hpp has their arithmetic once more); `linsep.train.convex.parts.row_terms`
+serves losses that have none.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
 
 
-class Logistic(NamedTuple):
+class _Scaled(NamedTuple):
+    scale: float = 1.0
+
+
+class _Margin(NamedTuple):
+    margin: float = 1.0
+
+
+class _Width(NamedTuple):
+    h: float
+
+
+class Logistic(_Scaled):
     """ℓ(z) = log(1 + e^{−sz}), the negative log-likelihood of a sigmoid; s is `scale`.
 
     >>> loss = Logistic()
-    >>> loss.value(0.0) == math.log(2), loss.slope(0.0), loss.curvature(0.0)
+    >>> bool(loss.value(0.0) == math.log(2)), float(loss.slope(0.0)), float(loss.curvature(0.0))
     (True, -0.5, 0.25)
-    >>> loss.value(1e4), loss.value(-1e4)
-    (0.0, 10000.0)
+    >>> loss.value(np.array([1e4, -1e4]))
+    array([    0., 10000.])
     """
 
-    scale: float = 1.0
+    kind, kinked = 0, False
 
-    @property
-    def kind(self) -> int:
-        return 0
+    def value(self, z: Any) -> Any:
+        return np.logaddexp(0.0, -self.scale * z)
 
-    @property
-    def kinked(self) -> bool:
-        return False
+    def slope(self, z: Any) -> Any:
+        return -self.scale * special.expit(-self.scale * z)
 
-    def value(self, z):  # type: ignore[no-untyped-def]
+    def curvature(self, z: Any) -> Any:
         t = self.scale * z
-        return math.log1p(math.exp(-abs(t))) + max(0.0, -t)
+        return self.scale**2 * special.expit(t) * special.expit(-t)
 
-    def slope(self, z):  # type: ignore[no-untyped-def]
-        t = self.scale * z
-        tail = math.exp(-abs(t))
-        return -self.scale * (tail if t > 0 else 1.0) / (1.0 + tail)
+    def dual(self, a: Any) -> Any:
+        u = np.clip(a / self.scale, 0.0, 1.0)
+        return -special.xlogy(u, u) - special.xlog1py(1.0 - u, -u)
 
-    def curvature(self, z):  # type: ignore[no-untyped-def]
-        tail = math.exp(-abs(self.scale * z))
-        return self.scale * self.scale * tail / ((1.0 + tail) * (1.0 + tail))
-
-    def dual(self, a):  # type: ignore[no-untyped-def]
-        u = a / self.scale
-        if u <= 0.0 or u >= 1.0:
-            return 0.0
-        return -u * math.log(u) - (1.0 - u) * math.log1p(-u)
-
-    def most(self):  # type: ignore[no-untyped-def]
+    def most(self) -> float:
         return self.scale
 
+    @property
+    def steepest(self) -> float:
+        return 0.25 * self.scale**2
 
-class Hinge(NamedTuple):
+
+class Hinge(_Margin):
     """ℓ(z) = max(0, m − z): no charge once the margin reaches m (`margin`).
 
-    >>> [Hinge().value(z) for z in (-1.0, 1.0, 2.0)]
-    [2.0, 0.0, 0.0]
+    >>> Hinge().value(np.array([-1.0, 1.0, 2.0]))
+    array([2., 0., 0.])
     """
 
-    margin: float = 1.0
-
-    @property
-    def kind(self) -> int:
-        return 1
-
-    @property
-    def kinked(self) -> bool:
-        return True
+    kind, kinked = 1, True
+    steepest = 1.0  # what a step may count on, although the corner has no curvature
 
     def rounded(self, h: float) -> "SmoothedHinge":
         """This loss with its kink rounded over a width of h."""
         return SmoothedHinge(h)
 
-    def value(self, z):  # type: ignore[no-untyped-def]
-        return max(0.0, self.margin - z)
+    def value(self, z: Any) -> Any:
+        return np.maximum(0.0, self.margin - z)
 
-    def slope(self, z):  # type: ignore[no-untyped-def]
-        return -1.0 if z < self.margin else 0.0
+    def slope(self, z: Any) -> Any:
+        return np.where(z < self.margin, -1.0, 0.0)
 
-    def curvature(self, z):  # type: ignore[no-untyped-def]
-        return 0.0
+    def curvature(self, z: Any) -> Any:
+        return np.zeros_like(z, np.float64)
 
-    def dual(self, a):  # type: ignore[no-untyped-def]
+    def dual(self, a: Any) -> Any:
         return self.margin * a
 
-    def most(self):  # type: ignore[no-untyped-def]
+    def most(self) -> float:
         return 1.0
 
 
-class SquaredHinge(NamedTuple):
+class SquaredHinge(_Margin):
     """ℓ(z) = max(0, m − z)²: the hinge without its corner.
 
-    >>> [SquaredHinge().value(z) for z in (-1.0, 1.0, 2.0)]
-    [4.0, 0.0, 0.0]
+    >>> SquaredHinge().value(np.array([-1.0, 1.0, 2.0]))
+    array([4., 0., 0.])
     """
 
-    margin: float = 1.0
+    kind, kinked, steepest = 2, False, 2.0
 
     @property
-    def kind(self) -> int:
-        return 2
+    def pieces(self) -> tuple[float, float, float]:
+        return 2.0, self.margin, math.inf
 
-    @property
-    def kinked(self) -> bool:
-        return False
+    def value(self, z: Any) -> Any:
+        return np.maximum(0.0, self.margin - z) ** 2
 
-    def value(self, z):  # type: ignore[no-untyped-def]
-        lack = max(0.0, self.margin - z)
-        return lack * lack
+    def slope(self, z: Any) -> Any:
+        return -2.0 * np.maximum(0.0, self.margin - z)
 
-    def slope(self, z):  # type: ignore[no-untyped-def]
-        return -2.0 * max(0.0, self.margin - z)
+    def curvature(self, z: Any) -> Any:
+        return np.where(z < self.margin, 2.0, 0.0)
 
-    def curvature(self, z):  # type: ignore[no-untyped-def]
-        return 2.0 if z < self.margin else 0.0
-
-    def dual(self, a):  # type: ignore[no-untyped-def]
+    def dual(self, a: Any) -> Any:
         return self.margin * a - 0.25 * a * a
 
-    def most(self):  # type: ignore[no-untyped-def]
+    def most(self) -> float:
         return math.inf
 
 
-class SmoothedHinge(NamedTuple):
+class SmoothedHinge(_Width):
     """max(0, 1 − z), and (1 − z + h)²/4h where |1 − z| < h.
 
-    >>> [SmoothedHinge(0.5).value(z) for z in (0.0, 0.5, 1.0, 1.5)]
-    [1.0, 0.5, 0.125, 0.0]
+    >>> SmoothedHinge(0.5).value(np.array([0.0, 0.5, 1.0, 1.5]))
+    array([1.   , 0.5  , 0.125, 0.   ])
     """
 
-    h: float
+    kind, kinked, meant = 3, False, Hinge()
 
     @property
-    def kind(self) -> int:
-        return 3
+    def steepest(self) -> float:
+        return 0.5 / self.h
 
     @property
-    def kinked(self) -> bool:
-        return False
+    def pieces(self) -> tuple[float, float, float]:
+        return 0.5 / self.h, 1.0 + self.h, 1.0
 
-    def value(self, z):  # type: ignore[no-untyped-def]
-        t = 1.0 - z
-        return (t + self.h) * (t + self.h) / (4.0 * self.h) if abs(t) < self.h else max(0.0, t)
+    def value(self, z: Any) -> Any:
+        lack = np.clip(1.0 - z + self.h, 0.0, 2.0 * self.h)
+        return lack * lack / (4.0 * self.h) + np.maximum(0.0, 1.0 - z - self.h)
 
-    def slope(self, z):  # type: ignore[no-untyped-def]
-        return -min(1.0, max(0.0, (1.0 - z + self.h) / (2.0 * self.h)))
+    def slope(self, z: Any) -> Any:
+        return -np.clip((1.0 - z + self.h) / (2.0 * self.h), 0.0, 1.0)
 
-    def curvature(self, z):  # type: ignore[no-untyped-def]
-        return 1.0 / (2.0 * self.h) if abs(1.0 - z) < self.h else 0.0
+    def curvature(self, z: Any) -> Any:
+        return np.where(abs(1.0 - z) < self.h, 0.5 / self.h, 0.0)
+
+    def dual(self, a: Any) -> Any:
+        return a * (1.0 + self.h) - self.h * a * a
+
+    def most(self) -> float:
+        return 1.0
 
 
 Loss = Logistic | Hinge | SquaredHinge

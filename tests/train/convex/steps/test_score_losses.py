@@ -26,9 +26,8 @@ def test_the_residual_is_the_derivative_of_the_loss(loss):
 @pytest.mark.parametrize("loss", [Planes(Logistic()), Planes(SquaredHinge())], ids=str)
 def test_the_bend_is_the_second_derivative_and_its_bound_holds(loss):
     z, h = np.linspace(-5, 5, 101) + 1e-3, 1e-4
-    curve = loss.curve
-    second = -(curve.multiplier(z + h) - curve.multiplier(z - h)) / (2 * h)
-    bend = curve.bend(curve.multiplier(z))
+    second = (loss.loss.slope(z + h) - loss.loss.slope(z - h)) / (2 * h)
+    bend = loss.loss.curvature(z)
     np.testing.assert_allclose(bend, second, atol=1e-7)
     assert (bend <= loss.bend + 1e-12).all()
 

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import on_cluster
 from linsep.kernels import designs
-from linsep.kernels import losses as kernels
 from linsep.parallel import Pool
 from linsep.rows.rows import Dense
 from linsep.train.convex.designs.design import combined, scores
+from linsep.train.convex.parts import row_terms
 from linsep.train.convex.parts.margin_sums import TERMS, MarginSums, Span
 from linsep.train.convex.parts.near_kinks import NearKinks, Pieces
 from linsep.train.convex.problem import Problem
@@ -72,7 +72,7 @@ class CurvedSums(MarginSums):
         u, loss = self._seen
         y, U, S = self._beside_rows(span, scores(rows, u[None]))
         R, D = np.empty((2, len(y))), np.empty(len(y))
-        kernels.terms(loss, S[0], y, U, R, D, sums)
+        row_terms.terms(loss, S[0], y, U, R, D, sums)
         return R, D
 
     def _bends(self, span: Span, rows: Any) -> Floats:

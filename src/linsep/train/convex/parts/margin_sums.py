@@ -12,16 +12,17 @@ import numpy.typing as npt
 
 from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import PageRelease, maps_of, room_for
-from linsep.kernels import losses as kernels
 from linsep.kernels import margins
 from linsep.parallel import Pool
 from linsep.train.convex.designs.design import PACKED, TILE, scores
+from linsep.train.convex.parts import row_terms
+from linsep.train.convex.parts.row_terms import FORETOLD, SUMS
 from linsep.train.convex.problem import Problem
 
 Floats = npt.NDArray[np.float64]
 Span = tuple[int, int]
 
-TERMS, SLOPES = 7, 10  # where sums over the terms of rows end, and those of a step
+TERMS, SLOPES = SUMS, SUMS + FORETOLD  # where sums over the terms of rows end, and those of a step
 NONE = np.empty(0)
 
 
@@ -81,7 +82,7 @@ class MarginSums:
         y, U, o = self._beside(span)
         width = -(-size // TILE) * TILE
         out = np.empty(SLOPES + 2 * size + (width * width if curved else 0))
-        margins.read(rows, y, U, o, points, loss, out, np.empty((PACKED if curved else 0, width)))
+        row_terms.read(loss, rows, y, U, o, points, out, np.empty((PACKED if curved else 0, width)))
         return out
 
     def _beside(self, span: Span) -> tuple[Any, Floats, Floats]:
@@ -116,7 +117,7 @@ class MarginSums:
         def part(t: Floats, span: Span) -> Floats:
             y, U, S = self._scores(span, ends) if kept is None else kept[span]
             slopes = np.empty((len(t), 2))
-            kernels.along(loss, S[0], S[1], y, U, t, slopes)
+            row_terms.along(loss, S[0], S[1], y, U, t, slopes)
             return slopes
 
         return lambda t: design.sum(partial(part, t), self._pool)
@@ -134,7 +135,7 @@ class MarginSums:
         def part(span: Span) -> Floats:
             y, U, S = self._scores(span, u[None])
             R, D = np.empty((2, len(y))), np.empty(len(y))
-            kernels.terms(loss, S[0], y, U, R, D, np.empty(TERMS))
+            row_terms.terms(loss, S[0], y, U, R, D, np.empty(TERMS))
             return np.asarray(shares[0] * R[0] - shares[1] * R[1])
 
         return self._gathered(part)
@@ -145,7 +146,7 @@ class MarginSums:
         def part(span: Span) -> Floats:
             y, U, S = self._scores(span, np.array([u, to]))
             alpha = np.empty(len(y))
-            kernels.foretold(loss, S[0], S[1], y, U, alpha, np.empty(SLOPES - TERMS))
+            row_terms.foretold(loss, S[0], S[1], y, U, alpha, np.empty(SLOPES - TERMS))
             return alpha
 
         return self._gathered(part)

@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.train.convex.curvature import Curvature
-from linsep.train.convex.losses import SmoothedHinge, SquaredHinge
 
 Floats = npt.NDArray[np.float64]
 
@@ -61,12 +60,8 @@ class Pieces(NamedTuple):
 
 
 def pieces(loss: Any) -> Pieces | None:
-    """Those of a loss, if it has any."""
-    if isinstance(loss, SquaredHinge):
-        return Pieces(2.0, loss.margin, np.inf)
-    if isinstance(loss, SmoothedHinge):
-        return Pieces(0.5 / loss.h, 1.0 + loss.h, 1.0)
-    return None
+    """Those of a loss, if it is made of such."""
+    return Pieces(*loss.pieces) if hasattr(loss, "pieces") else None
 
 
 class NearKinks(NamedTuple):

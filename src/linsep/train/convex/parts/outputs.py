@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linsep.kernels import losses, proximal
 from linsep.parallel import Pool
 from linsep.train.convex.designs.design import Design
+from linsep.train.convex.parts import row_terms
+from linsep.train.convex.parts.row_terms import SUMS
 from linsep.train.convex.problem import Problem
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-SUMS = 7  # of kernels/convex/losses.cpp
 POINTS = 9  # of a step that are looked at together
 FEW = 8  # models are mended where they are wrong in less than one row in so many
 EVEN = 1e-14  # of Σ α: what either class may have more without being shrunk
@@ -67,7 +67,7 @@ class Margins:
         def part(span: tuple[int, int]) -> Floats:
             cut, y, U = self._cut(span)
             R, sums = np.empty((2, len(y))), np.empty(SUMS)
-            losses.terms(self._problem.loss, S[0, cut], y, U, R, curved[0, cut], sums)
+            row_terms.terms(self._problem.loss, S[0, cut], y, U, R, curved[0, cut], sums)
             np.add(R[0], R[1], out=pull[0, cut])
             return sums
 
@@ -103,7 +103,7 @@ class Margins:
 
             def part(span: tuple[int, int], t: Floats = t) -> Floats:
                 (cut, y, U), slopes = self._cut(span), np.empty((len(t), 2))
-                losses.along(self._problem.loss, S[0, cut], to[0, cut], y, U, t, slopes)
+                row_terms.along(self._problem.loss, S[0, cut], to[0, cut], y, U, t, slopes)
                 return slopes
 
             slopes = self._summed(part)[:, 0] + [penalty(one) for one in t.tolist()]
@@ -122,7 +122,7 @@ class Margins:
         about them; None where there are none, or more than models are mended for."""
         problem, bends = self._problem, np.empty_like(curved)
         rows = np.empty(len(S[0]) // FEW + 1, np.int64)
-        count = proximal.bent(
+        count = row_terms.bent(
             problem.loss, S[0], to[0], problem.y, problem.weights, curved[0], bends[0], rows
         )
         return (rows[:count], bends) if 0 < count < len(rows) else None
@@ -138,7 +138,7 @@ class Margins:
 
         def part(span: tuple[int, int]) -> Floats:
             (cut, y, U), sums = self._cut(span), np.empty(2)
-            proximal.clipped(self._problem.loss, pull[0, cut], y, U, out[0, cut], sums)
+            row_terms.clipped(self._problem.loss, pull[0, cut], y, U, out[0, cut], sums)
             return sums
 
         sums = self._summed(part)
@@ -153,7 +153,7 @@ class Margins:
 
         def part(span: tuple[int, int]) -> Floats:
             cut, _, U = self._cut(span)
-            return np.array([proximal.dual_terms(self._problem.loss, pull[0, cut], U, share)])
+            return np.array([row_terms.dual_terms(self._problem.loss, pull[0, cut], U, share)])
 
         return float(self._summed(part)[0])
 

@@ -334,6 +334,11 @@ class ProxNewton:
         if self._damping > DAMPED:
             squares = self._part.squares(np.ones(self._part.n), self.pool)[:-1]
             form.damp(np.tile(self._damping * float(curved.max()) * squares, K))
+        flat = form.bends == 0.0
+        if K == 1 and flat.any():  # no row bends there yet: as much as all of them may
+            U = self.problem.loss.steepest * self.problem.weights
+            squares = self._part.squares(np.broadcast_to(U, self._part.n), self.pool)[:-1]
+            form.damp(np.where(flat, squares, 0.0))
         model = Penalised(slopes, w.ravel(), Corners(*(np.tile(one, K) for one in corners)))
         d = minimise(form, model, np.tile(size, K), 0.1 * min(1.0, self.tol), UNIT)
         change = np.empty_like(g)

@@ -5,7 +5,6 @@ losses the lecture's t − σ. The other methods see all rows at once: S is the 
 and R = ∂ℓ/∂S.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,44 +12,9 @@ import numpy.typing as npt
 from scipy import special
 
 from linsep.kernels import steps as kernels
-from linsep.train.convex.losses import Hinge, Logistic, Loss, SquaredHinge
+from linsep.train.convex.losses import Loss
 
 Array = npt.NDArray[Any]
-
-
-class Curve(NamedTuple):
-    """A loss as a function of arrays of margins: ℓ, u = −ℓ′, ℓ″ of u, −ℓ*(−u), the largest ℓ″."""
-
-    value: Callable[[Array], Array]
-    multiplier: Callable[[Array], Array]
-    bend: Callable[[Array], Array]
-    dual: Callable[[Array], Array]
-    most_bend: float
-
-
-CURVES: dict[type, Curve] = {
-    Logistic: Curve(
-        lambda z: np.logaddexp(0.0, -z),
-        lambda z: special.expit(-z),
-        lambda u: u * (1.0 - u),
-        lambda u: -special.xlogy(u, u) - special.xlog1py(1.0 - u, -u),
-        0.25,
-    ),
-    Hinge: Curve(
-        lambda z: np.maximum(0.0, 1.0 - z),
-        lambda z: np.where(z < 1.0, 1.0, 0.0),
-        np.zeros_like,
-        lambda u: u,
-        1.0,  # what a step may count on, although the corner has no bend
-    ),
-    SquaredHinge: Curve(
-        lambda z: np.maximum(0.0, 1.0 - z) ** 2,
-        lambda z: 2.0 * np.maximum(0.0, 1.0 - z),
-        lambda u: np.where(u > 0.0, 2.0, 0.0),
-        lambda u: u - 0.25 * u * u,
-        2.0,
-    ),
-}
 
 
 class Planes(NamedTuple):
@@ -63,18 +27,14 @@ class Planes(NamedTuple):
         kernels.planes(rows, self.loss, *rest)
 
     @property
-    def curve(self) -> Curve:
-        return CURVES[type(self.loss)]
-
-    @property
     def bend(self) -> float:
         """The largest second derivative."""
-        return self.curve.most_bend
+        return self.loss.steepest
 
     @property
     def corner(self) -> bool:
         """Whether the loss has a corner, so that its slope says little about the optimum."""
-        return isinstance(self.loss, Hinge)
+        return self.loss.kinked
 
     def signs(self, codes: Array, planes: int) -> Array:
         """The side of each plane that rows are to be on, which is what `steps` wants to know."""
@@ -83,16 +43,16 @@ class Planes(NamedTuple):
 
     def losses(self, S: Array, codes: Array) -> Array:
         """The loss of each row."""
-        return self.curve.value(self.signs(codes, S.shape[1]) * S).sum(axis=1)
+        return np.asarray(self.loss.value(self.signs(codes, S.shape[1]) * S).sum(axis=1))
 
     def residual(self, S: Array, codes: Array) -> Array:
         """∂ℓ/∂S"""
         y = self.signs(codes, S.shape[1])
-        return -y * self.curve.multiplier(y * S)
+        return np.asarray(y * self.loss.slope(y * S))
 
     def dual(self, R: Array, codes: Array, s: float) -> Array:
         """−ℓ*(−s|R|) of each row."""
-        return self.curve.dual(s * np.abs(R)).sum(axis=1)
+        return np.asarray(self.loss.dual(s * np.abs(R)).sum(axis=1))
 
     def mistakes(self, S: Array, codes: Array) -> int:
         """Rows that some plane has on the wrong side, or on itself."""
@@ -102,7 +62,7 @@ class Planes(NamedTuple):
         """The intercepts that make Σ c ℓ smallest for scores S without them."""
         y = self.signs(codes, S.shape[1])
         find = _weighted_corner if self.corner else _balance
-        return np.array([find(self.curve, S[:, k], y[:, k], c, b[k]) for k in range(S.shape[1])])
+        return np.array([find(self.loss, S[:, k], y[:, k], c, b[k]) for k in range(S.shape[1])])
 
     def balanced(self, R: Array, c: Array) -> Array:
         """R with the heavier side of each plane made lighter, so that Σ cR = 0."""
@@ -191,18 +151,18 @@ class Softmax(NamedTuple):
 ScoreLoss = Planes | Softmax
 
 
-def _balance(curve: Curve, s: Array, y: Array, c: Array, b: float) -> float:
+def _balance(loss: Loss, s: Array, y: Array, c: Array, b: float) -> float:
     """Where Σ c y (−ℓ′) = 0, by Newton's method between brackets that shrink."""
     low, high, reach = -np.inf, np.inf, 1.0
     far = 1e6 * (1.0 + float(np.abs(s).max()))
     signed, previous = c * y, np.inf
     for _ in range(200):
-        u = curve.multiplier(y * (s + b))
-        now = -float(signed @ u)
+        z = y * (s + b)
+        now = float(signed @ loss.slope(z))
         if now == 0.0 or previous <= 1e-16 * abs(b):
             break
         low, high = (low, b) if now > 0 else (b, high)
-        bend = float(c @ curve.bend(u))
+        bend = float(c @ loss.curvature(z))
         trial = b - now / bend if bend > 0 else np.nan
         if not low < trial < high:
             wide = np.isfinite(low) and np.isfinite(high)
@@ -214,7 +174,7 @@ def _balance(curve: Curve, s: Array, y: Array, c: Array, b: float) -> float:
     return b
 
 
-def _weighted_corner(curve: Curve, s: Array, y: Array, c: Array, b: float) -> float:
+def _weighted_corner(loss: Loss, s: Array, y: Array, c: Array, b: float) -> float:
     """For the hinge: the corner b = yᵢ − sᵢ at which the slope of Σ c ℓ changes sign."""
     ends = y - s
     order = np.argsort(ends, kind="stable")
