@@ -65,7 +65,7 @@ def choose(learner: Any, problem: Problem) -> str:
             "solver='newton' reads dense rows, or short sparse ones that are many or have few "
             "features; X is neither. Use 'auto'."
         )
-    return solver
+    return "dual_descent" if solver == "dual" else solver
 
 
 class Request(NamedTuple):
@@ -133,7 +133,7 @@ def solve(
         return descend_scores(
             learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
         )
-    if learner.solver_ == "dual":
+    if learner.solver_ == "dual_descent":
         return _by_dual(request)
     if problem.binary and learner.solver_ != "lbfgs":
         return _by_newton(request)

@@ -9,7 +9,6 @@ from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.handover import GapTrend, Handover
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
-from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.parts.outputs import Softmax
 from linsep.train.convex.penalties import LASSO, Elastic
@@ -82,7 +81,7 @@ def handed_over():
     """Descent that is left for steps after a few passes."""
     X, y = rows(60, 200)
     machine = BinarySVM(X, y, None, 1e4, "hinge", True, 2000, keep=True)
-    return Handover(machine.dual(), lambda at: machine.second_order((at.w, at.b)), 50.0)
+    return Handover(machine.dual(), machine.interior_point, 50.0)
 
 
 X, Y = rows()
@@ -101,7 +100,7 @@ SOLVERS = {
     "dual logistic, text": lambda: dual(SPARSE, SIGNS, Logistic(), 5.0),
     "interior point": lambda: InteriorPoint(X, Y, C=100.0),
     "interior point, squared": lambda: InteriorPoint(X, Y, C=100.0, loss="squared_hinge"),
-    "squared hinge, Newton": lambda: SquaredHingeNewton(X, Y, C=1e3),
+    "squared hinge, interior points": lambda: InteriorPoint(X, Y, C=1e3, loss="squared_hinge"),
     "Newton-CG, hinge": lambda: NewtonCG(ConvexProblem.of(X, Y, None, 1.0, Hinge(), True)),
     "Newton-CG, logistic": lambda: NewtonCG(
         ConvexProblem.of(SPARSE, SIGNS, None, 50.0, Logistic(), True)

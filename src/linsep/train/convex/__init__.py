@@ -1,8 +1,8 @@
 """Penalised losses: ½‖w‖² (or an elastic net) + C Σ cᵢ ℓ(zᵢ), each fit with its duality gap.
 
 `choose` picks the solver. Shared parts: `losses`, `penalties`, `coordinates` (column scaling and
-the way back), `sampling`, `curvature`. The solvers are in `solvers`, and still in `newton`,
-`blockwise` (second-order methods in the primal), `dual` (coordinate descent and interior points),
-`steps` (gradients, minibatches, sgd) and `path` (all folds and penalties of a path at once);
-`several_classes` says which one a multinomial logistic regression is left to.
+the way back), `sampling`, `curvature`. The solvers are in `solvers`, and still in `blockwise`
+(Newton's method over blocks of rows), `steps` (gradients, minibatches, sgd) and `path` (all folds
+and penalties of a path at once); `several_classes` says which one a multinomial logistic regression
+is left to.
 """

@@ -17,7 +17,6 @@ from linsep.train.convex.blockwise import sparse_problem, sparse_sums
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
-from linsep.train.convex.newton.squared_hinge import SquaredHingeNewton
 from linsep.train.convex.penalties import RIDGE, Elastic
 from linsep.train.convex.problem import Problem
 from linsep.train.convex.solution import Solution
@@ -34,15 +33,14 @@ Array = npt.NDArray[Any]
 # matter, and they decide when to hand over, never whether a fit has converged.
 ENTRY, ROW, CALL = 1.5, 40.0, 3e5  # of a pass of dual descent: each entry, each row, the pass
 PRODUCT, WIDE, PER_ROW, STEP = 0.07, 0.05, 60.0, 1.5e5  # of a second-order step: n·k², k³, n, 1
-STEPS = {"hinge": 20, "squared_hinge": 6}  # second-order steps that a fit takes, about
+STEPS = 20  # of the interior point method that a fit takes, about
 PRODUCTS = {"hinge": 1200, "squared_hinge": 120}  # with the rows, of Newton-CG
-AT_ONCE = 12.0  # passes of descent that are not worth waiting for, where steps cost no more
 TALL = {
     "hinge": 8.0,
     "squared_hinge": 2.0,
     "logistic": 2.0,
 }  # rows for each feature from which Newton-CG wins
-SMALL = 5000  # rows up to which the last digits of hinges are worth interior steps
+TINY, SMALL = 200, 5000  # rows up to which interior steps are the first choice, and for a fine tol
 ANYWAY = 2e9  # what steps may cost where they take over: they mind neither scale nor correlation
 AT_ALL = 3e11  # products n·k² of a step up to which steps are taken at all: some ten seconds
 NARROW = 256  # features up to which a Hessian costs next to nothing
@@ -75,6 +73,8 @@ class Shape(NamedTuple):
     full: bool = False
     l1: bool = False
     far: bool = False
+    begun: bool = False
+    fine: bool = False
 
     @property
     def hinges(self) -> bool:
@@ -110,6 +110,11 @@ class Shape(NamedTuple):
         return not self.sparse and self.d > DEAR and self.n >= SAMPLED * self.d
 
     @property
+    def primal(self) -> str:
+        """Newton's method by Hessians, or by products where those are dear."""
+        return "newton" if self.full or self.suits_primal or self.d <= TALLEST else "newton_cg"
+
+    @property
     def pass_cost(self) -> float:
         """What a pass of dual descent costs."""
         return ENTRY * self.nnz + ROW * self.n + CALL
@@ -121,7 +126,7 @@ class Shape(NamedTuple):
         if not self.suits_second_order or n * k * k > AT_ALL:
             return np.inf
         one = PRODUCT * n * k * k + WIDE * k**3 + PER_ROW * self.n + STEP
-        return STEPS[self.loss] * one
+        return STEPS * one
 
     @property
     def newton_cg_cost(self) -> float:
@@ -132,6 +137,11 @@ class Shape(NamedTuple):
     def product_cost(self) -> float:
         """What a product of Newton-CG with all rows costs."""
         return 0.5 * self.nnz + 5.0 * self.n + 5e4
+
+    @property
+    def last_digits_are_cheap(self) -> bool:
+        """Whether rows are few enough for interior steps, which begin at points of their own."""
+        return self.n <= SMALL if self.fine else self.n <= TINY and not (self.begun and self.full)
 
     @property
     def tall(self) -> bool:
@@ -191,9 +201,9 @@ TABLE = (
         "1.0 times where classes overlap, 2.0 and 2.7 where they hardly do",
     ),
     Line(
-        "second-order",
-        lambda s: s.loss == "hinge" and s.n <= interior_point.TINY and s.second_order_cost < np.inf,
-        "hinge: at most 200 rows",
+        "interior_point",
+        lambda s: s.loss == "hinge" and s.second_order_cost < np.inf and s.last_digits_are_cheap,
+        "hinge: at most 200 rows and no weights to begin from; at most 5,000 for a tol up to 1e-6",
         "a dozen steps to the last digits, at which rows with a multiplier are few: 150 x 4, three "
         "classes 7 ms, by Newton's method 6 ms to four digits; 178 x 13 8 ms, by Newton's 14 ms",
     ),
@@ -213,12 +223,6 @@ TABLE = (
         "the way",
     ),
     Line(
-        "second-order",
-        lambda s: s.hinges and s.second_order_cost <= AT_ONCE * s.pass_cost,
-        "hinge, squared hinge: second-order steps to the end cost no more than twelve passes",
-        "small dense tables: 500 x 8 with the hinge 10 steps, descent 172 passes",
-    ),
-    Line(
         "newton_cg",
         lambda s: s.hinges and s.tall and not (s.sparse and s.loss == "hinge"),
         "more features: dense rows, eight (hinge) or two for each; squared hinge: sparse ones too",
@@ -234,7 +238,7 @@ TABLE = (
         "over blocks",
     ),
     Line(
-        "dual, then second-order",
+        "dual_descent",
         lambda s: s.hinges,
         "hinge, squared hinge: everything else, such as text and one-hot tables",
         "descent while its gap falls faster than second-order steps would close it: the hinge on "
@@ -260,7 +264,7 @@ TABLE = (
         "one-hot 100,000 x 2,400 0.36 -> 0.18 s against descent",
     ),
     Line(
-        "dual",
+        "dual_descent",
         lambda s: s.descends,
         "logistic, two classes: other sparse rows, such as text",
         "200,000 x 1,000,000: 0.7 s, Newton-CG 0.9 s; handed on to Newton-CG where it is slow",
@@ -336,37 +340,30 @@ class BinarySVM(NamedTuple):
             problem = Problem.of(*self._given, SquaredHinge(), self.fit_intercept)
             return ProxNewton(problem._replace(penalty=self.penalty), self.n_jobs, start)
         shape = shape_of(self.X, self.loss)
-        line = line_for(shape).solver if which == "auto" else which
-        if line == "second-order" and start is not None and shape.full:
-            line = "newton"  # interior steps cannot begin at weights
-        digits = self.tol <= interior_point.FINE and shape.n <= SMALL and which == "auto"
-        if digits and self.loss == "hinge" and shape.second_order_cost < np.inf:
-            return self.second_order(start)
-        if line == "newton" and (shape.full or shape.suits_primal):
+        shape = shape._replace(begun=start is not None, fine=self.tol <= interior_point.FINE)
+        asked = {"auto": line_for(shape).solver, "dual": "dual_descent", "newton": shape.primal}
+        line, steps = asked[which], shape.second_order_cost
+        if line == "interior_point":
+            return self.interior_point()
+        if line == "newton":
             problem = Problem.of(*self._given, LOSSES[self.loss], self.fit_intercept)
             known = None if start is None or on_cluster(self.X) else alpha
             newton = Newton(problem, self.n_jobs, start, known)
-            if shape.second_order_cost == np.inf or shape.n * shape.d > IN_MEMORY:
+            if steps == np.inf or shape.n * shape.d > IN_MEMORY:
                 return Handover(newton, lambda at: self.newton_cg((at.w, at.b)))
-            return Handover(newton, self._second_order_from)
-        small = shape.second_order_cost <= max(shape.newton_cg_cost, ANYWAY)
+            return Handover(newton, self.interior_point)
         if line == "newton_cg":
-            if shape.second_order_cost == np.inf:
+            if steps == np.inf:
                 return self.newton_cg(start)
             # dear, but they mind no scale: where as many products have not halved the gap
-            patience = shape.second_order_cost / shape.product_cost
-            return Handover(self.newton_cg(start, patience), self._second_order_from)
-        if line in ("newton", "second-order"):
-            return self.second_order(start)
-        first = self.dual(alpha)
-        if not small and (line == "dual" or shape.d >= shape.n):
+            patience = steps / shape.product_cost
+            return Handover(self.newton_cg(start, patience), self.interior_point)
+        small, first = steps <= max(shape.newton_cg_cost, ANYWAY), self.dual(alpha)
+        if not small and (which == "dual" or shape.d >= shape.n):
             return first
-        then = self._second_order_from if small else self._products_then_dual
-        price = min(shape.second_order_cost, shape.newton_cg_cost) / shape.pass_cost
-        return Handover(first, then, np.inf if line == "dual" else price)
-
-    def _second_order_from(self, at: Solution) -> Solver:
-        return self.second_order((at.w, at.b))
+        then = self.interior_point if small else self._products_then_dual
+        price = min(steps, shape.newton_cg_cost) / shape.pass_cost
+        return Handover(first, then, np.inf if which == "dual" else price)
 
     def _products_then_dual(self, at: Solution) -> Solver:
         """Newton-CG, and descent again from the better multipliers where that gets stuck."""
@@ -390,13 +387,6 @@ class BinarySVM(NamedTuple):
         problem = Problem.of(*self._given, loss, self.fit_intercept)
         return NewtonCG(problem, self.n_jobs, start, patience)
 
-    def second_order(self, start: tuple[Array, float] | None = None) -> Solver:
-        """Newton's method for the squared hinge, an interior point method for the hinge."""
-        free = self.fit_intercept
-        inside = InteriorPoint(*self._given, loss=self.loss, fit_intercept=free)
-        if self.loss == "hinge":
-            return inside
-        newton = SquaredHingeNewton(*self._given, fit_intercept=free, start=start)
-        if not interior_point.suits(self.X):
-            return newton
-        return Handover(newton, lambda at: inside)  # Newton's may get stuck, as with C or X huge
+    def interior_point(self, at: Solution | None = None) -> Solver:
+        """It begins at its own points, whatever was reached."""
+        return InteriorPoint(*self._given, loss=self.loss, fit_intercept=self.fit_intercept)

@@ -36,7 +36,6 @@ BACK_OFF = 0.995  # of the way to the boundary
 SMALL = 1 << 22  # numbers up to which the centred rows are kept
 MEDIAN = 255  # rows of which the median is taken
 FINE = 1e-6  # relative gap from which on last digits are asked for
-TINY = 200  # rows up to which these steps are the first choice
 FEW, FEW_TOL = 5000, 1e-8  # rows up to which last digits cost little, and what is asked of them
 FREE = 300  # most rows on the margin: beyond, the equations cost more than they give
 SNAP = 1e-5  # a multiplier this near to its bound, relative to it, counts as there
