@@ -72,8 +72,10 @@ faults: $(VENV)/.dev
 	@LINSEP_KILLS=$(KILLS) $(BIN)/pytest -q -n auto --timeout 3600 tests/train/run/test_checkpoint.py
 
 # Every reader against inputs that nobody meant; what is found lies in out/fuzz. TARGETS="csv model"
+# Where atheris can be had, half of the time coverage leads; the parser of lines runs under sanitizers.
 SECONDS ?= 300
 fuzz: $(VENV)/.dev
+	-@$(PIP) --group fuzz
 	@cd tests && ../$(BIN)/python -m fuzz $(SECONDS) $(TARGETS)
 
 # Small changes to loader, certificates, verifier, guard and driver: is each noticed by a test?

@@ -2,7 +2,9 @@
 
 import contextlib
 import hashlib
+import importlib.util
 import json
+import os
 import random
 import resource
 import signal
@@ -12,11 +14,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from fuzz import native
 from fuzz.targets import TARGETS
 
 SLOW = 10.0  # seconds for one input, on a busy machine
 MEMORY = 6 << 30  # bytes of address space of a process
 GROWTH = 700 << 10  # kilobytes that a process may grow by while it reads inputs
+MEMORY_DISK = "/dev/shm"  # a folder takes milliseconds to make on some disks
 FOUND = Path(__file__).parents[2] / "out" / "fuzz"
 
 
@@ -27,7 +31,7 @@ def run(name, seconds, seed, most=10**9):
     for data in corpus:
         target.read(data)
     start, count, slowest = time.perf_counter(), 0, 0.0
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = grown()
     signal.signal(signal.SIGALRM, _late)
     last = Path(tempfile.gettempdir()) / f"fuzz-last-{name}"
     batch = getattr(target, "batch", 1)
@@ -52,13 +56,18 @@ def run(name, seconds, seed, most=10**9):
                 said.add(word)
                 corpus.append(data)
         count += len(inputs)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    if grown > GROWTH:
-        found.append((f"memory grew by {grown >> 10} MB", b""))
+    more = grown() - before
+    if more > GROWTH:
+        found.append((f"memory grew by {more >> 10} MB", b""))
     spent = time.perf_counter() - start
     counts = {"target": name, "inputs": count, "seconds": max(0.1, round(spent, 1))}
-    counts |= {"kinds": len(said), "slowest": round(slowest, 3), "grown_mb": grown >> 10}
+    counts |= {"kinds": len(said), "slowest": round(slowest, 3), "grown_mb": more >> 10}
     return counts, found
+
+
+def grown():
+    """The most memory this process has had, in kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _late(*_):
@@ -77,35 +86,52 @@ def keep(name, found):
     return names
 
 
-def one(name, seconds, seed):
-    """A target in this process, with limits."""
+def limit(name):
+    """No more address space than MEMORY for this process; temporary files in memory."""
     with contextlib.suppress(ValueError, OSError):
-        if name != "address":  # Node reserves more than it uses
+        if name not in ("address", "lines"):  # Node and sanitizers reserve more than they use
             hard = resource.getrlimit(resource.RLIMIT_AS)[1]
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
-    counts, found = run(name, seconds, seed)
+
+
+def one(name, seconds, seed):
+    """A target in this process, with limits."""
+    limit(name)
+    counts, found = native.run(seconds, seed) if name == "lines" else run(name, seconds, seed)
     print(json.dumps({**counts, "found": keep(name, found)}))
+
+
+def ways(name):
+    """How a target is fuzzed: by changes of what gave new answers, and by coverage."""
+    if importlib.util.find_spec("atheris") and name not in ("lines", "parquet", "address"):
+        return ["fuzz", "--one"], ["fuzz.guided"]
+    return (["fuzz", "--one"],)
 
 
 def main():
     if sys.argv[1:2] == ["--one"]:
         one(sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))
         return
-    seconds, names = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0, sys.argv[2:] or [*TARGETS]
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    names = sys.argv[2:] or [*TARGETS, *["lines"] * bool(native.COMPILER)]
     seed, total, bad = int(time.time()), 0, 0
-    for name in names:
-        share = str(seconds / len(names))
-        command = [sys.executable, "-m", "fuzz", "--one", name, share, str(seed)]
+    runs = [(name, way) for name in names for way in ways(name)]
+    if Path(MEMORY_DISK).is_dir():
+        os.environ["TMPDIR"] = MEMORY_DISK
+    for name, way in runs:
+        share = str(seconds / len(runs))
+        command = [sys.executable, "-m", *way, name, share, str(seed)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
+        how = name + " guided" * (way == ["fuzz.guided"])
         if done.returncode:
-            print(f"{name:12} the process ended with {done.returncode}: {done.stderr[-500:]}")
+            print(f"{how:18} the process ended with {done.returncode}: {done.stderr[-500:]}")
             bad += 1
             continue
         told = json.loads(done.stdout.splitlines()[-1])
         total, bad = total + told["inputs"], bad + len(told["found"])
-        print(f"{name:12} {told['inputs']:>9,} inputs, {told['inputs'] / told['seconds']:>8,.0f} "
+        print(f"{how:18} {told['inputs']:>9,} inputs, {told['inputs'] / told['seconds']:>8,.0f} "
               f"a second, {told['kinds']} kinds of answers, slowest {told['slowest']} s, memory "
-              f"+{told['grown_mb']} MB, found {len(told['found'])}")  # fmt: skip
+              f"+{told['grown_mb']} MB, found {len(told['found'])}", flush=True)  # fmt: skip
         for words, path in told["found"]:
             print(f"    {words[:150]}  ({path})")
     print(f"{total:,} inputs in {seconds:g} s, seed {seed}; {bad} findings.")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linsep
+from fuzz import native
 from fuzz.__main__ import run
 from fuzz.targets import ROWS, TARGETS, loaded
 from linsep.errors import DataError
@@ -23,6 +24,13 @@ def test_readers_answer_what_nobody_meant_in_their_own_words(name):
     counts, found = run(name, seconds=60, seed=1, most=60)
     assert found == []
     assert counts["inputs"] == 60
+
+
+@pytest.mark.skipif(native.COMPILER is None, reason="no compiler here")
+def test_the_parser_of_lines_reads_as_a_plain_one_does_under_sanitizers():
+    counts, found = native.run(seconds=60, seed=1, most=10_000)
+    assert found == []
+    assert counts["inputs"] == 10_000
 
 
 def test_a_number_in_a_recording_that_is_beyond_floats_is_refused():
@@ -50,8 +58,24 @@ def test_a_certificate_whose_classes_are_no_list_cannot_be_read():
         Separability.from_json(json.dumps({**body, "digest": _digest(body)}))
 
 
+@pytest.mark.parametrize("change", [{"margin_upper": []}, {"margin": ["0x1p-1"]}, {"margin": None},
+                                    {"bound_rows": [[0, 1], [2, 3]]}])  # fmt: skip
+def test_a_certificate_whose_numbers_are_lists_cannot_be_read(change):
+    body = json.loads(linsep.separability(ROWS, [0, 0, 1, 1, 0, 1]).to_json())
+    body = {name: value for name, value in body.items() if name != "digest"} | change
+    with pytest.raises(DataError, match="cannot be read"):
+        Separability.from_json(json.dumps({**body, "digest": _digest(body)}))
+
+
+def test_a_query_of_svmlight_may_end_in_a_comment():
+    X, y, _ = loaded(b"1 qid:3# first\n-1 qid:3 1:2#second\n", format="svmlight")
+    assert y.tolist() == [1, -1]
+    assert X.toarray().tolist() == [[0.0], [2.0]]
+
+
 @pytest.mark.parametrize("header", ["[]", "1", '"x"', "{}", '{"arrays": 1}', '{"arrays": [{}]}',
                                     '{"arrays": [{"dtype": "x", "bytes": 8, "shape": [1]}]}',
+                                    '{"arrays": [{"dtype": ",f8", "bytes": 8, "shape": [1]}]}',
                                     "[" * 100_000])  # fmt: skip
 def test_a_checkpoint_with_a_digest_and_no_sense_is_damaged_and_nothing_else(header):
     rest = len(header).to_bytes(8, "little") + header.encode() + bytes(8)
@@ -74,6 +98,16 @@ def test_a_damaged_page_of_parquet_is_an_error_of_linsep():
     whole = file.getvalue()
     said = [loaded(whole[:i] + b"\xff\xff" + whole[i + 2 :]) for i in range(4, 120, 2)]
     assert any(isinstance(one, str) and "cannot be read" in one for one in said)
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_texts_of_parquet_that_are_no_utf8_are_an_error_of_linsep(coded):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file, texts = io.BytesIO(), pa.array(["aaaa", "bbbb", "aaaa"])
+    texts = texts.dictionary_encode() if coded else texts
+    pq.write_table(pa.table({"t": texts, "y": [0, 1, 0]}), file, write_statistics=False)
+    damaged = file.getvalue().replace(b"aaaa", b"aa\xff\xf1")
+    assert "cannot be read" in loaded(damaged, format="parquet")
 
 
 def test_sizes_of_texts_said_of_numbers_do_not_end_the_process():

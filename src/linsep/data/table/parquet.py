@@ -74,9 +74,9 @@ def _judged(path: Path, field: Any, kind: str) -> str:
                 first = next(file.iter_batches(LOOK, columns=[field.name]), None)
             else:
                 first = file.get_batch(0).select([field.name]) if file.num_record_batches else None
-    except (pa.ArrowException, OSError) as problem:
+        texts = [] if first is None else first.column(0)[:LOOK].to_pylist()
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         raise _unread(path, "", problem) from None
-    texts = [] if first is None else first.column(0)[:LOOK].to_pylist()
     return judged([text.strip() for text in texts if text is not None], MISSING, ".")
 
 
@@ -118,7 +118,7 @@ def parts(
                 part.columns.lines += start
                 yield part._replace(bad=[row.moved(start) for row in part.bad])
                 start += part.lines
-        except (pa.ArrowException, OSError) as problem:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise _unread(path, f" after row {start}", problem) from None
 
 

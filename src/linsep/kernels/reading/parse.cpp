@@ -52,7 +52,7 @@ struct Reader {
     if (*p != ':') return NoPair;
     ++p;
     while (digit(*p)) ++p;
-    return p[-1] == ':' || *p > ' ' ? NoValue : AllRead;
+    return p[-1] == ':' || !ends_number(*p) ? NoValue : AllRead;
   }
 
   // index:value; `last` is the index before it

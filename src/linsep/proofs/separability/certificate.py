@@ -300,8 +300,8 @@ def _read(body: dict[str, Any]) -> Separability:
         weights=None if weights is None else np.array(weights, np.float64),
         bias=np.array(bias, np.float64) if isinstance(bias, list) else bias,
         plane=None if plane is None else tuple(tuple(map(_unratio, part)) for part in plane),
-        margin=_unfloat(body["margin"]),
-        margin_upper=_unfloat(body["margin_upper"]),
+        margin=float.fromhex(body["margin"]),
+        margin_upper=float.fromhex(body["margin_upper"]),
         rows=_unindices(body["rows"]),
         rivals=_unindices(body["rivals"]),
         multipliers=_unratios(body["multipliers"]),
@@ -347,4 +347,4 @@ def _unratios(values: list[str] | None) -> tuple[Fraction, ...] | None:
 
 
 def _unindices(values: list[int] | None) -> Array | None:
-    return None if values is None else np.array(values, np.int64)
+    return None if values is None else np.array(values, np.int64).reshape(len(values))

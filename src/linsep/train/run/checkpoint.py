@@ -209,7 +209,7 @@ def unpack(content: bytes) -> tuple[dict[str, Any], list[Array]]:
         raise ValueError("not a whole checkpoint")
     try:
         return _parts(rest)
-    except (LookupError, TypeError, AttributeError, OverflowError, RecursionError) as problem:
+    except Exception as problem:  # whatever numpy and json say of what has a digest and no sense
         raise ValueError(f"no checkpoint of linsep: {problem!r}") from None  # though it is whole
 
 
