@@ -11,8 +11,7 @@ from sklearn.base import clone
 from linsep.data.check.arrays import require_finite
 from linsep.learners.fitting.sklearn_compat import l1_share
 from linsep.status import Status
-from linsep.train.convex.path import fold_newton, fold_products
-from linsep.train.convex.path.folds import Folded, homes
+from linsep.train.convex.path.folds import Folded, fit_folds, homes
 
 Array = npt.NDArray[Any]
 
@@ -34,14 +33,11 @@ def shared_fits(
     if not (kinds < kinds.sum(axis=0)).all():  # some fold keeps one class only
         return None
     signs = np.where(codes == 1, 1.0, -1.0)
-    settings = {"fit_intercept": learner.fit_intercept, "tol": tol, "n_jobs": learner.n_jobs}
-    narrow = not sp.issparse(X) and fold_newton.suits(X)
-    if not (narrow or fold_products.suits(X)):
+    if not sp.issparse(X) and X.shape[1] > X.shape[0]:  # solved in the space of the rows
         return None
     require_finite(X)
-    if narrow:
-        return fold_newton.fit_folds(X, signs, home, Cs, **settings)
-    return fold_products.fit_folds(X, signs, home, Cs, keep=keep, **settings)
+    settings = {"fit_intercept": learner.fit_intercept, "tol": tol, "n_jobs": learner.n_jobs}
+    return fit_folds(X, signs, home, Cs, keep=keep, **settings)
 
 
 def _plain(learner: Any) -> bool:

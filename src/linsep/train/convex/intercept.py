@@ -1,4 +1,4 @@
-"""The intercept that makes Σ Uℓ(y(s + b)) smallest for given scores: where its slope is zero."""
+"""The intercepts that make a sum of losses smallest for given scores: where its slope is zero."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.kernels import softmax as kernels
+
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Slopes = Callable[[float], tuple[float, float]]
 
@@ -15,7 +18,7 @@ NEAR = 1e-9  # of 1 + |b|: nearer than this is there
 
 
 def best_smooth_intercept(slopes: Slopes, b: float) -> float:
-    """By Newton's steps from b on, kept between the last b of either sign.
+    """Of Σ Uℓ(y(s + b)) by Newton's steps from b on, kept between the last b of either sign.
 
     `slopes` gives first and second derivative at an intercept. The first b is the answer where one
     class has all the weight.
@@ -67,3 +70,43 @@ def best_corner(corners: Floats, weights: Floats, up: float, b: float) -> float:
     between = between[np.argsort(corners[between], kind="stable")]
     after = below(low) + np.cumsum(weights[between])
     return float(corners[between[min(int(np.searchsorted(after, up)), len(between) - 1)]])
+
+
+def best_class_intercepts(
+    S: Floats, codes: Array, c: Floats, b: Floats, enough: float, free: bool = True
+) -> tuple[float, Floats, Floats]:
+    """Of Σ c × softmax loss of scores S, (K, n): the losses, the probabilities, and b.
+
+    By Newton's method, with steps halved until the losses fall, until no class is out of balance by
+    more than `enough`. Intercepts that are not `free` are looked at only.
+
+    >>> S, codes = np.zeros((2, 4)), np.array([0, 1, 1, 1], np.int32)
+    >>> loss, P, b = best_class_intercepts(S, codes, np.full(4, 0.25), np.zeros(2), 1e-14)
+    >>> P[:, 0].round(12), round(float(b[1] - b[0]), 12) == round(float(np.log(3.0)), 12)
+    (array([0.25, 0.75]), True)
+    """
+    K, codes = len(S), codes.astype(np.int32, copy=False)
+
+    def look(b: Floats) -> tuple[float, Floats, Floats]:
+        P, sums = S + b[:, None], np.empty(1 + 2 * K)
+        kernels.shares(P, codes, c, sums)
+        return float(sums[0]), P, sums[1 : 1 + K]
+
+    loss, P, taken = look(b)
+    share = np.bincount(codes, c, minlength=K)
+    for _ in range(60 if free else 0):
+        slope = taken - share
+        if not float(np.abs(slope).max()) > enough:
+            break
+        H = np.diag(taken) - (P * c) @ P.T
+        step = np.clip(np.linalg.pinv(H, rcond=1e-12, hermitian=True) @ slope, -5.0, 5.0)
+        if float(np.abs(step).max()) <= 1e-15 * (1.0 + float(np.abs(b).max())):
+            break
+        for _ in range(60):  # too long: such steps may go round in circles
+            then = b - step - (b - step).mean()
+            seen = look(then)
+            if seen[0] <= loss * (1.0 + 1e-14):
+                break
+            step *= 0.5
+        b, (loss, P, taken) = then, seen
+    return loss, P, b

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.model_selection import StratifiedKFold
 
 from linsep import LogisticRegression, gap
-from linsep.train.convex.path import fold_newton, fold_products
-from linsep.train.convex.path.folds import homes
+from linsep.train.convex.path import folds
+from linsep.train.convex.path.folds import fit_folds, homes
 
 CS = np.logspace(-3, 3, 5)
 
@@ -42,23 +42,26 @@ def short(n=900, d=30):
     return sp.csr_matrix(X), np.where(score + rng.normal(0, 0.3, n) > 0.0, 1.0, -1.0)
 
 
-CASES = [
-    (fold_newton, dense),
-    (fold_newton, short),
-    (fold_products, sparse),
-    (fold_products, dense),
-    (fold_products, short),
-]
+@pytest.fixture(params=["together", "newton", "products"])
+def way(request, monkeypatch):
+    """Folds that share readings of the rows, and each for itself by either solver."""
+    if request.param != "together":
+        monkeypatch.setattr(folds, "FEW", 1 << 20)
+    if request.param == "products":
+        monkeypatch.setattr(folds, "NARROW", 0)
+    return request.param
 
 
-@pytest.mark.parametrize(("way", "data"), CASES)
+CASES = [dense, short, sparse]
+
+
+@pytest.mark.parametrize("data", CASES)
 @pytest.mark.parametrize("free", [True, False])
 @pytest.mark.parametrize("count", [2, 5, 9])
 def test_every_fit_is_as_near_the_optimum_as_its_gap_says(way, data, free, count):
     X, signs = data()
-    assert way.suits(X) or way is fold_products  # which is good enough for few entries too
     home = folds_of(signs, count)
-    found = way.fit_folds(X, signs, home, CS, fit_intercept=free, tol=1e-4)
+    found = fit_folds(X, signs, home, CS, fit_intercept=free, tol=1e-4)
     assert (found.gap <= 1e-4).all()
     for f in (0, count - 1):
         for c, C in enumerate(CS):
@@ -73,28 +76,28 @@ def test_every_fit_is_as_near_the_optimum_as_its_gap_says(way, data, free, count
             assert found.scores[home == f, c] == pytest.approx(held, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("way", "data"), CASES)
+@pytest.mark.parametrize("data", CASES)
 def test_threads_change_no_byte(way, data):
     X, signs = data()
     home = folds_of(signs, 5)
     one, two = (
-        way.fit_folds(X, signs, home, CS, fit_intercept=True, tol=1e-5, n_jobs=n) for n in (1, 2)
+        fit_folds(X, signs, home, CS, fit_intercept=True, tol=1e-5, n_jobs=n) for n in (1, 2)
     )
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
 
 
-@pytest.mark.parametrize(("way", "data"), CASES)
+@pytest.mark.parametrize("data", CASES)
 def test_the_models_of_all_rows_come_with_those_of_the_folds(way, data):
     X, signs = data()
-    found = way.fit_folds(X, signs, folds_of(signs, 4), CS, fit_intercept=True, tol=1e-8)
+    found = fit_folds(X, signs, folds_of(signs, 4), CS, fit_intercept=True, tol=1e-8)
     for c, C in enumerate(CS):
         alone = LogisticRegression(C=C).fit(X, signs)
         alone.coef_, alone.intercept_ = found.whole[c, None, :-1], found.whole[c, -1:]
-        assert gap(alone, X, signs).relative <= 1e-4
+        assert gap(alone, X, signs).relative <= 1e-2  # a start for their fit
 
 
-def test_folds_that_products_cannot_fit_are_left_to_others(monkeypatch):
-    X, signs = dense()
+def test_folds_that_no_step_fits_are_left_to_others(monkeypatch):
+    X, signs = sparse()
     given = X, signs, folds_of(signs, 3), CS
     steps = []
 
@@ -102,31 +105,29 @@ def test_folds_that_products_cannot_fit_are_left_to_others(monkeypatch):
         steps.append(self)
         return False
 
-    monkeypatch.setattr(fold_products.NewtonCG, "_step", lost)
-    assert fold_products.fit_folds(*given, fit_intercept=True, tol=1e-6) is None
+    monkeypatch.setattr(folds.NewtonCG, "_step", lost)
+    assert fit_folds(*given, fit_intercept=True, tol=1e-6) is None
     assert steps
 
 
 def test_an_interrupt_ends_all_fits_of_a_path(monkeypatch):
-    X, signs = dense()
+    X, signs = sparse()
     fits = []
 
     def interrupted(run, f, c):
         fits.append((f, c))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fold_products._Run, "_fold", interrupted)
+    monkeypatch.setattr(folds._Run, "_fold", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        fold_products.fit_folds(
-            X, signs, folds_of(signs, 3), CS, fit_intercept=True, tol=1e-6, n_jobs=2
-        )
+        fit_folds(X, signs, folds_of(signs, 3), CS, fit_intercept=True, tol=1e-6, n_jobs=2)
     assert {c for _, c in fits} == {0}
 
 
 def test_rows_in_many_blocks_give_the_sums_of_one():
     X, signs = dense(n=9000)
     home = folds_of(signs, 3)
-    found = fold_newton.fit_folds(X, signs, home, CS, fit_intercept=True, tol=1e-8)
+    found = fit_folds(X, signs, home, CS, fit_intercept=True, tol=1e-8)
     alone = LogisticRegression(C=CS[2], tol=1e-10).fit(X[home != 1], signs[home != 1])
     assert found.W[1, 2] == pytest.approx(alone.coef_[0], rel=1e-3, abs=1e-4)
 
@@ -139,8 +140,7 @@ def test_a_sample_proves_fits_near_their_optimum_at_large_C_too(free):
     home = folds_of(signs, 3)
     Cs = np.array([1e-3, 1.0, 1e5])
     one, two = (
-        fold_newton.fit_folds(X, signs, home, Cs, fit_intercept=free, tol=1e-3, n_jobs=n)
-        for n in (1, 2)
+        fit_folds(X, signs, home, Cs, fit_intercept=free, tol=1e-3, n_jobs=n) for n in (1, 2)
     )
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
     assert (one.gap <= 1e-3).all()
@@ -168,27 +168,23 @@ def in_order(n=20_000, d=6, seed=0):
 
 def test_folds_too_unlike_the_others_are_fitted_by_themselves(monkeypatch):
     X, signs, home = in_order(2000)
-    alone, fitted = [], fold_newton._Run._alone
+    alone, fitted = [], folds._Run._alone
     monkeypatch.setattr(
-        fold_newton._Run, "_alone", lambda run, f, *rest: alone.append(f) or fitted(run, f, *rest)
+        folds._Run, "_alone", lambda run, f, *rest: alone.append(f) or fitted(run, f, *rest)
     )
     given = X, signs, home, np.array([1e-3, 1e4])
-    assert (fold_newton.fit_folds(*given, fit_intercept=True, tol=1e-3).gap <= 1e-3).all()
-    assert not alone
-    assert (fold_newton.fit_folds(*given, fit_intercept=True, tol=1e-9).gap <= 1e-9).all()
-    assert alone
+    assert (fit_folds(*given, fit_intercept=True, tol=1e-3).gap <= 1e-3).all()
+    few = len(alone)
+    assert (fit_folds(*given, fit_intercept=True, tol=1e-9).gap <= 1e-9).all()
+    assert few < 5 < len(alone)
 
 
 def test_folds_that_do_not_get_there_are_left_to_others(monkeypatch):
     X, signs, home = in_order(2000)
-    monkeypatch.setattr(fold_newton._Run, "_alone", lambda *given: None)
+
+    def lost(*given):
+        raise folds._NotReachedError
+
+    monkeypatch.setattr(folds._Run, "_alone", lost)
     given = X, signs, home, np.array([1e4])
-    assert fold_newton.fit_folds(*given, fit_intercept=True, tol=1e-9) is None
-
-
-def test_wide_rows_and_files_are_left_to_others(tmp_path):
-    X, _ = dense()
-    assert not fold_newton.suits(X[:20])
-    np.save(tmp_path / "X.npy", X)
-    assert fold_newton.suits(X)
-    assert not fold_newton.suits(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    assert fit_folds(*given, fit_intercept=True, tol=1e-9) is None

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from linsep.kernels import softmax as kernels
 from linsep.parallel import Pool
+from linsep.train.convex.intercept import best_class_intercepts
 from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums
 from linsep.train.run.state import record
 
@@ -87,29 +88,8 @@ class SparseClasses:
 
     def _balanced(self, S: Floats, b: Floats, enough: float) -> tuple[float, Floats, Floats]:
         """The losses with the intercepts at their best, c(p − e_y), and these."""
-        problem, K = self.problem, self.problem.K
-
-        def look(b: Floats) -> tuple[float, Floats, Floats]:
-            P, sums = S + b[:, None], np.empty(1 + 2 * K)
-            kernels.shares(P, problem.codes, problem.c, sums)
-            return float(sums[0]), P, sums[1 : 1 + K]
-
-        loss, P, taken = look(b)
-        for _ in range(60 if problem.free else 0):
-            slope = taken - problem.share
-            if float(np.abs(slope).max()) <= enough:
-                break
-            H = np.diag(taken) - (P * problem.c) @ P.T
-            step = np.clip(np.linalg.pinv(H, rcond=1e-12, hermitian=True) @ slope, -5.0, 5.0)
-            if float(np.abs(step).max()) <= 1e-15 * (1.0 + float(np.abs(b).max())):
-                break
-            for _ in range(60):  # too long: such steps may go round in circles
-                then = b - step - (b - step).mean()
-                seen = look(then)
-                if seen[0] <= loss * (1.0 + 1e-14):
-                    break
-                step *= 0.5
-            b, (loss, P, taken) = then, seen
+        problem = self.problem
+        loss, P, b = best_class_intercepts(S, problem.codes, problem.c, b, enough, problem.free)
         kernels.residuals(P, problem.codes, problem.c)
         return loss, P, b
 

@@ -162,11 +162,12 @@ class ScoreDescent(Stateful):
         T = S + b
         mean = float(self.c @ loss.losses(T, codes))
         R = loss.residual(T, codes)
+        R = loss.balanced(R, self.c) if best and self.free and not loss.corner else R
         slope = self.total(R)
         if best or loss.corner or not (self.free and self.lam):
             dual = self._bound(R, slope)
         else:
-            R_best = loss.residual(S + self._best_bias(S), codes)
+            R_best = loss.balanced(loss.residual(S + self._best_bias(S), codes), self.c)
             dual = self._bound(R_best, self.total(R_best))
         value = mean + self.penalised(self.a)
         wrong = loss.mistakes(T, codes)

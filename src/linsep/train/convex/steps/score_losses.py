@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import special
 
 from linsep.kernels import steps as kernels
+from linsep.train.convex.intercept import best_class_intercepts, best_corner, best_smooth_intercept
 from linsep.train.convex.losses import Loss
 
 Array = npt.NDArray[Any]
@@ -61,8 +62,17 @@ class Planes(NamedTuple):
     def best_bias(self, S: Array, codes: Array, c: Array, b: Array) -> Array:
         """The intercepts that make Σ c ℓ smallest for scores S without them."""
         y = self.signs(codes, S.shape[1])
-        find = _weighted_corner if self.corner else _balance
-        return np.array([find(self.loss, S[:, k], y[:, k], c, b[k]) for k in range(S.shape[1])])
+        return np.array([self._best(S[:, k], y[:, k], c, b[k]) for k in range(S.shape[1])])
+
+    def _best(self, s: Array, y: Array, c: Array, b: float) -> float:
+        if self.corner:
+            return best_corner(y - s, c, float(c @ (y > 0)), b)
+
+        def slopes(t: float) -> tuple[float, float]:
+            z = y * (s + t)
+            return float((c * y) @ self.loss.slope(z)), float(c @ self.loss.curvature(z))
+
+        return best_smooth_intercept(slopes, b)
 
     def balanced(self, R: Array, c: Array) -> Array:
         """R with the heavier side of each plane made lighter, so that Σ cR = 0."""
@@ -117,68 +127,10 @@ class Softmax(NamedTuple):
         return int((S[own] <= rival.max(axis=1)).sum())
 
     def best_bias(self, S: Array, codes: Array, c: Array, b: Array) -> Array:
-        """By Newton's method, with steps halved until the loss falls."""
-        share = np.bincount(codes, c, minlength=S.shape[1])
-
-        def value(t: Array) -> float:
-            return float(c @ self.losses(S + t, codes))
-
-        b, now = b - b.mean(), value(b - b.mean())
-        for _ in range(50):
-            p = special.softmax(S + b, axis=1)
-            g = c @ p - share
-            if np.abs(g).max() <= 1e-14 * share.sum():
-                break
-            H = np.diag(c @ p) - (p * c[:, None]).T @ p
-            if not np.isfinite(H).all():  # scores have left the range of floats
-                break
-            step = np.linalg.lstsq(H, g, rcond=1e-13)[0]
-            size = 1.0
-            while size > 1e-4 and not value(b - size * step) <= now:
-                size /= 2
-            if size <= 1e-4:
-                break
-            b, before = b - size * step, now
-            now = value(b)
-            if before - now <= 1e-16 * now and np.abs(g).max() <= 1e-12 * share.sum():
-                break  # rounding is all that is left
-        return b
+        return best_class_intercepts(np.ascontiguousarray(S.T), codes, c, b, 1e-14)[2]
 
     def balanced(self, R: Array, c: Array) -> Array:
         return R
 
 
 ScoreLoss = Planes | Softmax
-
-
-def _balance(loss: Loss, s: Array, y: Array, c: Array, b: float) -> float:
-    """Where Σ c y (−ℓ′) = 0, by Newton's method between brackets that shrink."""
-    low, high, reach = -np.inf, np.inf, 1.0
-    far = 1e6 * (1.0 + float(np.abs(s).max()))
-    signed, previous = c * y, np.inf
-    for _ in range(200):
-        z = y * (s + b)
-        now = float(signed @ loss.slope(z))
-        if now == 0.0 or previous <= 1e-16 * abs(b):
-            break
-        low, high = (low, b) if now > 0 else (b, high)
-        bend = float(c @ loss.curvature(z))
-        trial = b - now / bend if bend > 0 else np.nan
-        if not low < trial < high:
-            wide = np.isfinite(low) and np.isfinite(high)
-            trial = 0.5 * (low + high) if wide else b - np.copysign(reach, now)
-            reach *= 2
-        if trial in (low, high) or abs(trial) > far:
-            break  # one side only, or no digit left
-        previous, b = abs(trial - b), trial
-    return b
-
-
-def _weighted_corner(loss: Loss, s: Array, y: Array, c: Array, b: float) -> float:
-    """For the hinge: the corner b = yᵢ − sᵢ at which the slope of Σ c ℓ changes sign."""
-    ends = y - s
-    order = np.argsort(ends, kind="stable")
-    # left of all corners every row with y = +1 is charged: slope −Σ c⁺; each corner adds its c
-    slopes = np.cumsum(c[order]) - float(c[y > 0].sum())
-    k = int(np.searchsorted(slopes, 0.0))
-    return float(ends[order[min(k, len(order) - 1)]])
