@@ -11,20 +11,27 @@ from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 M, N = 6, 40
 
 
-def model(size=M):
+def model(size=M, bounded=False):
     rng = np.random.default_rng(1)
     g, w = rng.normal(size=size) * 5, rng.normal(size=size) * (rng.random(size) < 0.5)
-    return g, w, rng.uniform(0.5, 2.0, size), rng.uniform(0.0, 1.0, size), np.ones(size)
+    corner, ridge, ends = (
+        rng.uniform(0.5, 2.0, size),
+        rng.uniform(0.0, 1.0, size),
+        np.full(size, np.inf),
+    )
+    low, high = (np.minimum(w, -0.1), np.maximum(w, 0.2)) if bounded else (-ends, ends)
+    return g, w, corner, ridge, low, high, np.ones(size)
 
 
-def minimum(H, g, w, corner, ridge, size):
+def minimum(H, g, w, corner, ridge, low, high, size):
     """Sweeps of plain Python, until nothing moves."""
     d = np.zeros(len(g))
     for _ in range(4000):
         for j in range(len(g)):
             bend, x = H[j, j] + ridge[j], w[j] + d[j]
             to = x - (g[j] + H[j] @ d + ridge[j] * x) / bend
-            d[j] = np.sign(to) * max(0.0, abs(to) - corner[j] / bend) - w[j]
+            best = np.sign(to) * max(0.0, abs(to) - corner[j] / bend)
+            d[j] = np.clip(best, low[j], high[j]) - w[j]
     return d
 
 
@@ -37,9 +44,10 @@ def settled(cycle, known):
     raise AssertionError(worst)
 
 
+@pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize("layout", ["matrix", "dense", "sparse"])
-def test_cycles_end_at_the_minimum(layout):
-    B, known = np.random.default_rng(0).normal(size=(M, N)), model()
+def test_cycles_end_at_the_minimum(layout, bounded):
+    B, known = np.random.default_rng(0).normal(size=(M, N)), model(bounded=bounded)
     h, h0, damping = B @ np.full(N, 0.5), float(N) / 4, np.linspace(0.0, 1.0, M)
     H = B @ B.T - np.outer(h, h) / h0 + np.diag(damping)
     if layout == "matrix":
@@ -54,13 +62,13 @@ def test_cycles_end_at_the_minimum(layout):
     np.testing.assert_allclose(d, minimum(H, *known), atol=1e-9)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_cycles_over_classes_are_those_of_the_matrix_of_the_softmax(sparse):
+@pytest.mark.parametrize(("sparse", "bounded"), [(False, False), (True, False), (False, True)])
+def test_cycles_over_classes_are_those_of_the_matrix_of_the_softmax(sparse, bounded):
     rng, K = np.random.default_rng(2), 3
     B, U = rng.normal(size=(M, N)), rng.uniform(0.5, 2.0, N)
     p = rng.dirichlet(np.ones(K), N).T.copy()
     H = np.einsum("ji,mi,kli,i->kjlm", B, B, np.eye(K)[:, :, None] * p - p[:, None] * p, U)
-    H, known = H.reshape(K * M, K * M), model(K * M)
+    H, known = H.reshape(K * M, K * M), model(K * M, bounded)
     columns = as_rows(sp.csr_array(B)) if sparse else Dense(B)
     moved, mean = np.zeros((K, N)), np.zeros(N)
     given = columns, U * p, 1 / U, H.diagonal().copy(), moved, mean
@@ -111,6 +119,13 @@ def test_where_a_loss_bends_more_the_chord_ends_at_the_multiplier_proposed(z, st
 
 def test_rows_whose_models_are_right_keep_them():
     assert bent(Logistic(), 0.5, 0.9)[1] is bent(SquaredHinge(), 0.5, -9.0)[1] is None
+
+
+def test_where_nothing_bends_a_weight_goes_to_its_bound_or_stays():
+    d, ends = np.zeros(2), (np.array([-1.0, -np.inf]), np.array([3.0, np.inf]))
+    given = np.full(2, -2.0), np.zeros(2), np.full(2, 0.5), np.zeros(2), *ends, np.ones(2)
+    kernels.cycle_matrix(np.zeros((2, 2)), np.zeros(2), *given, d, 0.0, 1.0, np.zeros(2))
+    assert d.tolist() == [3.0, 0.0]
 
 
 def test_what_does_not_belong_together_is_refused():

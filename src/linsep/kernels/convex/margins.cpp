@@ -46,6 +46,13 @@ template <class Rows> static void add_pull(const Rows& rows, const double* a, co
     for (int64_t h = 0; h < held[k]; ++h) rows.add(at[k][h], share[k][h], V + k * size);
 }
 
+// What offsets take from dual terms, of which they are a part: Σ αyo of either class from `of_class`, of both from `whole`.
+static void take_offsets(const double* o, const double* up, const double* a, int64_t m, double* of_class, double* whole) {
+  const double above = lane_sum<double>(m, [&](int64_t i) { return up[i] * a[i] * o[i]; });
+  const double below = lane_sum<double>(m, [&](int64_t i) { return (up[i] - 1.0) * a[i] * o[i]; });
+  of_class[0] -= above, of_class[1] -= below, *whole -= above + below;
+}
+
 // out ← the sums of `add_terms` at the first point; of `add_foretold` for the step to it from the second, if there is
 // one; Σ αyx̃ of either class; and where `strips` has rows, Σ Dx̃x̃ᵀ as `add_gram` leaves it. Scores are ⟨w, x⟩ + b + oᵢ;
 // `offset` may be empty.
@@ -71,9 +78,14 @@ static void read(Rows rows, Vector<const int8_t> y, Vector<const double> U, Vect
         for (int64_t i = 0; i < part.n; ++i) s[k][i] += offset[first + i];
       at.take(s[0], y.data, Caps{U}, first, part.n);
       add_terms(loss, at, part.n, a, D, sums);
+      if (offset.shape[0] > 0) take_offsets(offset.data + first, at.up, a, part.n, sums + 4, sums + 6);
       if (told) {
         before.take(s[1], y.data, Caps{U}, first, part.n);
         add_foretold(loss, before, at.z, part.n, foreseen, sums + SUMS);
+        if (offset.shape[0] > 0) {
+          double both[2] = {0.0, 0.0};
+          take_offsets(offset.data + first, at.up, foreseen, part.n, both, sums + SUMS);
+        }
       }
       add_pull(part, a, at.up, size, V);
       if (curved) add_gram(part, D, size, width, strips.data, H);

@@ -1,6 +1,6 @@
 // Quadratic models with corners, one coordinate at a time, and multipliers that bound the optimum from below.
 //
-//   ⟨g, d⟩ + ½⟨d, Hd⟩ + Σ cornerⱼ|wⱼ + dⱼ| + ½ ridgeⱼ(wⱼ + dⱼ)²
+//   ⟨g, d⟩ + ½⟨d, Hd⟩ + Σ cornerⱼ|wⱼ + dⱼ| + ½ ridgeⱼ(wⱼ + dⱼ)²    over lowⱼ ≤ wⱼ + dⱼ ≤ highⱼ
 #include "losses.hpp"
 #include "rows.hpp"
 #include "sums.hpp"
@@ -12,16 +12,32 @@ constexpr double INNER = 0.3;  // of what is enough, for the sweeps over some
 
 // The point of a model, and what it is made of besides H. Slopes of coordinate j are counted in units of size[j].
 struct Corners {
-  Vector<const double> g, w, corner, ridge, size;
+  Vector<const double> g, w, corner, ridge, low, high, size;
   Vector<double> change;
   bool serve(int64_t m) const {
-    return g.shape[0] == m && w.shape[0] == m && corner.shape[0] == m && ridge.shape[0] == m && size.shape[0] == m && change.shape[0] == m;
+    for (const auto* one : {&g, &w, &corner, &ridge, &low, &high, &size})
+      if (one->shape[0] != m) return false;
+    return change.shape[0] == m;
+  }
+  // Where wⱼ + dⱼ is smallest along coordinate j, from x with a slope without the corner's; x itself where nothing bends or bounds.
+  double best(int64_t j, double x, double slope, double bend) const {
+    double to = x;
+    if (bend > 0.0) {
+      const double smooth = x - slope / bend, left = std::abs(smooth) - corner[j] / bend;
+      to = left > 0.0 ? std::copysign(left, smooth) : 0.0;
+    } else if (std::abs(slope) < corner[j]) {
+      to = 0.0;  // flat: the corner alone can pull
+    } else {
+      const double end = slope > corner[j] ? low[j] : slope < -corner[j] ? high[j] : x;
+      to = std::isfinite(end) ? end : x;
+    }
+    return std::min(std::max(to, low[j]), high[j]);
   }
 };
 
-// Each coordinate to its minimum in turn: all of them once, then those with a weight until they hardly move. `worst` becomes
-// the largest slopes met in the first sweep and the last one. What is enough is `accuracy`, or where the first slopes are s
-// the part s/unit of them, `FAR` at most: steps near the optimum are worth more digits.
+// Each coordinate to its minimum in turn: all of them once, then those at no corner or bound until they hardly move.
+// `worst` becomes the largest slopes met in the first sweep and the last one. What is enough is `accuracy`, or where the first
+// slopes are s the part s/unit of them, `FAR` at most: steps near the optimum are worth more digits.
 template <class Form> static void cycle(Form& form, const Corners& at, double accuracy, double unit, Vector<double> worst) {
   require(worst.shape[0] == 2, "worst must have two numbers");
   worst[1] = 0.0;
@@ -29,13 +45,10 @@ template <class Form> static void cycle(Form& form, const Corners& at, double ac
     double most = 0.0;
     for (int64_t j = 0; j < at.g.shape[0]; ++j) {
       const double x = at.w[j] + at.change[j], bend = form.bend(j) + at.ridge[j];
-      if (sweep > 0 && x == 0.0) continue;
-      const double slope = at.g[j] + form.slope(j) + at.ridge[j] * x;
-      if (!(bend > 0.0) && !(std::abs(slope) < at.corner[j])) continue;  // flat: the corner alone can pull
-      const double to = x - slope / bend, left = bend > 0.0 ? std::abs(to) - at.corner[j] / bend : 0.0;
-      const double step = (left > 0.0 ? std::copysign(left, to) : 0.0) - x;
+      if (sweep > 0 && (x == 0.0 || x == at.low[j] || x == at.high[j])) continue;
+      const double to = at.best(j, x, at.g[j] + form.slope(j) + at.ridge[j] * x, bend), step = to - x;
       if (step == 0.0) continue;
-      at.change[j] = left > 0.0 ? at.change[j] + step : -at.w[j];
+      at.change[j] = to == 0.0 ? -at.w[j] : to == at.low[j] || to == at.high[j] ? to - at.w[j] : at.change[j] + step;
       form.move(j, step);
       most = std::max(most, std::abs(step) * bend / at.size[j]);
     }
@@ -100,9 +113,9 @@ template <class Columns> struct ByClasses {
 };
 
 static void cycle_matrix(Matrix<const double> H, Vector<double> product, Vector<const double> g, Vector<const double> w,
-                         Vector<const double> corner, Vector<const double> ridge, Vector<const double> size, Vector<double> change,
-                         double accuracy, double unit, Vector<double> worst) {
-  const Corners at{g, w, corner, ridge, size, change};
+                         Vector<const double> corner, Vector<const double> ridge, Vector<const double> low, Vector<const double> high,
+                         Vector<const double> size, Vector<double> change, double accuracy, double unit, Vector<double> worst) {
+  const Corners at{g, w, corner, ridge, low, high, size, change};
   require(H.shape[0] == H.shape[1] && product.shape[0] == H.shape[0] && at.serve(H.shape[0]), "H must be square, with a row for each number");
   ByMatrix form{H, product};
   cycle(form, at, accuracy, unit, worst);
@@ -111,9 +124,9 @@ static void cycle_matrix(Matrix<const double> H, Vector<double> product, Vector<
 template <class Columns>
 static void cycle_columns(Columns columns, Vector<const double> h, double h0, Vector<const double> damping, Vector<const double> bends,
                           Vector<double> moved, Vector<const double> g, Vector<const double> w, Vector<const double> corner,
-                          Vector<const double> ridge, Vector<const double> size, Vector<double> change, double accuracy, double unit,
-                          Vector<double> worst) {
-  const Corners at{g, w, corner, ridge, size, change};
+                          Vector<const double> ridge, Vector<const double> low, Vector<const double> high, Vector<const double> size,
+                          Vector<double> change, double accuracy, double unit, Vector<double> worst) {
+  const Corners at{g, w, corner, ridge, low, high, size, change};
   const int64_t m = columns.n;
   require(at.serve(m) && h.shape[0] == m && damping.shape[0] == m && bends.shape[0] == m, "there must be a number for each column");
   require(moved.shape[0] == columns.d, "moved must have a number for each row");
@@ -124,9 +137,9 @@ static void cycle_columns(Columns columns, Vector<const double> h, double h0, Ve
 template <class Columns>
 static void cycle_classes(Columns columns, Matrix<const double> q, Vector<const double> inverse, Vector<const double> bends,
                           Matrix<double> moved, Vector<double> mean, Vector<const double> g, Vector<const double> w,
-                          Vector<const double> corner, Vector<const double> ridge, Vector<const double> size, Vector<double> change,
-                          double accuracy, double unit, Vector<double> worst) {
-  const Corners at{g, w, corner, ridge, size, change};
+                          Vector<const double> corner, Vector<const double> ridge, Vector<const double> low, Vector<const double> high,
+                          Vector<const double> size, Vector<double> change, double accuracy, double unit, Vector<double> worst) {
+  const Corners at{g, w, corner, ridge, low, high, size, change};
   const int64_t K = q.shape[0], n = columns.d;
   require(at.serve(K * columns.n) && bends.shape[0] == K * columns.n, "there must be a number for each class and column");
   require(q.shape[1] == n && moved.shape[0] == K && moved.shape[1] == n && inverse.shape[0] == n && mean.shape[0] == n,

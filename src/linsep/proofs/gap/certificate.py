@@ -97,6 +97,7 @@ class FittedProblem(NamedTuple):
     penalty : Ω; zeros stand for none, and then only the objective can be counted
     n_jobs : threads; they change no byte
     wanted : a relative gap below which no better proposal need be looked for
+    told : offsets, weights of penalties and bounds: `linsep.proofs.gap.told.Told`, or None
     """
 
     X: Any
@@ -108,6 +109,7 @@ class FittedProblem(NamedTuple):
     penalty: Penalty = RIDGE
     n_jobs: int | None = None
     wanted: float = 0.0
+    told: Any = None
 
     def beside(self, other: "FittedProblem") -> tuple[Floats, Floats]:
         """The stored weights, with those of `other` below where they differ."""
@@ -238,11 +240,19 @@ def certify_planes(
     >>> bounds.primal, round(bounds.dual, 12), bounds.gap < 1e-11
     (0.5, 0.5, True)
     """
+    from linsep.proofs.gap.told import certify_told
+
     bounds, alone = [], len(problem.W) == 1
     for k in range(len(problem.W)):
         at = slice(k, k + 1)
         given = None if alpha is None else np.asarray(alpha[k], np.float64)
         own = problem if alone else problem._replace(W=problem.W[at], b=problem.b[at])
+        if problem.told is not None:
+            second = problem.codes == (1 if alone else k)
+            moves = None if given is None else np.where(second, given, -given)[None]
+            own = own._replace(told=problem.told if alone else problem.told.plane(k))
+            bounds.append(certify_told(loss, own, second, moves))
+            continue
         other = own if dual is None else own._replace(W=dual[0][at], b=dual[1][at])
         plane = _Plane(loss, own, 1 if alone else k, given, other)
         bounds.append(plane.count())

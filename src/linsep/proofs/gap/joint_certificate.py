@@ -38,6 +38,7 @@ from linsep.proofs.gap.certificate import (
 from linsep.proofs.gap.extended_joint import ExtendedJoint
 from linsep.proofs.gap.products import UNIT, Products
 from linsep.proofs.gap.streamed_softmax import Shares, balance, mixed, streamed_softmax, too_many
+from linsep.proofs.gap.told import certify_told
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -59,6 +60,8 @@ def certify_softmax(problem: FittedProblem, A: Any = None, dual: Any = None) -> 
     >>> round(values.primal, 6), values.dual < values.primal  # 3 log 3
     (3.295837, True)
     """
+    if problem.told is not None:
+        return certify_told("logistic", problem, None, None if A is None else np.asarray(A).T)
     plain = _count_softmax(problem, A)
     if plain.clear(problem):
         return plain

@@ -1,4 +1,4 @@
-"""Penalties of the weights: value, conjugate and shrinking step."""
+"""Penalties of the weights and bounds on them: value, conjugate, and what each bound costs."""
 
 from typing import Any, NamedTuple
 
@@ -6,6 +6,36 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+
+
+class Bounds(NamedTuple):
+    """low ≤ w ≤ high, weight by weight; arrays of (d,) for all planes alike, or (K, d).
+
+    >>> box = Bounds(np.array([0.0, -np.inf]), np.array([np.inf, 1.0]))
+    >>> box.project(np.array([[-3.0, 4.0]]))
+    array([[0., 1.]])
+    >>> box.multipliers(np.array([[0.0, 1.0]]), np.array([[2.0, -3.0]]), 0.5).tolist()
+    [[1.5, -2.5]]
+    """
+
+    low: Any = -np.inf
+    high: Any = np.inf
+
+    def project(self, W: Array) -> Array:
+        """The nearest weights within the bounds."""
+        return np.clip(W, self.low, self.high)
+
+    def multipliers(self, W: Array, slope: Array, corner: Any) -> Array:
+        """How fast the minimum falls as each active bound gives way; negative at upper bounds.
+
+        `slope` is that of the objective but for the corner Σ cornerⱼ|wⱼ|, in each weight.
+        """
+        below = np.where(self.low == W, slope + np.where(W > 0.0, corner, -corner), 0.0)
+        above = np.where(self.high == W, slope + np.where(W < 0.0, -corner, corner), 0.0)
+        return np.asarray(np.maximum(below, 0.0) + np.minimum(above, 0.0))
+
+
+FREE = Bounds()
 
 
 class Elastic(NamedTuple):
@@ -33,7 +63,7 @@ class Elastic(NamedTuple):
         """
         return np.full(d, self.l2) if self.weight is None else self.l2 * np.asarray(self.weight)
 
-    def of_columns(self, d: int, scale: Array) -> "Corners":
+    def of_columns(self, d: int, scale: Array, bounds: Bounds | None = None) -> "Corners":
         """The same of d weights in columns that were multiplied by `scale`, empty for one.
 
         >>> Elastic(3.0, 1.0, np.array([1.0, 0.0])).of_columns(2, np.array([2.0, 4.0])).corner
@@ -41,7 +71,8 @@ class Elastic(NamedTuple):
         """
         unit = scale.astype(np.float64) if scale.size else np.ones(d)
         times = unit if self.weight is None else unit * self.weight
-        return Corners(self.l1 * times, self.l2 * times * unit, unit)
+        low, high = bounds or FREE
+        return Corners(self.l1 * times, self.l2 * times * unit, unit, low / unit, high / unit)
 
     def value(self, W: Array) -> float:
         """Ω(W)"""
@@ -63,22 +94,31 @@ class Elastic(NamedTuple):
 
 
 class Corners(NamedTuple):
-    """Ω(w) = Σ cornerⱼ|wⱼ| + ½ Σ ridgeⱼwⱼ²: each weight has a penalty of its own, or none.
+    """Ω(w) = Σ cornerⱼ|wⱼ| + ½ Σ ridgeⱼwⱼ² over low ≤ w ≤ high: a penalty for each weight, or none.
 
     `unit` is what slopes of each column are counted in. Weights may be rows of several planes.
 
     >>> two = Corners(np.array([1.0, 0.0]), np.array([0.0, 0.0]), np.ones(2))
     >>> two.value(np.array([-3.0, 5.0])), two.room(np.array([2.0, 0.0]))
     (3.0, 0.5)
+    >>> bounded = two._replace(low=np.zeros(2), high=np.array([1.0, np.inf]))
+    >>> bounded.room(np.array([2.0, -9.0])), bounded.conjugate(np.array([2.0, -9.0]))
+    (1.0, 1.0)
     """
 
     corner: Array
     ridge: Array
     unit: Array
+    low: Any = -np.inf
+    high: Any = np.inf
 
     def some(self, which: Array) -> "Corners":
         """Those of some columns."""
-        return Corners(self.corner[which], self.ridge[which], self.unit[which])
+        return Corners(*(one if np.ndim(one) == 0 else one[..., which] for one in self))
+
+    def flat(self, K: int, d: int) -> "Corners":
+        """One after the other for K planes, as a model lists them."""
+        return Corners(*(np.broadcast_to(one, (K, d)).ravel().astype(np.float64) for one in self))
 
     def value(self, W: Array) -> float:
         """Ω(W)"""
@@ -89,6 +129,14 @@ class Corners(NamedTuple):
         at = W + t * D
         return float((D * (self.corner * np.sign(at) + self.ridge * at)).sum())
 
+    def reach(self, W: Array, D: Array, most: float) -> float:
+        """The largest t ≤ most with W + tD within the bounds."""
+        if np.ndim(self.low) == 0:
+            return most
+        left = np.where(D > 0.0, self.high - W, W - self.low)
+        far = np.divide(left, np.abs(D), out=np.full(D.shape, most), where=D != 0.0)
+        return float(far.min(initial=most))
+
     def inside(self, V: Array) -> float:
         """The largest s ≤ 1 at which no sVⱼ is beyond the corner."""
         part = np.divide(self.corner, np.abs(V), out=np.ones(V.shape), where=abs(V) > self.corner)
@@ -96,12 +144,19 @@ class Corners(NamedTuple):
 
     def room(self, V: Array) -> float:
         """The largest s ≤ 1 with Ω*(sV) finite."""
-        return self.inside(np.where(self.ridge > 0.0, 0.0, V))
+        end = np.where(V > 0.0, self.high, self.low)
+        return self.inside(np.where((self.ridge > 0.0) | np.isfinite(end), 0.0, V))
 
     def conjugate(self, V: Array) -> float:
-        """Ω*(V), for V within `room`."""
+        """Ω*(V) = max ⟨V, W⟩ − Ω(W) over the bounds, for V within `room`."""
         over = np.maximum(np.abs(V) - self.corner, 0.0)
-        return 0.5 * float((over * np.divide(over, self.ridge, out=0 * over, where=over > 0)).sum())
+        far = np.divide(
+            over, self.ridge, out=np.where(over > 0.0, np.inf, 0.0), where=self.ridge > 0
+        )
+        if np.ndim(self.low) == 0:
+            return 0.5 * float((over * np.where(over > 0.0, far, 0.0)).sum())
+        W = np.clip(np.copysign(far, V), self.low, self.high)
+        return float((V * W - self.corner * np.abs(W) - 0.5 * self.ridge * W * W).sum())
 
 
 RIDGE, LASSO = Elastic(0.0, 1.0), Elastic(1.0, 0.0)

@@ -1,6 +1,6 @@
 """The convex problem: all that a solver may know.
 
-    P(w, b) = Ω(w) + Σ Uᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + oᵢ + b))
+    P(w, b) = Ω(w) + Σ Uᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + oᵢ + b))    over low ≤ w ≤ high
 
 A solver asks for members and tags, never for the name of a loss, a penalty or a layout.
 """
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from linsep.train.convex.coordinates import columns_of
 from linsep.train.convex.designs.design import Design
-from linsep.train.convex.penalties import RIDGE, Elastic
+from linsep.train.convex.penalties import RIDGE, Bounds, Elastic
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -28,7 +28,9 @@ class Problem(NamedTuple):
     weights : Uᵢ ≥ 0 of each row, or one number for all in an array of length one
     loss : ℓ
     penalty : Ω
-    offset : oᵢ, added to the score of each row; None stands for zeros
+    offset : oᵢ, added to the score of each row, (n,), or (K, n) for several scores; None stands for
+        zeros
+    bounds : on the weights; None stands for none
     intercept : whether b is free, or zero
     """
 
@@ -39,6 +41,7 @@ class Problem(NamedTuple):
     penalty: Elastic = RIDGE
     offset: Floats | None = None
     intercept: bool = True
+    bounds: Bounds | None = None
 
     @classmethod
     def of(
@@ -84,5 +87,5 @@ class Problem(NamedTuple):
             design=self.design.some(which),
             y=self.y[which],
             weights=factor * (self.weights if few else self.weights[which]),
-            offset=None if self.offset is None else self.offset[which],
+            offset=None if self.offset is None else self.offset[..., which],
         )

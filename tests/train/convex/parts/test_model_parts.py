@@ -48,7 +48,7 @@ def test_the_minimum_of_a_model_meets_its_conditions_by_columns_and_by_matrix(fo
     y, U = np.where(rng.random(80) < 0.5, -1, 1), rng.uniform(0.5, 2.0, 80)
     problem = Problem.of(X, y, U, 1.0, Logistic(), free)
     w, corner, ridge = rng.normal(size=6) * [1, 0, 1, 0, 1, 0], np.full(6, 2.0), np.full(6, 0.5)
-    model = Corners(corner, ridge, np.ones(6))
+    model = Corners(corner, ridge, np.ones(6)).flat(1, 6)
     with Pool(1) as pool:
         outputs, design = outputs_of(problem, pool), problem.design
         seen = outputs.at(design.product(np.append(w, 0.3 * free)[None], pool))

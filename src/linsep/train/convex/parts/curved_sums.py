@@ -73,6 +73,7 @@ class CurvedSums(MarginSums):
         y, U, S = self._beside_rows(span, scores(rows, u[None]))
         R, D = np.empty((2, len(y))), np.empty(len(y))
         row_terms.terms(loss, S[0], y, U, R, D, sums)
+        row_terms.take_offsets(self._beside(span)[2], R, sums)
         return R, D
 
     def _bends(self, span: Span, rows: Any) -> Floats:

@@ -28,17 +28,24 @@ EVEN = 1e-14  # of Σ α: what either class may have more without being shrunk
 
 
 class Terms(NamedTuple):
-    """What scores give: Σ Uℓ; r, (K, n); and what D is made of, (K, n)."""
+    """What scores give: Σ Uℓ; r, (K, n); what D is made of, (K, n); Σ Uℓ as it is meant, and by how
+    much more that is than the same multipliers say, which is what is left once P is smallest."""
 
     loss: float
     pull: Floats
     curved: Floats
+    meant: float
+    corner: float = 0.0
 
 
-class Softmax(NamedTuple):
+class _Several(NamedTuple):
+    classes: int
+
+
+class Softmax(_Several):
     """−log softmax of the own class, a score for each."""
 
-    classes: int
+    kinked = False
 
 
 class Margins:
@@ -71,7 +78,8 @@ class Margins:
             np.add(R[0], R[1], out=pull[0, cut])
             return sums
 
-        return Terms(float(self._summed(part)[0]), pull, curved)
+        smooth, meant, _, _, above, below, product = self._summed(part).tolist()
+        return Terms(smooth, pull, curved, meant, meant + product - above - below)
 
     def _summed(self, part: Any) -> Floats:
         if len(self._spans) == 1:
@@ -177,7 +185,7 @@ class Classes:
         total = p.sum(axis=0)
         p *= self._U / total
         loss = float(self._U @ (np.log(total) + top - S[self._own]))
-        return Terms(loss, self._owed(p), p)
+        return Terms(loss, self._owed(p), p, loss)
 
     def _owed(self, p: Floats) -> Floats:
         """U(e_y − p) of Up"""

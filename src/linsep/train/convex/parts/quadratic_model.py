@@ -1,10 +1,10 @@
 """The minimum of a quadratic model with corners, one coordinate at a time.
 
-    ⟨g, d⟩ + ½⟨d, Hd⟩ + Σ cornerⱼ|wⱼ + dⱼ| + ½ ridgeⱼ(wⱼ + dⱼ)²
+    ⟨g, d⟩ + ½⟨d, Hd⟩ + Σ cornerⱼ|wⱼ + dⱼ| + ½ ridgeⱼ(wⱼ + dⱼ)²    over low ≤ w + d ≤ high
 
 H is a matrix, or given by columns. After a sweep over all coordinates those with a weight are gone
 over until they hardly move; where this is slow, as columns depend on each other, a linear system
-gives the minimum over them while their signs hold.
+gives the minimum over them while their signs and bounds hold.
 """
 
 from collections.abc import Callable
@@ -78,7 +78,7 @@ class Form(Protocol):
 
 
 class Penalised(NamedTuple):
-    """A model: slopes g at w, and the penalty of the coordinates."""
+    """A model: slopes g at w, and the penalty and bounds of the coordinates."""
 
     g: Floats
     w: Floats
@@ -90,11 +90,11 @@ def minimise(form: Form, model: Penalised, size: Floats, accuracy: float, unit: 
 
     Where the slopes met first are s, the part s/unit of them is left, or `FAR` where that is less.
     """
-    g, w, (corner, ridge, _) = model
+    g, w, (corner, ridge, _, low, high) = model
     d, worst = np.zeros(len(g)), np.zeros(2)
     slow = 0
     for _ in range(ROUNDS):
-        form.cycle(g, w, corner, ridge, size, d, accuracy, unit, worst)
+        form.cycle(g, w, corner, ridge, low, high, size, d, accuracy, unit, worst)
         first, last = worst.tolist()
         accuracy, unit = max(accuracy, first * min(FAR, first / unit)), np.inf
         if first <= accuracy:
@@ -109,27 +109,29 @@ def minimise(form: Form, model: Penalised, size: Floats, accuracy: float, unit: 
 
 
 def _to_face(form: Form, model: Penalised, d: Floats) -> bool:
-    """To the minimum over the coordinates with a weight, their signs held; whether one met zero.
+    """To the minimum over the coordinates at no corner or bound, signs held; whether one met such.
 
-    Weights that would change their sign end at zero, or where that does not lessen the model, all
-    go as far as the first of them allows.
+    Weights that would change their sign end at zero, and those that would leave their bounds there,
+    or where that does not lessen the model, all go as far as the first of them allows.
     """
-    g, w, (corner, ridge, _) = model
+    g, w, (corner, ridge, _, low, high) = model
     at = w + d
     slope = g + form.product(d) + ridge * at + corner * np.sign(at)
-    on = np.flatnonzero((at != 0.0) | (corner == 0.0))
+    on = np.flatnonzero(((at != 0.0) | (corner == 0.0)) & (at > low) & (at < high))
     x = np.zeros(len(g))
     x[on] = form.solve(on, -slope[on], ridge[on])
     crossing = (at * (at + x) < 0.0) & (corner > 0.0)
-    p = np.where(crossing, -at, x)
+    to = np.clip(np.where(crossing, 0.0, at + x), low, high)
+    met = (crossing | (to != at + x)) & (x != 0.0)
+    p = np.where(met, to - at, x)
     gain = float(slope @ p) + 0.5 * (form.bend(p) + float(ridge @ (p * p)))
     if not gain < 0.0:
-        if not crossing.any():
+        if not met.any():
             return False
-        p = x * float(np.min(-at[crossing] / x[crossing]))
+        p = x * float(np.min(p[met] / x[met]))
     d[:] = np.where(at + p == 0.0, -w, d + p)
     form.moved(d)
-    return bool(crossing.any())
+    return bool(met.any())
 
 
 def _solved(Q: Floats, right: Floats) -> Floats:

@@ -46,6 +46,13 @@ def terms(loss: Any, s: Floats, y: Any, U: Floats, R: Floats, D: Floats, sums: F
     ]  # fmt: skip
 
 
+def take_offsets(offset: Floats, R: Floats, sums: Floats) -> None:
+    """Take Σ αyo from dual terms, of which it is a part, and from Σ αz."""
+    if len(offset):
+        sums[4:6] -= R @ offset
+        sums[6] -= float((R @ offset).sum())
+
+
 @instead_of(losses.foretold)
 def foretold(
     loss: Any, s: Floats, moved: Floats, y: Any, U: Floats, alpha: Floats, sums: Floats
@@ -104,8 +111,11 @@ def read(
     R, D = np.empty((2, S.shape[1])), np.empty(S.shape[1])
     out[:] = 0.0
     terms(loss, S[0], y, U, R, D, out[:SUMS])
+    take_offsets(offset, R, out)
     if len(S) == 2:
-        foretold(loss, S[1], S[0], y, U, np.empty(len(D)), out[SUMS:last])
+        alpha = np.empty(len(D))
+        foretold(loss, S[1], S[0], y, U, alpha, out[SUMS:last])
+        out[SUMS] -= float((alpha * y) @ offset) if len(offset) else 0.0
     out[last : last + 2 * size] = combined(rows, R, size).ravel()
     if len(strips):
         width = strips.shape[1]

@@ -1,13 +1,16 @@
 """A smooth loss with weights that are exactly zero, by proximal Newton steps on working sets.
 
-    P(W, b) = Σ cornerⱼ|wₖⱼ| + ½ Σ ridgeⱼwₖⱼ² + Σ Uᵢ ℓ(sᵢ),    sₖᵢ = ⟨wₖ, xᵢ⟩ + oᵢ + bₖ
+    P(W, b) = Σ cornerⱼ|wₖⱼ| + ½ Σ ridgeⱼwₖⱼ² + Σ Uᵢ ℓ(sᵢ),    sₖᵢ = ⟨wₖ, xᵢ⟩ + oₖᵢ + bₖ
+
+over low ≤ W ≤ high.
 
 The columns with a weight, and those whose slope exceeds its corner by most, make up a working set.
 On it the losses are replaced by their quadratic model, which is minimised one coordinate at a time
 with the intercepts at their best (newGLMNET; Yuan, Ho and Lin, 2012; working sets as in celer;
 Massias, Gramfort and Salmon, 2018). The multipliers r that a step foretells meet the conditions of
 the model's minimum: balanced, and shrunk until no slope V = Σ rx exceeds its corner where there is
-no ridge, they bound P from below by E(sr) − Ω*(sV). Many rows begin where some of them end.
+no ridge, they bound P from below by E(sr) − ⟨sr, o⟩ − Ω*(sV). Many rows begin where some of them
+end. A loss with a corner is rounded over a width that falls as the gap does.
 """
 
 import math
@@ -33,7 +36,7 @@ from linsep.train.convex.parts.quadratic_model import (
     matrix_pays,
     minimise,
 )
-from linsep.train.convex.penalties import RIDGE, Corners
+from linsep.train.convex.penalties import RIDGE
 from linsep.train.convex.problem import Problem
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution, require_range
@@ -61,17 +64,21 @@ DEAR, AGED = 100, 0.03
 LONGEST, FAILED = 4.0, 0.1
 # gaps below FINE are followed by one more step: weights lag behind; gains below FINEST are rounding
 FINE, FINEST = 1e-5, 1e-12
+WIDTH, WARM = 2.0, 0.1  # of a rounded corner at first, and at weights to begin from
+NARROWING, LEAST = 0.25, 1e-9  # part of a width that the next one is, at least; the last width
 STALLED = 4  # steps in a row without progress that end a run
 DAMPED, MOST_DAMPED = 1e-8, 10.0  # share of the most curvature added to the model's, least and most
 
 
 class Point(NamedTuple):
-    """Where the rows were read: weights, intercepts last, (K, m + 1); scores; what they give; P."""
+    """Where the rows were read: weights, intercepts last, (K, m + 1); scores; what they give; P
+    with the smooth loss, and as it is meant."""
 
     u: Floats
     S: Floats
     terms: Terms
     value: float
+    primal: float
 
 
 class ProxNewton:
@@ -102,13 +109,21 @@ class ProxNewton:
         self.problem = problem._replace(design=design)
         alone = design.entries <= ALONE
         self.pool = Pool(n_jobs, most=1 if alone else None)
-        self._corners = problem.penalty.of_columns(design.d, self.columns.scale)
-        self._outputs: Any = outputs_of(self.problem, self.pool)
+        self._corners = problem.penalty.of_columns(design.d, self.columns.scale, problem.bounds)
+        self._round(WIDTH if start is None else WARM)
         self._work_with(np.arange(design.d))
         self._at: Point | None = None
         self._slopes = np.zeros((self._outputs.K, design.d))
         self._bound, self._alpha = -math.inf, np.zeros((self._outputs.K, 0))
+        self._low: tuple[float, Floats] = math.inf, np.empty(0)
         self._damping, self._stalled, self._polished, self.n_iter = DAMPED, 0, False, 0
+
+    def _round(self, h: float) -> None:
+        """Have a corner of the loss rounded over this width."""
+        loss = self.problem.loss
+        self._h = h if loss.kinked else 0.0
+        rounded = self.problem._replace(loss=loss.rounded(h)) if self._h else self.problem
+        self._outputs: Any = outputs_of(rounded, self.pool)
 
     @property
     def _point(self) -> Point:
@@ -121,8 +136,7 @@ class ProxNewton:
         if not again:
             self._begin()
         while True:
-            low = self._point.value
-            seen = Candidate(max(1, self.n_iter), low, self._bound, self.problem.design.d)
+            seen = Candidate(max(1, self.n_iter), self._low[0], self._bound, self.problem.design.d)
             there = seen.within(self.tol)
             if again or not there or self._polished or self.tol > FINE:
                 yield seen
@@ -141,7 +155,9 @@ class ProxNewton:
             u = self._by_samples()
         if not self.problem.intercept:
             u[:, -1] = 0.0
+        u[:, :-1] = np.clip(u[:, :-1], self._corners.low, self._corners.high)
         self._take(u)
+        self._note()
         self._look_back(self._point.terms.pull)
 
     def _without_corners(self) -> Floats | None:
@@ -150,7 +166,7 @@ class ProxNewton:
         problem, (n, d) = self.problem, self.problem.design.X.shape
         if self._outputs.K > 1 or d <= ALL or n < TALL * d:
             return None
-        round_one = NewtonCG(problem._replace(penalty=RIDGE), self.pool.size)
+        round_one = NewtonCG(problem._replace(penalty=RIDGE, bounds=None), self.pool.size)
         found = drive(round_one, Goal(max(1e-2, self.tol), 20))
         return np.append(found.w, found.b)[None]
 
@@ -202,10 +218,10 @@ class ProxNewton:
         if self.problem.offset is not None:
             S += self.problem.offset
         terms = self._outputs.at(S)
-        value = terms.loss + self._some.value(u[:, :-1])
-        if not math.isfinite(value):
+        penalty = self._some.value(u[:, :-1])
+        if not math.isfinite(terms.loss + penalty):
             raise OverflowedError(TOO_LARGE)
-        return Point(u, S, terms, value)
+        return Point(u, S, terms, terms.loss + penalty, terms.meant + penalty)
 
     def _look_back(self, pull: Floats) -> None:
         """The bound that multipliers give, and the slopes of all columns."""
@@ -214,14 +230,16 @@ class ProxNewton:
         if not np.isfinite(V).all():
             raise OverflowedError(TOO_LARGE)
         self._slopes, corners = V, self._corners
-        free = (corners.corner == 0.0) & (corners.ridge == 0.0)
+        end = np.where(V > 0.0, corners.high, corners.low)
+        free = (corners.corner == 0.0) & (corners.ridge == 0.0) & np.isinf(end)
         if free.any():
             squares = self.problem.design.squares(np.ones(pull.shape[1]), self.pool)[:-1]
             rounding = 1e-9 * np.sqrt(squares * float((pull * pull).sum()))
             V = np.where(free & (np.abs(V) <= rounding), 0.0, V)
         room, inside = corners.room(V), corners.inside(V)
+        shift = 0.0 if self.problem.offset is None else float((pull * self.problem.offset).sum())
         for s in {room, inside}:
-            bound = self._outputs.dual(pull, s) - corners.conjugate(s * V)
+            bound = self._outputs.dual(pull, s) - s * shift - corners.conjugate(s * V)
             if bound > self._bound:
                 hair = HAIR * min(1e-3, self.tol) / 1e-3
                 self._bound, self._alpha = bound, (s * (1.0 - hair)) * pull
@@ -233,7 +251,8 @@ class ProxNewton:
             return
         u, corner = self._everywhere(), self._corners.corner
         held = u[:, :-1].any(axis=0) | (corner == 0.0)
-        over = np.abs(self._slopes).max(axis=0) - NEAR * corner
+        end = np.where(self._slopes > 0.0, self._corners.high, self._corners.low)
+        over = np.where(end == 0.0, 0.0, np.abs(self._slopes)).max(axis=0) - NEAR * corner
         over = np.where(held, -np.inf, over / self._corners.unit)
         first = FIRST if len(u) == 1 else JOINT // len(u)
         room = max(first, min(d, self.problem.design.n) // 20, 2 * int(held.sum()))
@@ -255,10 +274,28 @@ class ProxNewton:
             if promised <= 0.1 * (self._point.value - self._bound):
                 break
         self._look_back(foretold)
+        self._note()
+        if self._narrower(promised):
+            return promised
         fell = self._point.value < before * (1.0 - 1e-12)
         fell |= self._bound > bound + 1e-12 * abs(bound)
         self._stalled = 0 if fell else self._stalled + 1
         return promised
+
+    def _note(self) -> None:
+        """Keep the lowest point."""
+        if self._point.primal < self._low[0]:
+            self._low = self._point.primal, self._everywhere()
+
+    def _narrower(self, promised: float) -> bool:
+        """Go on with a sharper corner where it is the width that holds the gap up."""
+        p, goal = self._point, self.tol * self._point.primal
+        corner = p.terms.corner
+        if self._h < LEAST or corner <= max(0.5 * goal, 2.0 * promised):
+            return False
+        self._round(self._h * min(0.7, max(NARROWING, math.sqrt(0.5 * goal / corner))))
+        self._at, self._H, self._curved, self._stalled = self._look(p.u), None, None, 0
+        return True
 
     def _step(self) -> tuple[float, Floats]:
         """One step; how much of P the model promised, and the multipliers that it foretold."""
@@ -270,7 +307,7 @@ class ProxNewton:
         for k in range(models):
             change = self._minimum(g, curved)
             slope = float((g * change).sum()) + corners.value((p.u + change)[:, :-1]) - here
-            q = self._look(p.u + change)
+            q = self._look(self._inside(p.u + change))
             along = q.S - p.S
             told = slope + 0.5 * self._outputs.energy(curved, along)
             held = p.value - q.value >= RELIED * -told and -slope > self.tol * p.value
@@ -291,16 +328,22 @@ class ProxNewton:
         size, w, d = 1.0, p.u[:, :-1], change[:, :-1]
         gained = p.value - q.value
         if -told > FINEST * p.value and not RELIED * -told <= gained <= -told / RELIED:
-            most = 1.0 if gained < -told else LONGEST
+            most = 1.0 if gained < -told else self._some.reach(w, d, LONGEST)
             size = self._outputs.along(p.S, q.S, lambda t: self._some.slope(w, d, t), most)
-            q = q if size == 1.0 else self._look(p.u + size * change)
+            q = q if size == 1.0 else self._look(self._inside(p.u + size * change))
         while not q.value <= p.value + 1e-3 * size * slope + 1e-15 * p.value and size > 1e-8:
             size *= 0.5
-            q = self._look(p.u + size * change)
+            q = self._look(self._inside(p.u + size * change))
         self._at = q if size > 1e-8 else self._look(p.u)
         less, more = max(DAMPED, 0.1 * self._damping), max(10.0 * self._damping, 1e-6)
         self._damping = less if size >= FAILED else min(MOST_DAMPED, more)
         return size > 1e-8
+
+    def _inside(self, u: Floats) -> Floats:
+        """u within the bounds, which rounding may have left."""
+        if np.ndim(self._some.low):
+            np.clip(u[:, :-1], self._some.low, self._some.high, out=u[:, :-1])
+        return u
 
     def _curvature(self, curved: Floats) -> Floats:
         """What the model's matrix is made of: of another point where it has hardly changed."""
@@ -339,7 +382,7 @@ class ProxNewton:
             U = self.problem.loss.steepest * self.problem.weights
             squares = self._part.squares(np.broadcast_to(U, self._part.n), self.pool)[:-1]
             form.damp(np.where(flat, squares, 0.0))
-        model = Penalised(slopes, w.ravel(), Corners(*(np.tile(one, K) for one in corners)))
+        model = Penalised(slopes, w.ravel(), corners.flat(K, m))
         d = minimise(form, model, np.tile(size, K), 0.1 * min(1.0, self.tol), UNIT)
         change = np.empty_like(g)
         change[:, :-1], change[:, -1] = d.reshape(K, m), best(d)
@@ -367,9 +410,12 @@ class ProxNewton:
             "u": self._everywhere(), "chosen": self._chosen, "slopes": self._slopes,
             "bound": self._bound, "alpha": self._alpha, "damping": self._damping,
             "steps": [self._stalled, self._polished, self.n_iter], "curved": self._curved,
+            "low": self._low, "width": self._h,
         }  # fmt: skip
 
     def restore(self, state: dict[str, Any]) -> None:
+        self._low = tuple(state["low"])
+        self._round(state["width"])
         self._work_with(state["chosen"])
         at = np.append(self._chosen, self.problem.design.d)
         self._at = self._look(np.ascontiguousarray(state["u"][:, at]))
@@ -381,7 +427,7 @@ class ProxNewton:
             self._H = self._outputs.matrix(self._part, self._curved)
 
     def solution(self) -> Solution:
-        u, value, K = self._everywhere(), self._point.value, self._outputs.K
+        (value, u), K = self._low, self._outputs.K
         w, b = self.columns.outside(u[:, :-1], u[:, -1])
         require_range(w, b)
         alpha, gap = self._outputs.alpha(self._alpha), max(0.0, value - self._bound)
