@@ -65,11 +65,11 @@ COUNT ?= 500
 duel: $(VENV)/.dev
 	@$(BIN)/python tests/proofs/exported/duel.py $(COUNT)
 
-# Some minutes for the disks, the better part of an hour for the kills; fewer: KILLS=100.
+# Some minutes for the disks, as many for the kills; fewer: KILLS=100.
 KILLS ?= 1000
 faults: $(VENV)/.dev
 	@LINSEP_FAULTS=all $(BIN)/pytest -q tests/faults tests/data/files tests/views/cli/test_io_failures.py
-	@LINSEP_KILLS=$(KILLS) $(BIN)/pytest -q -n auto --timeout 3600 tests/train/run/test_checkpoint.py
+	@cd tests && ../$(BIN)/python -m faults.kills $(KILLS)
 
 # Every reader against inputs that nobody meant; what is found lies in out/fuzz. TARGETS="csv model"
 # Where atheris can be had, half of the time coverage leads; the parser of lines runs under sanitizers.

@@ -1,8 +1,10 @@
-"""Fits that run in a process of their own, to be killed; used by test_checkpoint.py."""
+"""Fits that run in a process of their own, to be killed; used by test_checkpoint.py
+and faults/kills.py."""
 
 import os
 import signal
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +62,7 @@ SOLVERS = {
 """Solvers that go on from the sums of their passes or from their state, and descents."""
 
 
+@cache
 def data(name):
     """Overlapping classes: no run ends before its passes are made."""
     rng = np.random.default_rng(1)
@@ -102,13 +105,16 @@ class Deadly(disk.Disk):
         return found
 
 
-def fit(name, checkpoint, result, die_at=None):
-    """Fit, write the answer; or die at an operation of the disk."""
-    if die_at is not None:
-        disk.DISK = Deadly(die_at)
+def fit(name, checkpoint, result):
+    """Fit, and write the answer."""
     with warnings.catch_warnings(action="ignore", category=NotConverged):
         learner = (LEARNERS | SOLVERS)[name]().fit(
             *data(name), checkpoint=Checkpoint(checkpoint, every=0)
         )
-    Path(f"{result}.new").write_bytes(answer(learner))
-    Path(f"{result}.new").replace(result)  # a kill may fall here too
+    write(result, answer(learner))
+
+
+def write(path, content):
+    """A file that is there whole, or not: a kill may fall here too."""
+    Path(f"{path}.new").write_bytes(content)
+    Path(f"{path}.new").replace(path)

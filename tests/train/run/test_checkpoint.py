@@ -2,10 +2,6 @@
 
 import contextlib
 import errno
-import multiprocessing
-import os
-import signal
-import time
 from functools import partial
 
 import killed
@@ -22,9 +18,6 @@ from linsep.train.run.checkpoint import Checkpoint, pack, unpack
 from linsep.train.run.state import freeze, thaw
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
-
-ALL = killed.LEARNERS | killed.SOLVERS
-KILLS = int(os.environ.get("LINSEP_KILLS", "20"))
 
 
 class Death(BaseException):
@@ -118,55 +111,6 @@ def test_a_streaming_fit_resumes_too(tmp_path):
         killed.LEARNERS["online"]().fit(chunks, checkpoint=checkpoint, callback=dying(5))
     again = linsep.read(tmp_path / "t.npy", memory=0)
     assert killed.answer(killed.LEARNERS["online"]().fit(again, checkpoint=checkpoint)) == whole
-
-
-@pytest.fixture(scope="module")
-def forked():
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([type(make()).__module__ for make in ALL.values()])
-    return context
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_killed_at_any_moment_and_resumed_the_model_has_the_same_bytes(tmp_path, forked, name):
-    """LINSEP_KILLS sets the number of kills over all learners; 20 by default.
-
-    Every other one falls on an operation of the disk inside a save. A run that ends is compared
-    with one that was never killed; then the next one begins.
-    """
-    rng = np.random.default_rng(0)
-
-    def child(die_at=None, whole=""):
-        given = (name, tmp_path / f"run{whole}.ckpt", tmp_path / f"result{whole}", die_at)
-        process = forked.Process(target=killed.fit, args=given)
-        process.start()
-        return process
-
-    child(whole="0").join()  # compiles
-    begun = time.monotonic()
-    (tmp_path / "run0.ckpt").unlink()
-    child(whole="0").join()
-    seconds = time.monotonic() - begun
-    whole = (tmp_path / "result0").read_bytes()
-    wanted = -(-KILLS // len(ALL))
-    kills = ends = aimed = 0
-    while kills < wanted or not ends:
-        aims = kills % 2 == 0 and kills < wanted
-        process = child(int(rng.integers(1, 60)) if aims else None)
-        if not aims and kills < wanted:
-            process.join(float(rng.uniform(0.0, seconds)))
-            with contextlib.suppress(ProcessLookupError):  # a fast machine may be done by then
-                os.kill(process.pid, signal.SIGKILL)
-        process.join()
-        assert process.exitcode in (0, -signal.SIGKILL)
-        if process.exitcode == -signal.SIGKILL:
-            kills, aimed = kills + 1, aimed + aims
-        if (tmp_path / "result").exists():
-            assert (tmp_path / "result").read_bytes() == whole
-            ends += 1
-            for path in [*tmp_path.glob("*run.ckpt*"), tmp_path / "result"]:
-                path.unlink()
-    print(f"{name}: {kills} kills, {aimed} of them inside a save, {ends} runs ended the same")
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EROFS])
