@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KERNELS := CMakeLists.txt $(wildcard src/linsep/kernels/*.cpp src/linsep/kernels/*/*.?pp building/*.py)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: mutants fuzz duel faults linref sanitize cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs pictures lab release clean
+.PHONY: mutants fuzz duel faults linref sanitize cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs site pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
@@ -22,6 +22,7 @@ help:
 	@echo "make mutants small changes to what must not err: does a test notice each? MUTANTS=40"
 	@echo "make compat  smoke tests on the oldest and the newest versions supported"
 	@echo "make docs    build the pages, every warning an error"
+	@echo "make site    the pages with films, sliders, notebooks and lab sessions, tried in Chromium"
 	@echo "make pictures  draw the pictures of the pages anew"
 	@echo "make release   build wheel and sources, try the wheel in an environment of its own"
 	@echo "make cluster-demo  a fit on a local cluster, a worker killed in the middle, the same bytes"
@@ -123,10 +124,16 @@ docs: $(VENV)/.dev
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "The pages are in docs/_build/html/index.html"
 
+# The same folder serves from a disk and from any server of files: both are tried.
+site: docs
+	@LINSEP_SITE=docs/_build/html $(BIN)/pytest -q tests/browser/test_site.py
+	@echo "The site is the folder docs/_build/html"
+
 pictures: $(VENV)/.dev
 	@$(BIN)/python docs/pictures/make.py
 	@$(BIN)/python -m docs.pictures.lab
 	@$(BIN)/python docs/pictures/lectures.py
+	@$(BIN)/python -m docs.pictures.lecture_figures
 	@$(BIN)/python docs/pictures/experiments.py
 	@$(BIN)/python -m benchmarks.grid.picture docs/pictures/grid.json docs/pictures
 

@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_gallery.gen_gallery",
     "typeset",
+    "interactive.directives",
 ]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 html_math_renderer = "mathtext"
@@ -32,7 +33,7 @@ numpydoc_show_class_members = False
 autodoc_default_options = {"members": True, "inherited-members": False}
 autodoc_member_order = "bysource"
 suppress_warnings = ["config.cache"]
-exclude_patterns = ["_build", "pictures", "gallery/*.py", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "interactive", "pictures", "gallery/*.py", "gallery/**/*.ipynb"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 sphinx_gallery_conf = {
@@ -62,6 +63,7 @@ html_theme_options = {
 html_sidebars = {"*": [], "promises/*": []}  # a sidebar only where a section has several pages
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_js_files = [("sliders.js", {"defer": "defer"})]
 html_show_sourcelink = False
 
 

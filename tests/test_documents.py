@@ -53,27 +53,35 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
-def test_every_row_of_the_lectures_has_a_place_and_tests_that_exist():
-    table = (ROOT / "docs/lectures/index.md").read_text("utf-8").split("| lecture |")[1]
-    rows = [line for line in table.splitlines() if line.startswith("| ") and "](" in line]
-    assert len(rows) == 187
-    for row in rows:
-        page, anchor = re.search(r"\]\(([^)#]+)#([^)]+)\)", row).groups()
-        assert anchor in anchors(f"docs/lectures/{page}"), row
-        tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row)
-        assert tests, row
+ITEMS = re.findall(
+    r"^\| \d \| \[(.+?)\]\(([^)#]+)#([^)]+)\) \| (.+) \|$",
+    (ROOT / "tests/lectures.md").read_text("utf-8"),
+    re.MULTILINE,
+)
+
+
+def test_every_item_of_the_lectures_has_a_place_and_tests_that_exist():
+    assert len(ITEMS) == 194
+    for what, page, anchor, named in ITEMS:
+        assert anchor in anchors(f"docs/lectures/{page}"), what
+        tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", named)
+        assert tests, what
         for file, name in tests:
             assert f"def {name}(" in (ROOT / file).read_text("utf-8"), (file, name)
 
 
-def test_every_heading_of_a_lecture_is_in_the_table():
-    table = (ROOT / "docs/lectures/index.md").read_text("utf-8")
+def test_the_index_of_the_lectures_names_every_item_under_its_heading():
+    text = (ROOT / "docs/lectures/index.md").read_text("utf-8")
+    lines = {
+        place: line for line in text.splitlines() for place in re.findall(r"\((\S+#\S+)\)", line)
+    }
+    for what, page, anchor, _ in ITEMS:
+        assert what in lines[f"{page}#{anchor}"], what
     for page in PAGES:
         if re.match(r"docs/lectures/\d", page):
-            text = (ROOT / page).read_text("utf-8")
-            for heading in re.findall(r"^## (.+)$", text, re.MULTILINE):
-                anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-                assert f"({Path(page).name}#{anchor})" in table, heading
+            for anchor in re.findall(r"^## (.+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE):
+                anchor = re.sub(r"[^\w\- ]", "", anchor.lower()).replace(" ", "-")
+                assert f"{Path(page).name}#{anchor}" in lines, anchor
 
 
 WORKS = {  # what each lecture names, and of the two that name none what their pages are based on
@@ -198,18 +206,17 @@ def test_the_learner_shown_in_contributing_learns_and_keeps_the_contract(monkeyp
     check_estimator(module.NormalizedPerceptron(), expected_failed_checks=expected)
 
 
-def test_every_erratum_that_the_index_names_is_marked_on_its_page():
+def test_every_erratum_is_marked_on_its_page():
     folder = ROOT / "docs" / "lectures"
-    named = re.findall(
-        r"\(erratum\)\]\(([^#]+)#([^)]+)\)", (folder / "index.md").read_text("utf-8")
-    )
+    named = [(page, anchor) for what, page, anchor, _ in ITEMS if what.endswith("(erratum)")]
     assert len(named) > 15
     for page, place in set(named):
         sections = re.split(r"(?m)^## ", (folder / page).read_text("utf-8"))
         slugs = [
             re.sub(r"[^\w -]", "", one.split("\n")[0].lower()).replace(" ", "-") for one in sections
         ]
-        assert sections[slugs.index(place)].count("*Erratum.*") >= named.count((page, place)), place
+        boxes = sections[slugs.index(place)].count("> *Erratum.*")
+        assert boxes >= named.count((page, place)), place
 
 
 def test_the_numbers_about_the_grid_are_those_of_its_cells():
