@@ -7,10 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import LinearRegression
+from linsep.data.blocks.blocks import spans
 from linsep.errors import NotConverged
 from linsep.learners import regression
 from linsep.status import Status
 from linsep.train.closed.least_squares import least_squares
+from linsep.train.convex.designs import design
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.steps import conjugate_gradients
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients, suits
@@ -130,7 +132,8 @@ def test_columns_of_very_different_length_need_few_passes():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_change_no_byte(dtype, monkeypatch):
     monkeypatch.setattr(regression, "suits", sp.issparse)
-    monkeypatch.setattr(conjugate_gradients, "SHARE", 50)
+    monkeypatch.setattr(design, "ALONE", 0)
+    monkeypatch.setattr(design, "sum_spans", lambda n, d, entries: spans(n, 37))
     X = sp.random_array((300, 90), density=0.1, format="csr", rng=RNG).astype(dtype)
     y = RNG.normal(size=300)
     one, two = (LinearRegression(n_jobs=jobs).fit(X, y) for jobs in (1, 2))

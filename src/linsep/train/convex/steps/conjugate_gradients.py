@@ -16,19 +16,18 @@ or as descents do: where neither a pass nor any weight by itself lowers ‖r‖�
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.kernels import designs
 from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import Pool
-from linsep.rows.rows import Rows, as_rows
 from linsep.status import Status
 from linsep.train.closed.frame import frame_of, power
 from linsep.train.closed.least_squares import Line, targets_of
 from linsep.train.closed.moments import Floats
+from linsep.train.convex.designs.design import Design
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.solution import Solution
 from linsep.train.problem import Problem
@@ -41,7 +40,6 @@ ENOUGH = 1e-8  # ε of a long run: digits that data hardly ever have
 LONG = 1e9  # products with entries, about a second, from which on a run is long
 AGAIN = 20  # passes for each direction there is
 FIRM = 3  # looks at all rows that may not get nearer, one after the other, before a run gives up
-SHARE = 1 << 19  # entries that are worth handing over to a thread
 
 
 def suits(X: Any) -> bool:
@@ -50,78 +48,45 @@ def suits(X: Any) -> bool:
     return sp.issparse(X) and (min(n, d) * d > DENSE or float(n) * d * min(n, d) > WORK)
 
 
-class _Matrix(NamedTuple):
-    """A sparse matrix by rows, cut into parts with about as many entries each."""
-
-    parts: list[Rows]
-    ends: list[int]
-
-    @classmethod
-    def of(cls, X: Any) -> "_Matrix":
-        """Of a CSR matrix."""
-        cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 1 + max(1, X.nnz // SHARE)))
-        cuts[0], cuts[-1] = 0, X.shape[0]
-        spans, rows = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)), as_rows(X)
-        return cls([rows.part(*span) for span in spans], cuts[1:].tolist())
-
-    def dot(self, v: Floats, pool: Pool) -> Floats:
-        """⟨xᵢ, v⟩ of every row: one sum each, so that no byte depends on who adds it up."""
-        W, out = v[None], np.empty(self.ends[-1])
-
-        def part(k: int) -> None:
-            designs.product(self.parts[k], W, out[None, self.ends[k - 1] * (k > 0) : self.ends[k]])
-
-        pool.run(part, [(k,) for k in range(len(self.parts))])
-        return out
-
-
 class _Rows:
     """A = C^½(X − 1mᵀ)U without writing it out.
 
     Parameters
     ----------
     X : CSR matrix
-    root : (n,) roots of the weights, or None where all are one
+    root : (n,) roots of the weights
     mean : (d,) m
-    scale : (d,) units in which entries are tame; U also makes columns of length one
+    scale : (d,) powers of two in which entries are tame; U also makes columns of length one
     """
 
-    def __init__(
-        self, X: Any, root: Floats | None, mean: Floats, scale: Floats, pool: Pool
-    ) -> None:
-        columns, self.entries = X.tocsc(), X.nnz
-        self.by_row, self.by_column = _Matrix.of(X), _Matrix.of(columns.T)
-        self.root, self.mean, self.scale, self.pool = root, mean, scale, pool
-        owner = np.repeat(np.arange(X.shape[1]), np.diff(columns.indptr))
-        entries = columns.data * scale[owner]
-        if root is not None:
-            entries *= root[columns.indices]
-        lengths = np.sqrt(np.bincount(owner, np.square(entries), X.shape[1]))
-        self.scale = np.divide(scale, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+    def __init__(self, X: Any, root: Floats, mean: Floats, scale: Floats, pool: Pool) -> None:
+        self.entries, self.mean, self._root, self._pool = X.nnz, mean, root, pool
+        B = sp.csr_array(X, dtype=np.float64, copy=True)
+        B.data *= scale[B.indices]
+        B.data *= np.repeat(root, np.diff(B.indptr))
+        lengths = np.sqrt(np.bincount(B.indices, np.square(B.data), X.shape[1]))
+        self._unit = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        self.scale, self._middle = scale * self._unit, mean * scale
+        self._rows, self._columns = Design(B), Design(sp.csr_array(B.T))
 
     def dot(self, w: Floats) -> Floats:
         """Aw"""
-        v = w * self.scale
-        out = self.by_row.dot(v, self.pool)
-        out -= self.mean @ v
-        return out if self.root is None else out * self.root
+        v = w * self._unit
+        scores = self._rows.product(v[None], self._pool)[0]
+        return np.asarray(scores - self._root * (self._middle @ v))
 
     def back(self, r: Floats) -> Floats:
         """Aᵀr"""
-        s = r if self.root is None else self.root * r
-        out = self.by_column.dot(s, self.pool)
-        out -= self.mean * s.sum()
-        out *= self.scale
-        return out
+        sums = self._columns.product(r[None], self._pool)[0]
+        return np.asarray((sums - self._middle * (self._root @ r)) * self._unit)
 
     def length(self) -> float:
         """The largest singular value, from below, by the power method."""
-        v = np.cos(np.arange(len(self.scale)))
-        norm = 0.0
+        v, norm = np.cos(np.arange(len(self.scale))), 0.0
         for _ in range(8):
             size = _norm(v)
             if not size > 0:
-                return norm
+                break
             u = self.dot(v / size)
             norm, v = _norm(u), self.back(u)
         return norm
@@ -151,22 +116,17 @@ class _Target(Stateful):
         """Whether looks no longer get nearer to a proof."""
         return not self.proved and self.failures >= FIRM
 
-    @property
-    def long(self) -> bool:
-        """Whether so much has been done that less than all digits will do."""
-        return 2.0 * self.passes * self.rows.entries > LONG
+    def _share(self) -> float:
+        """ε for ‖r‖ and ‖w‖."""
+        rest, reach = _norm(self.r), self.length * _norm(self.w) + self.size
+        return min(math.sqrt(self.gamma) / (self.length * rest or 1.0), rest / (reach or 1.0))
 
     def _near(self, share: float, s: Floats) -> bool:
-        """Whether ε, or what there is to gain along the slope s, is small enough by now."""
-        if share <= ROUNDING or not self.long:
+        """Whether ε, or in a long run what there is to gain along the slope s, is small enough."""
+        if share <= ROUNDING or not 2.0 * self.passes * self.rows.entries > LONG:
             return share <= ROUNDING
         gain = max(self.fall, float(np.abs(s).max()) ** 2)
         return share <= ENOUGH or gain <= self.tol * self.size * self.size
-
-    def _share(self, rest: float, size: float) -> float:
-        """ε for ‖r‖ and ‖w‖."""
-        reach = self.length * size + self.size
-        return min(math.sqrt(self.gamma) / (self.length * rest or 1.0), rest / (reach or 1.0))
 
     def _evaluate(self) -> None:
         """Residual and slope from the data themselves, and whether they prove the minimum.
@@ -175,13 +135,19 @@ class _Target(Stateful):
         learn the spectrum of A once more.
         """
         self.r = self.y - self.rows.dot(self.w)
-        s = self.rows.back(self.r)
-        self._next_direction(s, _square(s))
-        rest = _norm(self.r)
-        left = self._share(rest, _norm(self.w))
+        s = self._turn()
+        left = self._share()
         self.proved = self._near(left, s)
         self.failures = 0 if left < 0.5 * self.least else self.failures + 1
         self.least = min(self.least, left)
+
+    def _turn(self) -> Floats:
+        """The slope; the next direction is that, less what earlier directions have seen to."""
+        s = self.rows.back(self.r)
+        gamma = _square(s)
+        self.p = s + gamma / self.gamma * self.p
+        self.gamma = gamma
+        return s
 
     def step(self) -> None:
         """One pass; a look at the data where the recurrence says that the end is reached."""
@@ -195,17 +161,9 @@ class _Target(Stateful):
         self.fall = a * self.gamma
         self.w += a * self.p
         self.r -= a * q
-        size, rest = _norm(self.w), _norm(self.r)
-        s = self.rows.back(self.r)
-        self._next_direction(s, _square(s))
-        if self._near(2.0 * self._share(rest, size), s):
+        s = self._turn()
+        if self._near(2.0 * self._share(), s):
             self._evaluate()
-
-    def _next_direction(self, s: Floats, gamma: float) -> None:
-        """The next direction: the slope, less what earlier directions have seen to."""
-        self.p *= gamma / self.gamma
-        self.p += s
-        self.gamma = gamma
 
 
 def _square(v: Floats) -> float:
@@ -237,20 +195,15 @@ class ConjugateGradients:
     def _begin(self) -> None:
         problem, Y, fit_intercept = self._given
         self.frame, self.targets = frame_of(problem), targets_of(Y, fit_intercept)
-        weights = None
+        T, weights = self.targets.at(slice(None)), np.ones(problem.n_rows)
         if problem.weights.size:
             weights = np.ldexp(problem.weights, -self.frame.weight_exponent)
-        T = self.targets.at(slice(None))
-        mean, self.level = np.zeros(problem.n_features), np.zeros(T.shape[1])
-        if fit_intercept:
-            shares = np.ones(len(T)) if weights is None else weights
-            shares = shares / self.frame.total
-            mean, self.level = np.asarray(problem.X.T @ shares), shares @ T
-        root = None if weights is None else np.sqrt(weights)
+        shares = weights / self.frame.total if fit_intercept else 0.0 * weights
+        mean, self.level = np.asarray(problem.X.T @ shares), shares @ T
+        root = np.sqrt(weights)
         self.rows = _Rows(problem.X, root, mean, power(-self.frame.exponents), self.pool)
         length = self.rows.length()
-        columns = (T - self.level).T
-        columns = columns.copy() if root is None else columns * root
+        columns = (T - self.level).T * root
         self.runs = [_Target(self.rows, column, length, self.enough) for column in columns]
 
     def candidates(self) -> Iterator[Candidate]:
