@@ -181,3 +181,15 @@ def _tame(X: Array) -> bool:
     square = np.square(X, dtype=np.float64).mean(axis=0)
     sound = (square > 2.0**-38) & (square < 2.0**38) & (mean * mean < 0.99 * square)
     return bool(np.all(sound | (square == 0.0)))
+
+
+def middle(X: Any) -> Floats:
+    """A centre of the rows that no outlier moves: the median of some of them."""
+    some = X[:: max(1, X.shape[0] // 255)]
+    some = some.toarray() if sp.issparse(some) else some
+    return np.asarray(np.median(some.astype(np.float64), axis=0))
+
+
+def unit_of(largest: float) -> float:
+    """The power of two that brings entries up to the largest near one."""
+    return 2.0 ** float(np.clip(np.ceil(np.log2(largest)), -400, 400)) if largest > 0.0 else 1.0

@@ -5,9 +5,8 @@ import pytest
 
 from linsep.parallel import Pool
 from linsep.train.convex.parts import joint_face
-from linsep.train.convex.parts.class_flows import even
 from linsep.train.convex.parts.joint_face import Face, projected
-from linsep.train.convex.parts.joint_problem import JointProblem
+from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.parts.smoothed_rows import SmoothedRows
 
 N, D, K = 40, 3, 4

@@ -10,10 +10,9 @@ from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint import joint_solver
 from linsep.train.convex.parts import class_hessian
-from linsep.train.convex.parts.class_flows import even
 from linsep.train.convex.parts.class_hessian import ClassHessian
 from linsep.train.convex.parts.joint_face import Face
-from linsep.train.convex.parts.joint_problem import JointProblem
+from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.parts.smoothed_rows import SmoothedRows
 from linsep.train.convex.solvers import augmented_lagrangian, joint_descent
 from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian

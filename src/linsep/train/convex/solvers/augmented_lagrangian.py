@@ -32,8 +32,7 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import TOO_LARGE, moderate
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.parts.class_flows import even
-from linsep.train.convex.parts.joint_problem import JointProblem
+from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.parts.smoothed_rows import Factors, SmoothedRows
 from linsep.train.convex.solution import Solution
 

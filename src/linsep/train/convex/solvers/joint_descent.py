@@ -21,10 +21,10 @@ from linsep.kernels import crammer_singer as kernels
 from linsep.kernels import designs
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR, LANES, aligned, as_rows
+from linsep.train.convex.coordinates import middle, unit_of
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.parts.class_flows import even
 from linsep.train.convex.parts.joint_face import Face
-from linsep.train.convex.parts.joint_problem import JointProblem
+from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.solution import Solution
 from linsep.train.order import row_order
 
@@ -44,7 +44,6 @@ AIM = 0.1  # part of the gap that is asked for: what the rows of a face may be l
 LEFT = 0.01  # part of what faces gained that another must gain to be worth one more
 SHORT = 80  # features up to which dense rows are quicker entry by entry, all classes at each
 MOSTLY = 0.7  # part of the entries that are not zero, up to which they are quicker as well
-CENTRED_BY = 1024  # rows whose median is the centre
 DOUBLE = 1 << 24  # entries up to which float32 rows are written out in double
 
 
@@ -262,21 +261,17 @@ def _prepared(problem: JointProblem) -> tuple[Any, Floats, float]:
     X, centre = problem.X, np.zeros(problem.X.shape[1])
     X = X.in_one_place if on_cluster(X) else X
     if sp.issparse(X):
-        scale = _power(float(abs(X).max()) if X.nnz else 0.0)
+        scale = unit_of(float(abs(X).max()) if X.nnz else 0.0)
         return X if scale == 1.0 else sp.csr_matrix(X * (1.0 / scale)), centre, scale
     n, d = X.shape
-    if problem.intercept:  # the median: no outlier moves it
-        centre = np.median(X[:: max(1, n // CENTRED_BY)].astype(np.float64), axis=0)
+    if problem.intercept:
+        centre = middle(X)
     parts = [slice(*span) for span in spans(n, BLOCK)]
     largest = max(float(np.abs(X[part] - centre).max(initial=0.0)) for part in parts)
-    scale = _power(largest)
+    scale = unit_of(largest)
     Z = np.empty((n, d), np.float64 if n * d <= DOUBLE else X.dtype)
     for part in parts:
         Z[part] = (X[part] - centre) * (1.0 / scale)
     if d <= SHORT or np.count_nonzero(Z) <= MOSTLY * n * d:
         return sp.csr_matrix(Z), centre, scale
     return Z, centre, scale
-
-
-def _power(largest: float) -> float:
-    return 2.0 ** float(np.clip(np.ceil(np.log2(largest)), -400, 400)) if largest else 1.0

@@ -30,9 +30,8 @@ from linsep.parallel import Pool
 from linsep.train.convex.coordinates import moderate
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import FINEST, Candidate
-from linsep.train.convex.parts.class_flows import even
 from linsep.train.convex.parts.class_hessian import ClassHessian
-from linsep.train.convex.parts.joint_problem import JointProblem
+from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.solution import Solution
 
 Array = npt.NDArray[Any]
