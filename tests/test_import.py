@@ -19,6 +19,7 @@ NAMES = [
     "LinearSVC",
     "LogisticRegression",
     "NO_DECISION",
+    "OrdinalRegression",
     "PairProducts",
     "PassiveAggressive",
     "Perceptron",

@@ -21,6 +21,7 @@ _HOME = {
     "LinearSVC": "learners.svm",
     "LogisticRegression": "learners.logistic",
     "NO_DECISION": "model.chances",
+    "OrdinalRegression": "learners.ordinal",
     "PairProducts": "rows.features.pairs",
     "PassiveAggressive": "learners.perceptrons.passive_aggressive",
     "Perceptron": "learners.perceptrons.perceptron",

@@ -1,6 +1,7 @@
 """The forms a trained model can have, as arrays in a file and as scores of rows.
 
     linear   hyperplanes                                        LinearModel
+    ordinal  one hyperplane, and thresholds between levels      Ordinal
     centred  hyperplanes scored from a centre, perhaps axes     Centred
     kernel   a sum of kernel values with kept rows              Expansion
     vote     every separator of a perceptron run has its say    Votes
@@ -185,11 +186,13 @@ def carried(frame: Frame, v: Array, a: Any, dtype: Any) -> tuple[Array, Any]:
     """w = v/s and b = a − ⟨w, c⟩: hyperplanes found in a frame, in the units of the data."""
     a = np.asarray(a)
     planes = np.atleast_2d(v).astype(np.float64) / frame.scale
-    at_centre = np.broadcast_to(np.atleast_1d(a).astype(np.float64), len(planes))
-    model = CentredModel(planes, at_centre, frame.centre)
+    K = max(len(planes), a.size)  # parallel planes have their weights once
+    at_centre = np.broadcast_to(np.atleast_1d(a).astype(np.float64), K)
+    model = CentredModel(np.broadcast_to(planes, (K, planes.shape[1])), at_centre, frame.centre)
     model.require_finite()
     coef, intercept = model.as_type(dtype)
-    return coef.reshape(v.shape), intercept if a.ndim else intercept.dtype.type(intercept[0])
+    coef = coef[: len(planes)].reshape(v.shape)
+    return coef, intercept if a.ndim else intercept.dtype.type(intercept[0])
 
 
 def read_frame(tensors: dict[str, Array], n_features: int) -> tuple[Frame, dict[str, Array]]:
@@ -223,6 +226,10 @@ def read_form(document: Any, tensors: dict[str, Array], n_features: int, planes:
         if set(document) != {"name"}:
             raise ValueError(f"the form {name!r} has further fields")
         return _linear(name, tensors, n_features, planes)
+    if name == "ordinal" and planes:
+        from linsep.model.ordinal import read_ordinal
+
+        return read_ordinal(document, tensors, n_features, planes)
     if name in ("kernel", "vote") and planes:
         from linsep.model.expansion import read_expansion
 

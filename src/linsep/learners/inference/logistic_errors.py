@@ -55,7 +55,7 @@ class LogisticFit:
                 "The likelihood has no maximum that Newton's method finds: the classes may be "
                 "separable in part. Run linsep.separability(X, y), or use penalty='firth'."
             )
-        self.likelihood, self.peak = likelihood, peak
+        self.likelihood, self.peak, self.weights = likelihood, peak, likelihood.weights
 
     @property
     def classes(self) -> list[str]:
@@ -116,6 +116,32 @@ class LogisticFit:
 
     def figures(self) -> dict[str, float | int]:
         return _figures(self.model, self.likelihood, self.peak, self.firth)
+
+    @property
+    def columns(self) -> list[str]:
+        """The features, without the intercept."""
+        return self.names[int(self.model.fit_intercept) :]
+
+    def effects(self, rows: Array, counted: Array) -> tuple[list[Array], list[Array]]:
+        """Effects of the features on the probability of each class, and their slopes in the
+        weights, class by class."""
+        Z, theta = with_ones(rows, self.model.fit_intercept), self.peak.theta
+        free = Z.shape[1] - rows.shape[1]
+        p = special.softmax(np.column_stack([np.zeros(len(Z)), Z @ theta.T]), axis=1)
+        beta = np.vstack([np.zeros(theta.shape[1]), theta])[:, free:]  # the first class has zeros
+        mean, each, slopes = p @ beta, [], []
+        for k in range(self.K):
+            apart = beta[k] - mean
+            each.append((counted * p[:, k]) @ apart)
+            turns = []
+            for m in range(1, self.K):
+                turn = p[:, k] * ((k == m) - p[:, m])
+                other = (p[:, k] * p[:, m])[:, None] * (beta[m] - mean)
+                slope = ((turn[:, None] * apart - other) * counted[:, None]).T @ Z
+                slope[:, free:] += float(counted @ turn) * np.eye(len(slope))
+                turns.append(slope)
+            slopes.append(np.hstack(turns))
+        return each, slopes
 
     def same_labels(self, other: "LogisticFit") -> bool:
         one, two = self.likelihood, other.likelihood

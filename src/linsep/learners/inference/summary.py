@@ -19,6 +19,7 @@ from linsep.learners.inference.effects import marginal_effects
 from linsep.learners.inference.intervals import interval_of
 from linsep.learners.inference.linear_errors import LinearFit
 from linsep.learners.inference.logistic_errors import LogisticFit
+from linsep.learners.inference.ordinal_errors import OrdinalFit
 from linsep.learners.inference.tables import Summary, bootstrap_table
 
 Array = npt.NDArray[Any]
@@ -28,6 +29,9 @@ MOST = 1 << 24  # entries of rows that a fitted learner keeps at hand for its su
 
 class Inference:
     """What statistics says of weights, for learners that maximise a likelihood."""
+
+    _ranks: Array
+    """The level of each class, of classes with an order."""
 
     def __getstate__(self) -> dict[str, Any]:
         inherited: Any = super()
@@ -182,6 +186,10 @@ class Inference:
             raise ParameterError(f"against is {against!r}; the classes are {', '.join(known)}.")
         base = 0 if against is None else known.index(str(against))
         codes = encode(labels, rows.shape[0], classes)[1]
+        if hasattr(self, "thresholds_"):
+            if against is not None:
+                raise ParameterError("against is for classes without an order; leave it out.")
+            return OrdinalFit(self, rows, self._ranks[codes], weights, names), notes
         return LogisticFit(self, rows, codes, weights, names, base), notes
 
     def _without_references(

@@ -12,6 +12,7 @@ from linsep.errors import ModelFileError, ParameterError
 from linsep.model.files.selftest import ROWS, row
 from linsep.model.files.store import as_model
 from linsep.model.forms import Framed
+from linsep.model.ordinal import Ordinal
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import Model
 from linsep.rows.channel_map import ChannelMap
@@ -102,6 +103,9 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
         content = query_of(known, table).encode()
         columns, wanted = sample(known, SAMPLES)
         scores, labels = answers_of(content.decode(), table, columns)
+        levels = levels_of(known)
+        if levels is not None:  # SQL has scores and cuts between them, no logarithms
+            scores = levels.of_levels(scores[:, 0], -levels.intercept.astype(np.float64))
     elif suffix == ".py":
         from linsep.model.export import python_source
 
@@ -122,7 +126,7 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
 def planes_of(model: Model, what: str) -> Planes:
     """The hyperplanes of a model, or a refusal where it is something else."""
     form = model.form.inner if isinstance(model.form, Mapped) else model.form
-    if form.name not in ("linear", "centred"):
+    if form.name not in ("linear", "centred", "ordinal"):
         raise ParameterError(
             f"{model.learner} scores rows by {model.carries_rows} kept rows, which {what} cannot "
             "hold; fit a linear one, such as VotedPerceptron(decide='average') without a kernel."
@@ -134,10 +138,22 @@ def planes_of(model: Model, what: str) -> Planes:
         weights = np.atleast_2d(inner.weights).astype(np.float64)
         intercept = np.atleast_1d(inner.intercept).astype(np.float64)
         centre = np.zeros(weights.shape[1])
+    if levels_of(model) is not None:
+        intercept = np.zeros(1)
+    elif inner.name == "ordinal" and not inner.ranks[1]:
+        weights, intercept = -weights, -intercept
     if isinstance(form, Framed):  # ⟨w, (x − c)/s − c'⟩ = ⟨w/s, x − (c + s c')⟩
         weights = weights / form.frame.scale
         centre = form.frame.centre + form.frame.scale * centre
     return Planes(weights, intercept, centre)
+
+
+def levels_of(model: Model) -> Ordinal | None:
+    """The thresholds of more than two ordered classes, whose one plane has no intercept."""
+    form = model.form
+    while hasattr(form, "inner"):
+        form = form.inner
+    return form if isinstance(form, Ordinal) and len(form.ranks) > 2 else None
 
 
 def _feature_rows(model: Model) -> Array:

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.errors import ParameterError
-from linsep.model.export.export import planes_of
+from linsep.model.export.export import levels_of, planes_of
 from linsep.model.forms import Framed
+from linsep.model.ordinal import Ordinal, log_room
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import LOG_ODDS, Model
 from linsep.rows.feature_maps import PairMap
@@ -53,7 +54,7 @@ def graph_of(model: Model) -> bytes:
             "exporting to .onnx needs the package onnx; install it with pip install linsep[onnx]."
         ) from None
     graph = Graph()
-    if isinstance(model.form, Mapped) and model.form.name not in ("linear", "centred"):
+    if isinstance(model.form, Mapped) and model.form.name not in ("linear", "centred", "ordinal"):
         raise ParameterError("a kernel behind feature maps has no graph; save the model instead.")
     rows, kind = "X", TensorProto.DOUBLE
     if takes(model) == np.float32:
@@ -98,7 +99,29 @@ def _planes(graph: Graph, model: Model, rows: str) -> str:
         rows = graph.node("Sub", [rows, graph.constant("centre", planes.centre)], "centred")
     weights = graph.constant("weights", np.ascontiguousarray(planes.weights))
     intercept = graph.constant("intercept", planes.intercept)
-    return graph.node("Gemm", [rows, weights, intercept], "scores", transB=1)
+    levels = levels_of(model)
+    if levels is None:
+        return graph.node("Gemm", [rows, weights, intercept], "scores", transB=1)
+    return _levels(graph, graph.node("Gemm", [rows, weights, intercept], "s", transB=1), levels)
+
+
+def _levels(graph: Graph, s: str, levels: Ordinal) -> str:
+    """log(1 − e^{−δ}) − ζ(s − θₖ) − ζ(θₖ₋₁ − s) with ζ(z) = log(1 + eᶻ), for each level."""
+    thresholds = -levels.intercept.astype(np.float64)
+    room = np.concatenate([[0.0], log_room(thresholds), [0.0]])
+    one = graph.constant("one", np.float64(1.0))
+    scores = graph.constant("room", room)
+    far = 1e300  # where the ends of the lowest level and of the highest stand
+    for side, edges in (("above", [*thresholds, far]), ("below", [-far, *thresholds])):
+        pair = [s, graph.constant(side, np.array(edges))]
+        z = graph.node("Sub", pair if side == "above" else pair[::-1], f"{side}_apart")
+        size = graph.node("Neg", [graph.node("Abs", [z], f"{side}_size")], f"{side}_less")
+        tail = graph.node("Add", [graph.node("Exp", [size], f"{side}_tail"), one], f"{side}_one")
+        tail = graph.node("Log", [tail], f"{side}_log")
+        zeta = graph.node("Add", [graph.node("Relu", [z], f"{side}_over"), tail], f"{side}_zeta")
+        scores = graph.node("Sub", [scores, zeta], f"{side}_scores")
+    own = graph.constant("ranks", levels.ranks.astype(np.int64))
+    return graph.node("Gather", [scores, own], "scores", axis=1)
 
 
 def _mapped(graph: Graph, maps: Any, rows: str) -> str:

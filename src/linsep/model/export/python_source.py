@@ -12,7 +12,7 @@ from linsep.data.table import cells
 from linsep.data.table.memory import USUAL
 from linsep.errors import ParameterError
 from linsep.model.export import standalone
-from linsep.model.export.export import planes_of
+from linsep.model.export.export import levels_of, planes_of
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import LOG_ODDS, Model
 from linsep.rows.feature_maps import PairMap
@@ -43,7 +43,7 @@ def _body(text: str) -> str:
 
 
 def _described(model: Model) -> dict[str, Any]:
-    planes = planes_of(model, "a Python file")
+    planes, levels = planes_of(model, "a Python file"), levels_of(model)
     classes = None if model.classes_ is None else model.classes_.tolist()
     if classes is not None and not all(
         isinstance(c, (str, bytes, bool, int, float)) for c in classes
@@ -68,6 +68,8 @@ def _described(model: Model) -> dict[str, Any]:
         "weights": planes.weights.tolist(),
         "intercept": planes.intercept.tolist(),
         "centre": planes.centre.tolist(),
+        "thresholds": [] if levels is None else (-levels.intercept).tolist(),
+        "ranks": [] if levels is None else levels.ranks.tolist(),
         "maps": [_map(one) for one in model.form.maps] if isinstance(model.form, Mapped) else [],
     }
 

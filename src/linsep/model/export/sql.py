@@ -14,6 +14,7 @@ from linsep.data.encoding.encoding import Encoding
 from linsep.data.table.column import GAP, Column
 from linsep.data.table.memory import MISSING_TEXTS
 from linsep.errors import ParameterError
+from linsep.model.ordinal import Ordinal, cuts
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import Model
 from linsep.rows.feature_maps import PairMap
@@ -25,7 +26,7 @@ MOST_COLUMNS = 1900  # SQLite takes 2000
 
 def query_of(model: Model, table: str = "data") -> str:
     """The query for the rows of `table`."""
-    from linsep.model.export.export import planes_of
+    from linsep.model.export.export import levels_of, planes_of
 
     planes = planes_of(model, "SQL")
     columns = _columns(model)
@@ -55,7 +56,8 @@ def query_of(model: Model, table: str = "data") -> str:
     inner = f"SELECT {quoted(table)}.*,\n{listed}\nFROM {quoted(table)}"
     if model.classes_ is None:
         return f"-- {title}: linsep_score is the number predicted.\n{inner}\n"
-    label = _label(names, model)
+    levels = levels_of(model)
+    label = _label(names, model) if levels is None else _level(levels, model)
     return (
         f"-- {title}: linsep_label is the class predicted.\n"
         f"SELECT scored.*,\n  {label} AS linsep_label\nFROM (\n{inner}\n) AS scored\n"
@@ -171,6 +173,15 @@ def _label(scores: list[str], model: Model) -> str:
         best = " AND ".join(f"{score} >= {other}" for other in scores[k + 1 :])
         cases.append(f"WHEN {best} THEN {_literal(classes[k])}")
     return f"CASE {' '.join(cases)} ELSE {_literal(classes[-1])} END"
+
+
+def _level(levels: Ordinal, model: Model) -> str:
+    """The likeliest class by where the score lies."""
+    at, places = cuts(levels)
+    classes = [_literal(model.classes_.tolist()[place]) for place in places]
+    cases = [f"WHEN linsep_score <= {number(cut)} THEN {one}"
+             for cut, one in zip(at, classes[:-1], strict=True)]  # fmt: skip
+    return f"CASE {' '.join(cases)} ELSE {classes[-1]} END" if cases else classes[-1]
 
 
 def _sum(terms: list[str]) -> str:

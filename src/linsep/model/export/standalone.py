@@ -5,6 +5,7 @@ copied into the file. `MODEL` is put before it.
 """
 
 import hashlib
+import itertools
 import math
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -111,6 +112,8 @@ def decision_function(rows: Any) -> Any:
         import numpy
 
         table = (rows - numpy.array(centre)) @ numpy.array(weights).T + numpy.array(intercept)
+        if MODEL["thresholds"]:
+            return [_levels(s) for s in table[:, 0].tolist()]
         return table[:, 0] if len(weights) == 1 else table
     scores = []
     for row in rows:
@@ -118,8 +121,26 @@ def decision_function(rows: Any) -> Any:
         own = [
             math.fsum(map(float.__mul__, w, x)) + b for w, b in zip(weights, intercept, strict=True)
         ]
+        if MODEL["thresholds"]:
+            own = _levels(own[0])
         scores.append(own[0] if len(own) == 1 else own)
     return scores
+
+
+def _levels(s: float) -> list[float]:
+    """Logarithms of the probabilities of ordered classes: log(σ(high − s) − σ(low − s))."""
+    edges = [-math.inf, *MODEL["thresholds"], math.inf]
+    levels = []
+    for low, high in itertools.pairwise(edges):
+        room = -math.expm1(low - high)
+        apart = max(math.log(room), -700.0) if room > 0.0 else -700.0
+        levels.append(apart - _softplus(s - high) - _softplus(low - s))
+    return [levels[rank] for rank in MODEL["ranks"]]
+
+
+def _softplus(z: float) -> float:
+    """log(1 + eᶻ)"""
+    return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
 
 
 def predict(rows: Any) -> list[Any]:
@@ -127,7 +148,7 @@ def predict(rows: Any) -> list[Any]:
     scores, classes = decision_function(rows), MODEL["classes"]
     if classes is None:
         return [float(s) if MODEL["single"] else list(s) for s in scores]
-    if len(MODEL["weights"]) > 1:
+    if len(MODEL["weights"]) > 1 or MODEL["thresholds"]:
         return [classes[max(range(len(classes)), key=lambda k: s[k])] for s in scores]
     return [classes[int(s > 0 or (s == 0 and not MODEL["first_at_zero"]))] for s in scores]
 
@@ -136,9 +157,9 @@ def predict_proba(rows: Any) -> list[list[float]]:
     """The probability of each class, for models that have them."""
     if not MODEL["log_odds"]:
         raise ValueError("this model has no probabilities")
-    chances = []
+    chances, classes = [], MODEL["classes"]
     for s in decision_function(rows):
-        every = [0.0, float(s)] if len(MODEL["weights"]) == 1 else [float(one) for one in s]
+        every = [float(one) for one in s] if len(classes) > 2 else [0.0, float(s)]
         top = max(every)
         powers = [math.exp(one - top) for one in every]
         chances.append([power / sum(powers) for power in powers])

@@ -254,12 +254,12 @@ def certify_planes(
             bounds.append(certify_told(loss, own, second, moves))
             continue
         other = own if dual is None else own._replace(W=dual[0][at], b=dual[1][at])
-        plane = _Plane(loss, own, 1 if alone else k, given, other)
+        plane = Plane(loss, own, 1 if alone else k, given, other)
         bounds.append(plane.count())
     return reduce(plus, bounds)
 
 
-class _Plane:
+class Plane:
     """One hyperplane between class `k` and the rest."""
 
     def __init__(
@@ -302,7 +302,7 @@ class _Plane:
             return best
 
     def _evaluate(self) -> tuple[Certificate, Sides]:
-        sums, free = self._sum(), self.problem.free
+        sums, free = self.sum(), self.problem.free
         below, above = sums.weight.tolist()
         r = s = 1.0
         if free and max(below, above) > 0:
@@ -316,10 +316,10 @@ class _Plane:
         v = r * sums.v[0] + s * sums.v[1] if free else sums.v[0]
         bound = Bound(terms(sums), v, error)
         return self.problem.judge(
-            sums, bound, self.products, lambda t: terms(self._sum(t))
+            sums, bound, self.products, lambda t: terms(self.sum(t))
         ), sums  # fmt: skip
 
-    def _sum(self, shrink: float | None = None) -> Sides:
+    def sum(self, shrink: float | None = None) -> Sides:
         spans = self.products.spans
         if len(spans) == 1 and not on_cluster(self.problem.X):
             return self._part(spans[0], shrink)

@@ -19,6 +19,7 @@ from linsep.data.cluster.recognise import from_dask
 from linsep.errors import DataError, ParameterError
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, certify_planes
 from linsep.proofs.gap.joint_certificate import certify_crammer_singer, certify_softmax
+from linsep.proofs.gap.ordinal_certificate import certify_ordinal
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.proofs.gap.proposals import hinge_multipliers, joint_multipliers
 
@@ -159,7 +160,8 @@ def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) 
 
 def _problem(model: Any, X: Any, codes: Array, C: Any, penalty: Penalty = RIDGE) -> FittedProblem:
     W = np.asarray(model.coef_, np.float64)
-    b = np.array(np.broadcast_to(np.asarray(model.intercept_, np.float64), (len(W),)))
+    b = np.array(model.intercept_, np.float64, ndmin=1)
+    b = np.array(np.broadcast_to(b, max(len(W), len(b))))
     return FittedProblem(X, codes, C, W, b, bool(model.fit_intercept), penalty)
 
 
@@ -180,6 +182,13 @@ def _logistic(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certific
     below = certify_softmax(rest)
     rounding = bounds.high - bounds.primal + below.dual - below.low
     return bounds._replace(dual=below.dual, low=below.low, rounding=rounding)
+
+
+@objective("OrdinalRegression")
+def _ordinal(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
+    levels = np.empty(len(model.classes_), codes.dtype)
+    levels[:] = model._form().ranks
+    return certify_ordinal(_problem(model, X, levels[codes], C))
 
 
 @objective("LinearSVC")

@@ -9,6 +9,7 @@ import click
 from linsep.views import arguments
 
 LEARNERS = [name for name in arguments.LEARNERS if name != "LinearRegression"]  # it has no classes
+UNORDERED = [name for name in LEARNERS if name != "OrdinalRegression"]
 MANY_ROWS = 10_000
 REPEAT_BELOW = 10.0  # seconds; a first fit may have compiled its kernels
 
@@ -75,13 +76,13 @@ def command(
 
 def _chosen(names: tuple[str, ...], n_rows: int) -> list[str]:
     if names or n_rows <= MANY_ROWS:
-        return list(dict.fromkeys(names)) or LEARNERS
+        return list(dict.fromkeys(names)) or UNORDERED
     click.echo(
         f"KernelPerceptron and KernelSVC are left out: on {n_rows} rows they take long, for rows "
         "are compared with each other. Ask for them by --learner KernelPerceptron.",
         err=True,
     )
-    return [name for name in LEARNERS if not name.startswith("Kernel")]
+    return [name for name in UNORDERED if not name.startswith("Kernel")]
 
 
 def _in_words(rows: list[dict[str, Any]]) -> str:
