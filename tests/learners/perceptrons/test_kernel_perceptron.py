@@ -342,4 +342,5 @@ def test_rows_may_be_drawn_and_a_drawn_pass_without_corrections_is_looked_into()
     X, y = rings(60)
     drawn = KernelPerceptron("rbf", gamma=1.0, shuffle="draw").fit(X, y)
     assert drawn.status_.name == "separated" and drawn.score(X, y) == 1.0
-    assert drawn.mistakes_ != KernelPerceptron("rbf", gamma=1.0).fit(X, y).mistakes_
+    shuffled = KernelPerceptron("rbf", gamma=1.0).fit(X, y)
+    assert (drawn.decision_function(X) != shuffled.decision_function(X)).any()

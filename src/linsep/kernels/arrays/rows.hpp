@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "arrays.hpp"
-#include "sums.hpp"
+#include "vectors.hpp"
 
 namespace linsep {
 // Rows of a C-contiguous array.
@@ -26,10 +26,7 @@ template <class T> struct Dense {
   // w ← w + a xᵢ
   template <class W> void add(int64_t i, W a, W* w) const { accumulate(row(i), a, w, d); }
   // ‖xᵢ‖²
-  double square(int64_t i) const {
-    const T* r = row(i);
-    return lane_sum<double>(d, [r](int64_t j) { return double(r[j]) * double(r[j]); });
-  }
+  double square(int64_t i) const { return inner_in<double>(row(i), row(i), d); }
   // sₖ ← ⟨wₖ, xᵢ⟩ for every class k; weights are (K, d)
   template <class W> void scores(int64_t i, Matrix<W> w, double* s) const {
     for (int64_t k = 0; k < w.shape[0]; ++k) s[k] = double(dot(i, w.row(k)));

@@ -32,19 +32,4 @@ template <class T, class Term> inline T lane_sum(int64_t n, Term term) {
   for (int l = 0; j + l < n; ++l) lanes[l] += term(j + l);
   return tree(lanes);
 }
-
-// ⟨x, w⟩ in the type of w.
-template <class X, class W> inline W inner(const X* x, const W* w, int64_t n) {
-  W lanes[LANES<W>] = {};
-  int64_t j = 0;
-  for (; j + LANES<W> <= n; j += LANES<W>)
-    for (int l = 0; l < LANES<W>; ++l) lanes[l] = fused(W(x[j + l]), w[j + l], lanes[l]);
-  for (int l = 0; j + l < n; ++l) lanes[l] = fused(W(x[j + l]), w[j + l], lanes[l]);
-  return tree(lanes);
-}
-
-// w ← w + a x
-template <class X, class W> inline void accumulate(const X* x, W a, W* w, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) w[j] = fused(a, W(x[j]), w[j]);
-}
 }  // namespace linsep

@@ -1,19 +1,22 @@
 // 32 bytes of numbers in a register. Compilers do not keep a tile of sums there of their own accord: four to ten times slower.
 #pragma once
-#if defined(__AVX__) && defined(__FMA__)
+#if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
+#define LINSEP_AVX2
 #endif
+
+#include <type_traits>
 
 #include "sums.hpp"
 
 namespace linsep {
 template <class T> struct Vec {
   static constexpr int lanes = 32 / sizeof(T);
-  T x[lanes];
+  T x[lanes] = {};
 
-  static Vec load(const T* a) {
+  template <class X> static Vec load(const X* a) {
     Vec v;
-    for (int l = 0; l < lanes; ++l) v.x[l] = a[l];
+    for (int l = 0; l < lanes; ++l) v.x[l] = T(a[l]);
     return v;
   }
   static Vec same(T a) {
@@ -34,12 +37,13 @@ template <class T> inline Vec<T> fused(Vec<T> a, Vec<T> b, Vec<T> c) {
   return c;
 }
 
-#if defined(__AVX__) && defined(__FMA__)
+#ifdef LINSEP_AVX2
 template <> struct Vec<double> {
   static constexpr int lanes = 4;
   __m256d x = _mm256_setzero_pd();
 
   static Vec load(const double* a) { return {_mm256_loadu_pd(a)}; }
+  static Vec load(const float* a) { return {_mm256_cvtps_pd(_mm_loadu_ps(a))}; }
   static Vec same(double a) { return {_mm256_set1_pd(a)}; }
   void store(double* a) const { _mm256_storeu_pd(a, x); }
   Vec operator+(Vec b) const { return {_mm256_add_pd(x, b.x)}; }
@@ -49,6 +53,9 @@ template <> struct Vec<float> {
   __m256 x = _mm256_setzero_ps();
 
   static Vec load(const float* a) { return {_mm256_loadu_ps(a)}; }
+  static Vec load(const int8_t* a) {
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(a))))};
+  }
   static Vec same(float a) { return {_mm256_set1_ps(a)}; }
   void store(float* a) const { _mm256_storeu_ps(a, x); }
   Vec operator+(Vec b) const { return {_mm256_add_ps(x, b.x)}; }
@@ -56,4 +63,53 @@ template <> struct Vec<float> {
 inline Vec<double> fused(Vec<double> a, Vec<double> b, Vec<double> c) { return {_mm256_fmadd_pd(a.x, b.x, c.x)}; }
 inline Vec<float> fused(Vec<float> a, Vec<float> b, Vec<float> c) { return {_mm256_fmadd_ps(a.x, b.x, c.x)}; }
 #endif
+
+// The first `some` numbers, and zeros.
+template <class V, class X> inline V load_some(const X* a, int64_t some) {
+#ifdef LINSEP_AVX2
+  static const int32_t ONES[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  const auto mask = [some](int64_t width) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ONES + 8 - some * width)); };
+  if constexpr (std::is_same_v<V, Vec<float>> && std::is_same_v<X, float>) return {_mm256_maskload_ps(a, mask(1))};
+  if constexpr (std::is_same_v<V, Vec<double>> && std::is_same_v<X, double>) return {_mm256_maskload_pd(a, mask(2))};
+#endif
+  X padded[V::lanes] = {};
+  for (int64_t l = 0; l < some; ++l) padded[l] = a[l];
+  return V::load(padded);
+}
+
+// ⟨x, w⟩ in type S, in the lanes of `lane_sum` and by its tree.
+template <class S, class X, class W> inline S inner_in(const X* x, const W* w, int64_t n) {
+  using V = Vec<S>;
+  constexpr int N = V::lanes;
+  V s0, s1, s2, s3;
+  const auto term = [x, w](int64_t j, V s) { return fused(V::load(x + j), V::load(w + j), s); };
+  int64_t j = 0;
+  for (; j + 4 * N <= n; j += 4 * N) {
+    s0 = term(j, s0), s1 = term(j + N, s1);
+    s2 = term(j + 2 * N, s2), s3 = term(j + 3 * N, s3);
+  }
+  const int64_t whole = (n - j) / N;
+  if (whole > 0) s0 = term(j, s0);
+  if (whole > 1) s1 = term(j + N, s1);
+  if (whole > 2) s2 = term(j + 2 * N, s2);
+  if ((n - j) % N > 0) {
+    j += whole * N;
+    const V a = load_some<V>(x + j, n - j), b = load_some<V>(w + j, n - j);
+    if (whole == 0) s0 = fused(a, b, s0);
+    if (whole == 1) s1 = fused(a, b, s1);
+    if (whole == 2) s2 = fused(a, b, s2);
+    if (whole == 3) s3 = fused(a, b, s3);
+  }
+  S lanes[N];
+  ((s0 + s2) + (s1 + s3)).store(lanes);
+  for (int half = N / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+  return lanes[0];
+}
+template <class X, class W> inline W inner(const X* x, const W* w, int64_t n) { return inner_in<W>(x, w, n); }
+
+// w ← w + a x
+template <class X, class W> inline void accumulate(const X* x, W a, W* w, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) w[j] = fused(a, W(x[j]), w[j]);
+}
 }  // namespace linsep

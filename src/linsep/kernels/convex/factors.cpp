@@ -1,6 +1,6 @@
 // Systems of few equations, positive definite ones.
 #include "arrays.hpp"
-#include "sums.hpp"
+#include "vectors.hpp"
 
 namespace linsep {
 // x ← A⁻¹g by Cholesky's factor of A, scaled to a unit diagonal, so that the units of features do not decide what

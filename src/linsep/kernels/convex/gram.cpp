@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "arrays.hpp"
-#include "sums.hpp"
+#include "vectors.hpp"
 
 namespace linsep {
 constexpr double LEAST_BEND = 1e-12;

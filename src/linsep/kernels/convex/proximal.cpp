@@ -3,7 +3,7 @@
 //   ⟨g, d⟩ + ½⟨d, Hd⟩ + Σ cornerⱼ|wⱼ + dⱼ| + ½ ridgeⱼ(wⱼ + dⱼ)²    over lowⱼ ≤ wⱼ + dⱼ ≤ highⱼ
 #include "losses.hpp"
 #include "rows.hpp"
-#include "sums.hpp"
+#include "vectors.hpp"
 
 namespace linsep {
 constexpr int CYCLES = 10;     // sweeps over the coordinates with a weight, for one over all

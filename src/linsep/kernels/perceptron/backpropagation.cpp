@@ -8,6 +8,7 @@
 
 #include "arrays.hpp"
 #include "exponentials.hpp"
+#include "vectors.hpp"
 
 namespace linsep {
 using Net = std::tuple<Matrix<double>, Vector<double>, Matrix<double>, Vector<double>>;  // V (hidden, d), c, u (1, hidden), a

@@ -58,7 +58,7 @@ static int64_t present(Rule rule, Rows rows, Int8Screen screen, Presented presen
     const int64_t i = row_at(order, p, rows.n);
     const double y = codes[i] == 1 ? 1 : -1;
     if (screen.Q.data == nullptr) bring_ahead(rows, order, p);
-    else bring_ahead(Dense<int8_t>{screen.Q.data, rows.n, rows.d}, order, p);
+
     if (screen.settles(rule, i, y, rounded, b[0], norm)) {
       run += 1;
       seen += 1;

@@ -23,7 +23,7 @@ struct Int8Screen {
   template <class W> double round(const W* w, int64_t d, std::vector<float>& rounded) const {
     if (Q.data == nullptr) return 0;
     rounded.assign(w, w + d);
-    const double norm = 1.0001 * std::sqrt(lane_sum<double>(d, [w](int64_t j) { return double(w[j]) * double(w[j]); }));
+    const double norm = 1.0001 * std::sqrt(inner_in<double>(w, w, d));
     return norm < 1e30 ? std::max(norm, 1e-30) : std::numeric_limits<double>::infinity();
   }
   // Whether row i is right, whatever the digits that the screen lacks: |⟨w, x⟩ − ⟨w, x rounded⟩| ≤ ‖w‖ error.

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "sums.hpp"
+#include "vectors.hpp"
 
 namespace linsep {
 // One column of a table: cells that are numbers of one of three types, or codes of texts. Its features begin at
