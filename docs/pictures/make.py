@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
+from sklearn.datasets import load_breast_cancer
 
-from linsep import LinearSVC, Perceptron, film, plot
+from linsep import LinearSVC, LogisticRegression, Perceptron, Scaled, film, plot, report
 from linsep.data.toys import separated, three_points
 
 HERE = Path(__file__).parent
@@ -126,6 +127,14 @@ def films() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = film(learner.trace_, Path(folder) / "run.html").path
         photograph(browser, f"{page.as_uri()}#t=6", "film.png", "1340,720")
+        X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        model = Scaled(LogisticRegression()).fit(X, y)
+        page = report(model, X, y, Path(folder) / "report.html")
+        photograph(browser, page.as_uri(), "report.png", "1000,790")
+    with Image.open(HERE / "report.png") as picture:
+        picture.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(
+            HERE / "report.png", optimize=True
+        )
 
 
 def photograph(browser: str, address: str, name: str, size: str) -> None:

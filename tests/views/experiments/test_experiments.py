@@ -169,9 +169,9 @@ def test_batch_descent_gets_stuck_from_some_starts_and_not_from_others():
 
 
 def test_steps_of_single_rows_help_on_the_band_and_not_on_xor():
-    losses = {(row["data"], row["steps"]): row["mean loss"] for row in rows_of("local-minima")}
-    assert losses["band", "row by row"] < losses["band", "batch"]
-    assert losses["xor", "row by row"] >= losses["xor", "batch"]
+    solved = {(row["data"], row["steps"]): row["solved"] for row in rows_of("local-minima")}
+    assert solved["band", "row by row"] > solved["band", "batch"] + 20
+    assert solved["xor", "row by row"] < solved["xor", "batch"] - 50
 
 
 def test_a_small_step_crawls_and_steps_that_are_too_large_raise_the_cost():

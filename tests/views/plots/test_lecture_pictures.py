@@ -148,10 +148,13 @@ def test_the_hard_error_is_four_times_the_share_of_wrong_rows():
     Perceptron(shuffle=False).fit(X, y, callback=lambda done: ends.append(None))
     learner = Perceptron(shuffle=False)
     learner.fit(X, y, callback=lambda done: ends.append(4 * np.mean(learner.predict(X) != y)))
-    assert hard_errors(run) == pytest.approx([one for one in ends if one is not None])
+    before, *after = hard_errors(run)
+    assert before == pytest.approx(4 * np.mean(y < 0))  # all scores are 0: every output is +1
+    assert after == pytest.approx([one for one in ends if one is not None])
     (ax,) = plot.loss({"online": run}, of="hard").axes
     assert "hard outputs" in ax.get_ylabel()
     assert ax.lines[0].get_ydata().tolist() == hard_errors(run)
+    assert ax.lines[0].get_xdata()[0] == 0
     with pytest.raises(ParameterError, match="of is 'soft'"):
         plot.loss(run, of="soft")
 

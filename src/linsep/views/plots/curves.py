@@ -32,7 +32,10 @@ def loss(models: Any, ax: Any = None, *, of: str = "learner") -> Figure:
         raise ParameterError(f"of is {of!r}; choose one of 'learner', 'hard'.")
     figure, ax = axes_of(ax)
     for k, (name, model) in enumerate(_named(models)):
-        _curve(ax, k, hard_errors(model) if of == "hard" else _losses(model), name)
+        if of == "hard":
+            _curve(ax, k, hard_errors(model), name, 0)
+        else:
+            _curve(ax, k, _losses(model), name)
     hard = "mean square error of hard outputs"
     ax.set(xlabel="pass over the data", ylabel=hard if of == "hard" else "loss")
     ax.legend(frameon=False)
@@ -40,7 +43,7 @@ def loss(models: Any, ax: Any = None, *, of: str = "learner") -> Figure:
 
 
 def hard_errors(model: Any, X: Any = None, y: Any = None) -> list[float]:
-    """E[(t − y)²] of the hard outputs y = ±1 after each pass of a recorded run of two classes.
+    """E[(t − y)²] of the hard outputs y = ±1 before a recorded run and after each of its passes.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ def hard_errors(model: Any, X: Any = None, y: Any = None) -> list[float]:
     >>> from linsep.data.toys import three_points
     >>> learner = Perceptron(shuffle=False, trace=True).fit(*three_points())
     >>> [round(value, 3) for value in hard_errors(learner)]
-    [2.667, 2.667, 2.667, 2.667, 1.333, 2.667, 0.0, 0.0]
+    [1.333, 2.667, 2.667, 2.667, 2.667, 1.333, 2.667, 0.0, 0.0]
     """
     run = open_run(model, X, y, most=1 << 62)
     if not run.binary:
@@ -61,8 +64,8 @@ def hard_errors(model: Any, X: Any = None, y: Any = None) -> list[float]:
     corrections = run.events[: len(run.events) - bool(run.returned)]
     numbers = np.array([0, *(event["n"] for event in corrections)])
     errors = []
-    for one in run.trace.passes:
-        t = int(np.searchsorted(numbers, one["after"], side="right")) - 1
+    for after in (0, *(one["after"] for one in run.trace.passes)):
+        t = int(np.searchsorted(numbers, after, side="right")) - 1
         said = np.where(run.scores(t)[:, 0] >= 0, 1.0, -1.0)
         errors.append(float(np.mean((run.signs - said) ** 2)))
     return errors
@@ -140,10 +143,10 @@ def bias_variance(parts: Mapping[Any, Any], ax: Any = None, *, label: str = "deg
     return figure
 
 
-def _curve(ax: Any, k: int, values: Any, name: str) -> None:
+def _curve(ax: Any, k: int, values: Any, name: str, first: int = 1) -> None:
     """One number for each pass; where curves coincide, their dashes let each other be seen."""
     marks = mark_of(k) if len(values) <= MARKED else ""
-    ax.plot(np.arange(1, len(values) + 1), values, color=colour_of(k), marker=marks,
+    ax.plot(np.arange(first, len(values) + first), values, color=colour_of(k), marker=marks,
             ms=6 - k % 3, ls=STYLES[k % 4], label=name)  # fmt: skip
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
