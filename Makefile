@@ -15,7 +15,7 @@ help:
 	@echo "make peers-suite  scikit-learn's own tests of the five shared classes, against linsep"
 	@echo "make sanitize  tests of the kernels under address and undefined-behaviour sanitizers"
 	@echo "make linref  digits right on certified problems, side by side with the installed peers"
-	@echo "make faults  every operation of every writer fails once; a thousand kills, each resumed"
+	@echo "make faults  every operation of every writer fails once, then every allocation; a thousand kills"
 	@echo "make check   lint, format, types, import contracts"
 	@echo "make duel    the verifier against linsep, true and tampered certificates; COUNT=500 data sets"
 	@echo "make fuzz    readers against inputs that nobody meant; SECONDS=300"
@@ -66,10 +66,12 @@ COUNT ?= 500
 duel: $(VENV)/.dev
 	@$(BIN)/python tests/proofs/exported/duel.py $(COUNT)
 
-# Some minutes for the disks, as many for the kills; fewer: KILLS=100.
+# Some minutes for the disks, as many for the kills; fewer: KILLS=100. ALLOCATIONS of each kind of run.
 KILLS ?= 1000
+ALLOCATIONS ?= 20
 faults: $(VENV)/.dev
 	@LINSEP_FAULTS=all $(BIN)/pytest -q tests/faults tests/data/files tests/views/cli/test_io_failures.py
+	@cd tests && ../$(BIN)/python -m faults.allocations $(ALLOCATIONS)
 	@cd tests && ../$(BIN)/python -m faults.kills $(KILLS)
 
 # Every reader against inputs that nobody meant; what is found lies in out/fuzz. TARGETS="csv model"

@@ -51,9 +51,11 @@ def test_a_loss_in_a_recording_that_is_beyond_floats_is_refused():
         read_into(Trace("", {}, []), map(json.dumps, lines), "run")
 
 
-def test_a_certificate_whose_classes_are_no_list_cannot_be_read():
+@pytest.mark.parametrize("classes", [2, [0, True]])
+def test_a_certificate_whose_classes_are_no_list_of_one_kind_cannot_be_read(classes):
     body = json.loads(linsep.separability(ROWS, [0, 0, 1, 1, 0, 1]).to_json())
-    body = {name: value for name, value in body.items() if name != "digest"} | {"classes": 2}
+    body = {name: value for name, value in body.items() if name != "digest"}
+    body |= {"classes": classes}
     with pytest.raises(DataError, match="not a list"):
         Separability.from_json(json.dumps({**body, "digest": _digest(body)}))
 

@@ -286,8 +286,8 @@ _UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError, Arit
 
 def _read(body: dict[str, Any]) -> Separability:
     plane, span = body["plane"], body["span"]
-    if not isinstance(body["classes"], list):
-        raise TypeError(f"classes is {body['classes']!r:.40}, not a list")
+    if not isinstance(body["classes"], list) or len({*map(type, body["classes"])}) > 1:
+        raise TypeError(f"classes is {body['classes']!r:.40}, not a list of labels of one kind")
     weights = _unfloat(body["weights"])
     bias = _unfloat(body["bias"])
     return Separability(
