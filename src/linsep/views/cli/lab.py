@@ -1,10 +1,13 @@
 """`linsep lab`: a local page where runs are asked for, watched and shared."""
 
+from contextlib import suppress
 from typing import Any
 
 import click
 
 from linsep.views import arguments
+
+PORT = 8808  # where it is free
 
 
 @click.command("lab", short_help="Open a page: place points, run learners, watch, share.")
@@ -14,8 +17,7 @@ from linsep.views import arguments
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    default=0,
-    help="Where the page is on this machine; any free place unless given.",
+    help="Where the page is on this machine: 8808 if that is free, else any, unless given.",
 )
 @click.option("--no-browser", is_flag=True, help="Open no browser; the address is on stderr.")
 @arguments.as_json
@@ -23,7 +25,7 @@ def command(
     opened: str | None,
     target: str | None,
     classes: str | None,
-    port: int,
+    port: int | None,
     no_browser: bool,
     as_json: bool,
 ) -> None:
@@ -31,7 +33,7 @@ def command(
 
     With the address that somebody shared from their lab, in quotes, it opens what they had.
     With a TRACE (.jsonl, from `linsep fit --trace FILE`) the page plays it. With DATA, a file or a
-    built-in set of at most 20 classes, the learners run on its rows, or on an even sample of 500;
+    built-in set of at most 20 classes, the learners run on its rows, or on an even sample of 2,000;
     more than two features are seen along two axes. All fits are done by the library; the page only
     draws. It is reached from this machine only and asks for nothing from elsewhere. Ctrl-C ends it.
 
@@ -81,8 +83,13 @@ def command(
     click.echo("The lab is closed.", err=True)
 
 
-def _listen(port: int) -> Any:
+def _listen(port: int | None) -> Any:
     import socket
+
+    if port is None:  # the same place as last time, so that an open page finds the lab again
+        with suppress(click.BadParameter):
+            return _listen(PORT)
+        port = 0
 
     # With the protocol named, asyncio sets TCP_NODELAY: without it answers wait 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

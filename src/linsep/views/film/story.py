@@ -18,7 +18,7 @@ from linsep.views.scene.visits import visits_of
 
 Array = npt.NDArray[Any]
 
-POINTS = 1000  # rows drawn at most
+POINTS = 2000  # rows drawn at most
 LINES = 150  # of them with a line in the space of weights
 PIXELS = 400_000  # of rows or weights shown as images
 MARGIN_ONE = ("LinearSVC", "PassiveAggressive")  # whose margin is at scores of ±1

@@ -1,96 +1,103 @@
-import { colourOf, extent, markPath, shape, tag } from "./drawing.js";
+import { colourOf, extent, markPath, on, shape, tag } from "./drawing.js";
 
-const RARE = ["margin", "bias_step", "multiclass", "random_state", "batch_size", "variant"]; // shown when asked for, or changed
+// What is seen before the fold is opened; the rest, once it was changed or chosen.
+const DATA = ["three-points", "two-groups", "xor", "separable", "gaussians", "rings", "three-classes", "iris"];
+const SETTINGS = ["C", "penalised", "kernel", "hidden"];
 
-// Data as thumbnails, learners as chips, their parameters, and what can be done with the page.
-export function bar(root, menu, actions) {
-  const first = tag("div", { class: "row first" }, root), second = tag("div", { class: "row" }, root);
+// Data as labelled pictures, families of learners as chips, and one fold for all that is rarely changed.
+export function bar(top, root, menu, actions) {
+  const row = (name) => {
+    const made = tag("div", { class: "row" }, root);
+    tag("span", { class: "pick", "aria-hidden": "true" }, made, name);
+    return made;
+  };
+  const first = row("Data"), second = row("Learner");
   const thumbs = tag("div", { class: "thumbs", role: "group", "aria-label": "Data" }, first);
-  const buttons = tag("div", { class: "actions" }, first);
   const held = { data: {}, parameters: {} };
+  const button = (place, text, title, act, more = {}) => {
+    const made = tag("button", { type: "button", title, ...more }, place, text);
+    on(made, "click", act);
+    return made;
+  };
 
-  function thumbnail(name, label, hint, points) {
-    const button = tag("button", { type: "button", class: "thumb", title: `${label}: ${hint}`, "aria-label": `${label}: ${hint}`, "data-name": name }, thumbs);
-    draw(button, points);
-    button.addEventListener("click", () => actions.data(name));
-    held.data[name] = button;
+  function choice(name, label, hint, points) {
+    const made = button(thumbs, "", hint, () => (name === "table" ? actions.file() : actions.data(name)), { class: "thumb", "data-name": name });
+    if (points) picture(made, points);
+    tag("span", {}, made, label);
+    held.data[name] = made;
   }
 
-  function draw(button, points) {
-    const svg = shape("svg", { viewBox: "0 0 54 42", "aria-hidden": "true" }, button);
+  function picture(place, points) {
+    const svg = shape("svg", { viewBox: "0 0 54 32", "aria-hidden": "true" }, place);
     const [left, right, low, high] = extent(points.flatMap(([x, y]) => [x, y]));
-    const scale = Math.min(42 / (right - left || 1), 30 / (high - low || 1));
-    const r = points.length > 20 ? 1.7 : 3, drawn = {};
-    for (const [x, y, code] of points) (drawn[code] ||= []).push(markPath(code % 2, 26 + (x - (left + right) / 2) * scale, 20 - (y - (low + high) / 2) * scale, r));
+    const scale = Math.min(42 / (right - left || 1), 24 / (high - low || 1));
+    const r = points.length > 20 ? 1.6 : 3, drawn = {};
+    for (const [x, y, code] of points) {
+      const at = [27 + (x - (left + right) / 2) * scale, 16 - (y - (low + high) / 2) * scale];
+      (drawn[code] ||= []).push(markPath(code % 2, ...at, r));
+    }
     for (const code in drawn) shape("path", { d: drawn[code].join(""), fill: colourOf(Number(code)) }, svg);
   }
 
-  if (menu.opened) {
-    const button = tag("button", { type: "button", class: "thumb words", "data-name": "opened" }, thumbs, menu.opened.name);
-    button.addEventListener("click", () => actions.data("opened"));
-    held.data.opened = button;
-  }
-  for (const [name, toy] of Object.entries(menu.toys)) thumbnail(name, toy.label, toy.hint, toy.points || toy.shadow);
-  const own = tag("button", { type: "button", class: "thumb words", "data-name": "points" }, thumbs, "own points");
-  own.addEventListener("click", () => actions.data("points"));
-  held.data.points = own;
-  const file = tag("button", { type: "button", class: "thumb words", "data-name": "table", title: "Open a CSV file; or drop one anywhere on the page" }, thumbs, "file …");
-  file.addEventListener("click", actions.file);
-  held.data.table = file;
+  if (menu.opened) choice("opened", menu.opened.name, "What the lab was opened with");
+  for (const [name, toy] of Object.entries(menu.toys)) choice(name, toy.label, toy.hint, toy.points || toy.shadow);
+  choice("points", "own points", "Points that you place");
+  choice("table", "open CSV …", "Open a CSV file, or drop one anywhere on the page");
 
-  const action = (name, title, act, id) => {
-    const made = tag("button", { type: "button", title, id }, buttons, name);
-    made.addEventListener("click", act);
-    return made;
-  };
-  action("Lessons", "Seven lessons with tasks", actions.lessons, "lessons");
+  const buttons = tag("div", { class: "actions" }, top);
+  const action = (name, title, act, id) => button(buttons, name, title, act, { id });
+  action("Lessons", "Lessons with tasks", actions.lessons, "lessons");
   action("Share", "Share by address or as one file (S)", actions.share, "share");
-  action("Export", "Python, command, model, CSV, pictures", actions.exports, "export");
-  action("Present", "Large type, pictures only (Escape leaves)", actions.present, "present");
-  action("◐", "Light or dark", actions.theme, "theme").setAttribute("aria-label", "Light or dark");
-  action("?", "Keys and help (?)", actions.help, "help").setAttribute("aria-label", "Help");
+  action("Export", "Export Python, command, model, CSV, pictures", actions.exports, "export");
+  action("Present", "Present: large type, pictures only (Escape leaves)", actions.present, "present");
+  action("Dark", "Dark or light", actions.theme, "theme");
+  action("Help", "Help and keys (?)", actions.help, "help");
 
   const families = tag("div", { class: "chips", role: "group", "aria-label": "Family of learners" }, second);
-  const kinds = tag("div", { class: "chips kinds", role: "group", "aria-label": "Learner" }, second);
-  const third = tag("div", { class: "row" }, root);
-  const compare = tag("label", { class: "pick" }, third, "compare with ");
-  const other = tag("select", { id: "other", "aria-label": "compare with" }, compare);
+  const kinds = select(second, "kind", "variant");
+  const other = select(second, "other", "compare with");
   tag("option", { value: "" }, other, "nothing");
-  const names = [...new Set(Object.values(menu.learners).map((one) => one.family))];
-  for (const family of names) {
-    const chip = tag("button", { type: "button", "data-family": family }, families, family);
-    chip.addEventListener("click", () => actions.learner(Object.keys(menu.learners).find((name) => menu.learners[name].family === family)));
+  for (const family of new Set(Object.values(menu.learners).map((one) => one.family))) {
+    const some = Object.entries(menu.learners).filter(([, one]) => one.family === family);
+    button(families, family, `Learners: ${family}`, () => actions.learner(some[0][0]), { "data-family": family });
     const group = tag("optgroup", { label: family }, other);
-    for (const [name, one] of Object.entries(menu.learners)) if (one.family === family) tag("option", { value: name }, group, `${family}: ${one.label}`);
+    for (const [name, one] of some) tag("option", { value: name }, group, `${family}: ${one.label}`);
   }
-  other.addEventListener("change", () => actions.compare(other.value));
-  const settings = tag("div", { class: "settings", role: "group", "aria-label": "Parameters" }, third);
-  const scaling = tag("label", { class: "pick" }, third), scaled = tag("input", { type: "checkbox", id: "scaled" }, scaling);
+  on(kinds, "change", () => actions.learner(kinds.value));
+  on(other, "change", () => actions.compare(other.value));
+  const settings = tag("div", { class: "settings", role: "group", "aria-label": "Parameters" }, second);
+  const scaling = tag("label", { class: "pick" }, second), scaled = tag("input", { type: "checkbox", id: "scaled" }, scaling);
   scaling.append(" one scale");
   scaling.title = "Bring features to mean 0 and deviation 1";
-  scaled.addEventListener("change", () => actions.scale(scaled.checked));
-  const more = tag("button", { type: "button", "aria-pressed": "false", id: "rare" }, third, "more …");
-  let rare = false;
-  more.addEventListener("click", () => { rare = !rare; more.setAttribute("aria-pressed", String(rare)); show(...shown); });
-  let shown = null;
-  for (const [name, kind] of Object.entries(menu.parameters)) held.parameters[name] = parameter(settings, name, kind);
+  on(scaled, "change", () => actions.scale(scaled.checked));
+  for (const [name, kind] of Object.entries(menu.parameters)) held.parameters[name] = parameter(name, kind);
+  const fold = button(second, "More …", "More settings, data and tools", unfold, { id: "more", "aria-expanded": "false" });
 
-  function parameter(place, name, kind) {
-    const label = tag("label", {}, place);
+  function unfold() {
+    const open = document.documentElement.toggleAttribute("data-more");
+    fold.setAttribute("aria-expanded", String(open));
+    fold.textContent = open ? "Fewer" : "More …";
+    actions.unfolded();
+  }
+
+  function select(place, id, name) {
+    const label = tag("label", { class: "pick" }, place, `${name} `);
+    return tag("select", { id }, label);
+  }
+
+  function parameter(name, kind) {
+    const label = tag("label", {}, settings);
     let input;
-    if (kind.options) {
-      label.append(`${kind.label} `);
-      input = tag("select", {}, label);
-      kind.options.forEach((value) => tag("option", { value }, input, value));
-    } else if (typeof kind.usual === "boolean") {
+    if (typeof kind.usual === "boolean") {
       input = tag("input", { type: "checkbox" }, label);
       label.append(` ${kind.label}`);
     } else {
       label.append(`${kind.label} `);
-      input = tag("input", { type: "number", min: kind.least, max: kind.most, step: kind.whole ? 1 : "any" }, label);
+      input = kind.options ? tag("select", {}, label) : tag("input", { type: "number", min: kind.least, max: kind.most, step: kind.whole ? 1 : "any" }, label);
+      for (const value of kind.options || []) tag("option", { value }, input, value);
     }
     input.id = `parameter-${name}`;
-    input.addEventListener("input", () => {
+    on(input, "input", () => {
       const value = input.type === "checkbox" ? input.checked : kind.options ? input.value : input.valueAsNumber;
       if (typeof value !== "number" || (value >= kind.least && value <= kind.most)) actions.parameter(name, value);
     });
@@ -98,27 +105,27 @@ export function bar(root, menu, actions) {
   }
 
   function show(state, taken) {
-    shown = [state, taken];
-    more.hidden = !taken.some((name) => RARE.includes(name));
-    for (const [name, button] of Object.entries(held.data)) button.setAttribute("aria-pressed", String(name === state.data));
-    const now = menu.learners[state.learners[0]];
-    families.querySelectorAll("button").forEach((chip) => chip.setAttribute("aria-pressed", String(chip.dataset.family === now.family)));
-    kinds.replaceChildren();
-    for (const [name, one] of Object.entries(menu.learners)) {
-      if (one.family !== now.family) continue;
-      const chip = tag("button", { type: "button", "data-learner": name, "aria-pressed": String(name === state.learners[0]) }, kinds, one.label);
-      chip.addEventListener("click", () => actions.learner(name));
+    for (const [name, one] of Object.entries(held.data)) {
+      one.setAttribute("aria-pressed", String(name === state.data));
+      one.classList.toggle("extra", Object.hasOwn(menu.toys, name) && !DATA.includes(name) && name !== state.data);
     }
+    const { family } = menu.learners[state.learners[0]];
+    families.querySelectorAll("button").forEach((chip) => chip.setAttribute("aria-pressed", String(chip.dataset.family === family)));
+    kinds.replaceChildren();
+    for (const [name, one] of Object.entries(menu.learners)) if (one.family === family) tag("option", { value: name }, kinds, one.label);
+    kinds.value = state.learners[0];
     other.value = state.learners[1] || "";
     scaling.hidden = state.data !== "table" && (state.data !== "opened" || menu.opened.story !== null);
     scaled.checked = state.scale;
     for (const [name, { label, input }] of Object.entries(held.parameters)) {
-      label.hidden = !taken.includes(name) || (name === "degree" && state.parameters.kernel !== "poly") || (RARE.includes(name) && !rare && state.parameters[name] === menu.parameters[name].usual);
-      const value = state.parameters[name];
+      const value = state.parameters[name], usual = value === menu.parameters[name].usual;
+      label.hidden = !taken.includes(name) || (name === "degree" && state.parameters.kernel !== "poly");
+      label.classList.toggle("extra", usual && !SETTINGS.includes(name));
       if (input.type === "checkbox") input.checked = value;
       else if (document.activeElement !== input) input.value = String(value);
     }
   }
 
-  return { show, enable: (on) => [second, third].forEach((row) => row.querySelectorAll("button, select, input").forEach((one) => { one.disabled = !on; })) };
+  const enable = (on) => second.querySelectorAll("button:not(#more), select, input").forEach((part) => { part.disabled = !on; });
+  return { show, enable };
 }

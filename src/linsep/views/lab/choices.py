@@ -9,9 +9,9 @@ from linsep.views.lab.toys import TOYS
 
 Array = npt.NDArray[Any]
 
-POINTS = 500  # at most, of any data
+POINTS = 2000  # at most, of any data
 CLASSES = 6  # of points placed by hand
-DIGITS = 4  # of points that a hand may move from here on
+DIGITS = 3  # of points that a hand may move from here on
 REACH = 1e6  # how large a coordinate may be
 LIFTS = {"": "as it is", "product": "x₁·x₂", "squares": "x₁² + x₂²"}
 
@@ -143,12 +143,12 @@ def _thumbnail(X: Array, y: Array) -> dict[str, Any]:
     """The points that the page draws: all where they can be dragged, else their shadow."""
     codes = np.unique(y, return_inverse=True)[1]
     if X.shape[1] == 2:
-        return {"points": as_points(np.round(X, DIGITS), codes)}
+        return {"points": _as_points(np.round(X, DIGITS), codes)}
     around = X - X.mean(axis=0)
     flat = around @ np.linalg.svd(around, full_matrices=False)[2][:2].T
-    return {"shadow": as_points(np.round(flat[::4], 2), codes[::4])}
+    return {"shadow": _as_points(np.round(flat[::4], 2), codes[::4])}
 
 
-def as_points(X: Array, codes: Array) -> list[list[float]]:
-    """Rows as the page writes them: [x₁, x₂, class number]."""
-    return [[*row, int(code)] for row, code in zip(X.tolist(), codes, strict=True)]
+def _as_points(X: Array, codes: Array) -> dict[str, Any]:
+    """Rows as the page reads them: [x₁, x₂, x₁, …], and a figure for the class of each."""
+    return {"at": X.ravel().tolist(), "of": "".join(map(str, codes))}

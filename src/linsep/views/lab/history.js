@@ -18,6 +18,5 @@ export function pastAndFuture(most = 200) {
       return future.pop();
     },
     ways: () => [past.length > 0, future.length > 0],
-    forget() { past = []; future = []; },
   };
 }

@@ -1,4 +1,4 @@
-import { tag } from "./drawing.js";
+import { on, tag } from "./drawing.js";
 
 // One lesson for each lecture and two of proof. A task is done when the state of the lab says so.
 const separable = (lab) => lab.story().facts.separable === true;
@@ -83,7 +83,7 @@ export function lessons(column, dialog, lab) {
     const all = tag("ol", {}, dialog);
     LESSONS.forEach((one, k) => {
       const button = tag("button", { type: "button", "data-lesson": k }, tag("li", {}, all), one.title);
-      button.addEventListener("click", () => { dialog.close(); begin(k); });
+      on(button, "click", () => { dialog.close(); begin(k); });
     });
     tag("button", { type: "button" }, tag("div", { class: "row" }, dialog), "Close").addEventListener("click", () => dialog.close());
     dialog.showModal();
@@ -117,13 +117,13 @@ export function lessons(column, dialog, lab) {
     item.append(" ");
     const input = tag("input", { type: "text", size: 4, "aria-label": "Your answer" }, item);
     const reply = tag("span", { role: "status" }, item);
-    input.addEventListener("input", () => {
+    on(input, "input", () => {
       reply.textContent = "";
       if (input.value.trim().toLowerCase() !== answer) return;
       done[i] = true;
       mark();
     });
-    input.addEventListener("change", () => { if (input.value && !done[i]) reply.textContent = " Not so; look again."; });
+    on(input, "change", () => { if (input.value && !done[i]) reply.textContent = " Not so; look again."; });
   }
 
   function leave() {

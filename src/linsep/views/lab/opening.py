@@ -26,7 +26,7 @@ def open_trace(name: str) -> Opened:
 
 
 def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opened:
-    """The rows of a file or of an embedded set: at most 500, an even sample of each class."""
+    """The rows of a file or of an embedded set: at most 2,000, an even sample of each class."""
     source = open_source(name, target, classes)
     if source.n_rows > ROWS or source.n_features > FEATURES:
         raise DataError(

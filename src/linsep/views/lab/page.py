@@ -11,8 +11,9 @@ from linsep.views.scene.packing import pack
 
 HERE = "linsep.views.lab"
 OWN = (
-    "address.js", "requests.js", "history.js", "board.js", "bar.js", "turning.js", "lift.js",
-    "sphere.js", "kesler.js", "surface.js", "tables.js", "lessons.js", "sharing.js", "lab.js",
+    "address.js", "requests.js", "history.js", "blank.js", "board.js", "bar.js", "turning.js",
+    "lift.js", "sphere.js", "kesler.js", "surface.js", "views.js", "tables.js", "lessons.js",
+    "sharing.js", "lab.js",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import linsep
 from linsep.errors import DataError, LinsepError
 from linsep.learners.fitting.diagnosis import proved_by
+from linsep.status import Status
 from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
 from linsep.views.lab.choices import LEARNERS, settings
@@ -192,12 +193,12 @@ def _story(
     cause = getattr(model, "diagnosis_", None)
     if cause and run.trace.status is not None:
         story["status"] = story["status"].replace(run.trace.status.value, cause)
-    if job.axes and len(job.axes) == 2:
-        story["axes"] = job.axes
+    if 1 <= len(job.axes) == job.X.shape[1] - bool(job.lift) <= 2:
+        story["axes"][: len(job.axes)] = job.axes
+        story["weights"]["names"][: len(job.axes)] = [f"weight of {one}" for one in job.axes]
     story["geometry"] = _geometry(model, learner.kind, len(codes) - len(classes))
     story["cycle"] = _cycle(run)
-    unbounded = learner.kind == "LogisticRegression" and given.get("C") == np.inf
-    story["runaway"] = unbounded and story["facts"]["separable"] is True
+    story["runaway"] = run.trace.status is Status.no_optimum  # separable, if only weakly
     if story["runaway"] and job.traced:
         story["growth"] = _growth(job, given)
     return story, axes

@@ -16,7 +16,7 @@ from linsep.views.lab.page import door_page, lab_page, policy_of
 from linsep.views.lab.pool import Overrun, Pool
 from linsep.views.lab.request import RunRequest, read_json, read_request
 from linsep.views.lab.runs import Job, Opened, job_of
-from linsep.views.lab.tables import Shelf, columns_of, summary
+from linsep.views.lab.tables import Shelf, choice, columns_of, summary
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -92,7 +92,11 @@ class Lab:
             raise DataError("The request needs a text and a name.")
         if target is not None and not isinstance(target, str):
             raise DataError("target is not a text.")
-        table = await self._waited(request, self.quick.do("table", (text, name, target), len(text)))
+        asked = self.quick.do("table", (text, name, target), len(text))
+        try:
+            table = await self._waited(request, asked)
+        except DataError as problem:
+            return JSONResponse(choice(text, name, target, problem))
         known = summary(table, self.shelf.add(table), columns_of(text))
         if len(table.columns) == 2:
             known["points"] = table.rows[0].tolist()

@@ -1,4 +1,4 @@
-import { tag } from "./drawing.js";
+import { on, tag } from "./drawing.js";
 
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family", "visibility", "paint-order", "text-anchor"];
 
@@ -21,7 +21,7 @@ export function sharing(dialog, lab, server, say) {
     const button = tag("button", { type: "button" }, row, "Copy");
     const area = tag("textarea", { readonly: "", id, "aria-label": name }, dialog);
     area.value = text;
-    button.addEventListener("click", async () => {
+    on(button, "click", async () => {
       area.select();
       try { await navigator.clipboard.writeText(text); } catch { document.execCommand("copy"); }
       button.textContent = "Copied";
@@ -102,7 +102,7 @@ export function written(svg) {
 function painted(svg, name) {
   const image = new Image(), [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
   const address = URL.createObjectURL(new Blob([written(svg)], { type: "image/svg+xml" }));
-  image.addEventListener("load", () => {
+  on(image, "load", () => {
     const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
     canvas.width = 2 * width;
     canvas.height = 2 * height;

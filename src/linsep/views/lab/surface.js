@@ -1,4 +1,4 @@
-import { brief, colourOf, extent, panel, put, roomy, shape, tag } from "./drawing.js";
+import { brief, colourOf, extent, on, panel, put, roomy, shape, tag } from "./drawing.js";
 import { contour } from "./curves.js";
 
 const LOSSES = {
@@ -14,7 +14,7 @@ export function surfaceView(place) {
   const picture = panel(root, "Loss surface over the two weights, and the path");
   const lines = shape("path", { class: "contours" }, picture.body);
   const path = shape("polyline", { class: "path own" }, picture.body), dot = shape("circle", { r: 6, class: "now own" }, picture.body);
-  const note = shape("text", { x: 70, y: 28, class: "empty" }, picture.svg);
+  const note = shape("text", { x: 70, y: 28, class: "empty", "aria-hidden": "true" }, picture.svg);
   let run = null, t = 0, box = null;
 
   const fits = () => run && run.binary && run.story.features === 2 && !run.story.grid;
@@ -65,10 +65,10 @@ export function projectionView(place, rows) {
   const axis = shape("path", { class: "axis", visibility: "hidden" }, rows.picture.body);
   const handle = shape("circle", { r: 9, class: "handle", visibility: "hidden", "aria-hidden": "true" }, rows.picture.svg);
   let run = null, t = 0, turned = null;
-  slider.addEventListener("input", () => { turned = (Number(slider.value) * Math.PI) / 180; show(t); });
-  own.addEventListener("click", () => { turned = null; show(t); });
-  handle.addEventListener("pointerdown", (event) => { handle.setPointerCapture(event.pointerId); event.stopPropagation(); event.preventDefault(); });
-  handle.addEventListener("pointermove", (event) => {
+  on(slider, "input", () => { turned = (Number(slider.value) * Math.PI) / 180; show(t); });
+  on(own, "click", () => { turned = null; show(t); });
+  on(handle, "pointerdown", (event) => { handle.setPointerCapture(event.pointerId); event.stopPropagation(); event.preventDefault(); });
+  on(handle, "pointermove", (event) => {
     if (!handle.hasPointerCapture(event.pointerId)) return;
     const box = rows.picture.svg.getBoundingClientRect(), { scale } = rows.picture, [x, y] = middle();
     turned = Math.atan2(scale.fromY(event.clientY - box.top) - y, scale.fromX(event.clientX - box.left) - x);

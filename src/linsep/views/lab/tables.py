@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from linsep.errors import DataError
-from linsep.views.lab.opening import CLASSES, FEATURES, sampled
+from linsep.views.lab.opening import open_rows
 from linsep.views.lab.runs import Opened
 
 MOST = 8  # files held at a time
 LETTERS = 10_000_000  # of a file
-ADVICE = r" \(pass [^)]*\)|, or pass [^.]*"  # to who writes Python
+ADVICE = r" \(pass [^)]*\)|, or pass [^.]*|--target | To see some of the classes.*"  # for no page
 
 
 def read_table(text: str, name: str, target: str | None) -> Opened:
-    """The rows of a text of CSV, at most 500 of them, an even sample of each class."""
+    """The rows of a text of CSV, or an even sample of each class."""
     if len(text) > LETTERS:
         raise DataError(f"{name} has more than {LETTERS:,} letters; use `linsep fit` for it.")
     if not text.strip():
@@ -29,32 +28,12 @@ def read_table(text: str, name: str, target: str | None) -> Opened:
         path = Path(folder) / "dropped.csv"
         path.write_text(text, "utf-8")
         try:
-            return _opened(str(path), name, target)
+            opened = open_rows(str(path), target, None)
         except DataError as problem:
             said = re.sub(ADVICE, "", str(problem).replace(str(path), name))
             raise DataError(said) from None
-
-
-def _opened(path: str, name: str, target: str | None) -> Opened:
-    from linsep.views.sources import open_source
-
-    source = open_source(path, target, None)
-    X, y = source.load()
-    X = X.toarray() if sparse.issparse(X) else np.asarray(X, float)
-    labels, codes = np.unique(y, return_inverse=True)
-    if not 2 <= len(labels) <= CLASSES:
-        raise DataError(
-            f"The column of labels has {len(labels):,} different values; 2 to {CLASSES} were "
-            "wanted. Choose another column, or ask about it, such as 'price > 100'."
-        )
-    if X.shape[1] > FEATURES:
-        raise DataError(f"{name} has {X.shape[1]:,} features; the lab takes {FEATURES:,}.")
-    some, more, said = sampled(codes)
-    file = f"X, y = open_data({name!r}, target={target!r})"
-    lines = ["from linsep.views.sources import open_data", file]
-    columns = source.encoding.feature_names if source.encoding is not None else None
-    names = [str(one) for one in columns or range(X.shape[1])]
-    return Opened(name, None, (X[some], y[some]), lines + more, names, said)
+    lines = [line.replace(repr(str(path)), repr(name)) for line in opened.lines]
+    return opened._replace(name=name, lines=lines)
 
 
 def columns_of(text: str) -> list[str]:
@@ -84,6 +63,16 @@ class Shelf:
             raise DataError("The file was closed meanwhile: drop it on the page again.")
         self._held.move_to_end(name)
         return self._held[name]
+
+
+def choice(text: str, name: str, target: str | None, problem: DataError) -> dict[str, Any]:
+    """What the page shows where a column cannot be the label: the others, and a question."""
+    header = columns_of(text)
+    if len(header) < 2 or len(set(header)) < len(header):
+        raise problem
+    known = {"name": name, "header": header, "columns": [], "problem": str(problem)}
+    asked = re.search(r"ask about them: '([^']+)'", str(problem))
+    return known if asked is None else known | {"question": asked[1]}
 
 
 def summary(table: Opened, name: str, header: list[str]) -> dict[str, Any]:

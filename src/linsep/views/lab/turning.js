@@ -1,3 +1,4 @@
+import { on } from "./drawing.js";
 // A scene that is turned by dragging it, or by the arrows where it has the focus.
 export function turning(svg, yaw, pitch, draw) {
   const now = { yaw, pitch };
@@ -8,10 +9,10 @@ export function turning(svg, yaw, pitch, draw) {
     draw();
   };
   svg.setAttribute("tabindex", "0");
-  svg.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY, now.yaw, now.pitch]; svg.setPointerCapture(event.pointerId); });
-  svg.addEventListener("pointermove", (event) => { if (from) turn(from[2] + (event.clientX - from[0]) / 120, from[3] + (event.clientY - from[1]) / 160); });
-  for (const name of ["pointerup", "pointercancel"]) svg.addEventListener(name, () => { from = null; });
-  svg.addEventListener("keydown", (event) => {
+  on(svg, "pointerdown", (event) => { from = [event.clientX, event.clientY, now.yaw, now.pitch]; svg.setPointerCapture(event.pointerId); });
+  on(svg, "pointermove", (event) => { if (from) turn(from[2] + (event.clientX - from[0]) / 120, from[3] + (event.clientY - from[1]) / 160); });
+  for (const name of ["pointerup", "pointercancel"]) on(svg, name, () => { from = null; });
+  on(svg, "keydown", (event) => {
     const ways = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] }, way = ways[event.key];
     if (!way) return;
     turn(now.yaw + way[0], now.pitch + way[1]);

@@ -22,6 +22,10 @@ export function tag(name, attributes, parent, text) {
   return made;
 }
 
+export function on(target, name, act, how) {
+  target.addEventListener(name, act, how);
+}
+
 // Data to screen and back, for a box [left, right, low, high] in a picture of so many pixels.
 function scaleOf(box, width, height) {
   const [left, right, low, high] = box, start = leftRoom();
@@ -92,7 +96,7 @@ export function panel(parent, label) {
   const svg = shape("svg", { role: "img", "aria-label": label, class: "picture" }, parent);
   const paper = shape("rect", { class: "paper" }, svg);
   const body = shape("svg", {}, svg); // a picture within the picture is cut faster than by a clip path
-  const axes = shape("g", { class: "axes" }, svg);
+  const axes = shape("g", { class: "axes", "aria-hidden": "true" }, svg); // numbers without words
   const made = { svg, body, paper, scale: null, size, frame };
   let framed = "", measured = null;
   new ResizeObserver(() => { measured = null; }).observe(parent); // measuring lays the page out

@@ -1,4 +1,4 @@
-import { arrow, chord, colourOf, cornersOf, cut, extent, hide, markPath, outline, panel, pool, put, roomy, shape, short } from "./drawing.js";
+import { arrow, chord, colourOf, cornersOf, cut, extent, hide, markPath, on, outline, panel, pool, put, roomy, shape, short } from "./drawing.js";
 import { contour, covering, ellipse } from "./curves.js";
 
 // Rows, regions, boundaries, margin, what is wrong and what is proved, at one moment of one or two runs.
@@ -12,17 +12,17 @@ export function inputSpace(parent, onLight) {
   const proof = layer("proof"), [hulls, proofs, cross] = ["hull", "proofrow", "meet"].map((name) => shape("path", { class: name }, proof));
   const halos = layer("halos"), marks = layer("marks");
   const rings = shape("path", { class: "halo" }, halos), supports = ["support", "support other"].map((name) => shape("path", { class: name }, body));
-  const namesOf = pool(layer("names"), (group) => shape("text", { class: "label", "text-anchor": "middle" }, group));
+  const namesOf = pool(layer("names"), (group) => shape("text", { class: "label", "text-anchor": "middle", "aria-hidden": "true" }, group));
   const marksOf = pool(marks, (group, k) => {
     const mark = shape("path", { class: "mark" }, group);
     mark.dataset.row = String(k);
-    mark.addEventListener("pointerenter", () => onLight(k));
-    mark.addEventListener("pointerleave", () => onLight(-1));
+    on(mark, "pointerenter", () => onLight(k));
+    on(mark, "pointerleave", () => onLight(-1));
     return mark;
   });
   const lit = shape("circle", { class: "ring" }, body), current = shape("circle", { class: "current" }, body);
   const normal = arrow(body, "normal");
-  let runs = [], t = 0, box = null, size = 6, lighted = -1, wrong = new Uint8Array(0);
+  let runs = [], t = 0, box = null, size = 6, lighted = -1, wrong = new Uint8Array(0), placed = "", drawn = [];
   const at = (k) => { const { points } = runs[0].story; return [picture.scale.x(points[2 * k]), picture.scale.y(points[2 * k + 1])]; };
 
   // A box stays while a point is dragged, so that nothing moves under the hand.
@@ -36,10 +36,20 @@ export function inputSpace(parent, onLight) {
   }
 
   function place() {
-    const { story, n } = runs[0];
-    marksOf(n).slice(0, n).forEach((mark, k) => put(mark, { d: markPath(story.codes[k], ...at(k), size), fill: colourOf(story.codes[k]) }));
+    const { n } = runs[0], held = marksOf(n), { box: [left, right, low, high], width, height, start } = picture.scale;
+    const key = [left, right, low, high, width, height, start, size].join();
+    if (key !== placed) { placed = key; drawn = []; }
+    for (let k = 0; k < n; k++) drawMark(held[k], k);
     drawProof();
     drawShapes();
+  }
+
+  // A mark that is where it was is left alone: of two thousand, one is under the hand.
+  function drawMark(mark, k) {
+    const { points, codes } = runs[0].story, known = drawn[k], x = points[2 * k], y = points[2 * k + 1];
+    if (known && known[0] === x && known[1] === y && known[2] === codes[k]) return;
+    drawn[k] = [x, y, codes[k]];
+    put(mark, { d: markPath(codes[k], ...at(k), size), fill: colourOf(codes[k]) });
   }
 
   function show(at0) {
@@ -124,9 +134,10 @@ export function inputSpace(parent, onLight) {
     const line = (ends) => (ends ? `M${ends.map(([x, y]) => `${scale.x(x)} ${scale.y(y)}`).join("L")}` : "");
     const ends = chord(box, a, b, c);
     paths.push([line(ends), k ? "boundary other" : "boundary"]);
+    const edges = level !== null && (a || b);
+    if (edges) for (const side of [-level, level]) paths.push([line(chord(box, a, b, c + side)), k ? "edge other" : "edge"]);
     if (k) return;
-    if (level !== null && (a || b)) {
-      paths.push([line(chord(box, a, b, c - level)), "edge"], [line(chord(box, a, b, c + level)), "edge"]);
+    if (edges) {
       const corners = cut(cut(cornersOf(box), a, b, c + level), -a, -b, level - c);
       put(band, { d: corners.length ? `M${outline(scale, corners).replaceAll(" ", "L")}z` : "" });
       hide(band, false);
@@ -196,8 +207,7 @@ export function inputSpace(parent, onLight) {
   // A row under the hand is where the hand is; what follows from it comes with the next answer.
   function move(k, x, y) {
     for (const { story } of runs) { story.points[2 * k] = x; story.points[2 * k + 1] = y; }
-    const [cx, cy] = at(k);
-    put(marksOf(runs[0].n)[k], { d: markPath(runs[0].story.codes[k], cx, cy, size) });
+    drawMark(marksOf(runs[0].n)[k], k);
     if (wrong[k]) drawHalos();
     light(lighted);
   }

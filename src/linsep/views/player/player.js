@@ -1,10 +1,10 @@
-import { brief, many, tag } from "./drawing.js";
+import { brief, many, on, tag } from "./drawing.js";
 import { inputSpace } from "./input_space.js";
 import { statePanel } from "./state.js";
 import { timeline } from "./timeline.js";
 import { weightSpace } from "./weight_space.js";
 import { openRun } from "./run.js";
-import { caption } from "./words.js";
+import { caption, headline } from "./words.js";
 
 const TURN = 160; // milliseconds in which the boundary goes from one frame to the next
 
@@ -170,7 +170,7 @@ export function player(root, options = {}) {
     weights.show(now);
   }
 
-  document.addEventListener("keydown", key);
+  on(document, "keydown", key);
   const watch = new ResizeObserver(redraw); // after those of the pictures, which measure anew
   [stage, left.place, right.place].forEach((one) => watch.observe(one));
   return { open, to, act, redraw, light, look, at: () => now, visit: () => visit, runs: () => runs, rows, weights, clock, narration, column, heads: [left.head, right.head], places: [left.place, right.place], dock };
@@ -180,6 +180,7 @@ export function player(root, options = {}) {
 export function film(root, stories) {
   const head = tag("header", { class: "title" }, root);
   tag("h1", {}, head, stories.map((story) => story.title).join(" · "));
+  tag("p", { class: "headline" }, head, headline(stories[0]));
   tag("p", { class: "small" }, head, "Space plays and pauses, ← and → step, Shift with them goes to the next mistake, P lights the next row and its line.");
   const made = player(root), frame = /^#t=(\d{1,6})$/.exec(location.hash);
   made.open(stories.map(openRun), frame ? Number(frame[1]) : null);

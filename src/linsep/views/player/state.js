@@ -27,8 +27,8 @@ export function statePanel(parent) {
     shown = places.map((place, k) => part(place, runs[k] ? modelSays(runs[k], runs.length) : null, () => runs[k] && modelPart(place, runs[k], runs.length > 1)));
     const { note } = story.weights, remarks = runs[0].T === 1 && story.grid ? story.notes : [...story.notes, `Weight space: ${note}${runs[1] && !story.weights.exact && runs[1].solvable() ? " The lines are those of the first learner; the dashed region is that of the second, at its own b." : ""}`]; // a curve has no plane of weights
     const regional = !story.grid && runs[0].solvable() && facts.separable !== false;
-    part(more, [runs[0].T > 1, Boolean(story.model && story.model.support), facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, regional, remarks], () => {
-      legend(more, story, runs[0].T > 1, regional);
+    part(more, [runs[0].T > 1, runs.map(({ story: { title, model, geometry } }) => [title, Boolean(model && model.support), Boolean(geometry)]), facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, regional, remarks], () => {
+      legend(more, runs, regional);
       certificate(more, story);
       const notes = tag("ul", { class: "notes" }, more);
       remarks.forEach((remark) => tag("li", remark.startsWith("Weight space: ") ? { class: "of-weights" } : {}, notes, remark));
@@ -50,13 +50,9 @@ function drawVerdict(place, story) {
   const heads = { true: "✓ Separable", false: "✕ Not separable", null: "? Not known" };
   const raised = story.lift ? " when lifted" : "", origin = story.intercept ? "" : " through the origin";
   tag("h2", {}, place, `${heads[String(facts.separable)]}${raised}${origin}`);
-  if (facts.margin !== null) {
-    tag("p", { class: "key" }, place, `margin ${brief(facts.margin)}`);
-    if (facts.bound !== null) tag("p", { class: "key" }, place, `at most ${many(facts.bound)} mistakes: (R/γ)², R\u00a0=\u00a0${brief(facts.radius)}, γ\u00a0=\u00a0${brief(facts.gamma)}${story.intercept ? " with b as a weight" : ""}`);
-  }
-  const what = story.classes.length > 2 ? "straight boundaries" : story.features > 2 ? "a plane" : "a line";
-  if (facts.separable) tag("p", {}, place, `${what[0].toUpperCase()}${what.slice(1)} can put every row on its own side.`);
-  if (facts.separable === false) tag("p", {}, place, `${what === "straight boundaries" ? "No straight boundaries" : `No${what.slice(1)}`} can put every row on its own side${facts.rows.length ? `: ${facts.rows.length} rows prove it` : ""}.`);
+  const pair = `at most ${many(facts.bound ?? 0)} mistakes: (R/γ)², R\u00a0=\u00a0${brief(facts.radius ?? 0)}, γ\u00a0=\u00a0${brief(facts.gamma ?? 0)}`;
+  if (facts.bound !== null) tag("p", { class: "key" }, place, `${pair}${story.intercept ? " with b as a weight" : ""}`);
+  else if (facts.margin !== null) tag("p", { class: "key" }, place, `margin ${brief(facts.margin)}`);
   tag("p", { class: "small" }, place, facts.verdict);
 }
 
@@ -146,7 +142,8 @@ function confusion(place, run) {
   };
 }
 
-function legend(parent, story, steps, regional) {
+function legend(parent, runs, regional) {
+  const [{ story, T }, second] = runs, whose = second ? ` for ${story.title}` : "";
   const list = tag("ul", { class: "legend" }, parent);
   const sign = (name, draw) => {
     const item = tag("li", {}, list);
@@ -154,9 +151,13 @@ function legend(parent, story, steps, regional) {
     tag("span", {}, item, name);
   };
   story.classes.forEach((label, code) => sign(`class ${label}`, (svg) => shape("path", { d: markPath(code, 9, 9, 5.5), fill: colourOf(code) }, svg)));
-  sign("wrong", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "halo" }, svg));
-  if (steps) sign("this row", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "current" }, svg));
-  if (story.model && story.model.support) sign("support vector", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "support" }, svg));
+  sign(`wrong${whose}`, (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "halo" }, svg));
+  if (T > 1) sign("this row", (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: "current" }, svg));
+  runs.forEach(({ story: { model, geometry, title } }, k) => {
+    const other = k ? " other" : "", of = second ? ` of ${title}` : "";
+    if (model && model.support) sign(`support vector${of}`, (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: `support${other}` }, svg));
+    if (geometry) sign(`one deviation${of}`, (svg) => shape("ellipse", { cx: 9, cy: 9, rx: 8, ry: 5, class: `ellipse${other}`, stroke: "currentColor" }, svg));
+  });
   if (regional) sign("weights that solve it", (svg) => shape("rect", { x: 1, y: 3, width: 16, height: 12, class: "solution" }, svg));
 }
 

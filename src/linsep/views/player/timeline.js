@@ -1,4 +1,4 @@
-import { brief, many, put, shape, tag } from "./drawing.js";
+import { brief, many, on, put, shape, tag } from "./drawing.js";
 
 const SPEEDS = [1, 4, 16, 60, 240];
 const STEPS = [["example", "example"], ["correction", "correction"], ["mistake", "mistake"], ["pass", "pass"]];
@@ -9,19 +9,19 @@ export function timeline(parent, go) {
   const bar = tag("div", { class: "timeline", role: "group", "aria-label": "Time" }, parent);
   const buttons = tag("div", { class: "buttons" }, bar);
   const button = (sign, name, action) => {
-    const made = tag("button", { type: "button", "aria-label": name, title: name }, buttons, sign);
-    made.addEventListener("click", action);
+    const made = tag("button", { type: "button", title: name }, buttons, sign);
+    on(made, "click", action);
     return made;
   };
-  button("|‹", "First frame (Home)", () => go("first"));
-  button("«", "Mistake before (Shift+Left)", () => go("mistake before"));
-  button("‹", "Step back (Left)", () => go("back"));
-  const play = button("▶", "Play (Space)", () => go("play"));
-  button("›", "Step (Right)", () => go("on"));
-  button("»", "Next mistake (Shift+Right)", () => go("next mistake"));
-  button("›|", "Last frame (End)", () => go("last"));
+  button("|‹ Start", "Start: the first frame (Home)", () => go("first"));
+  button("« Mistake", "« Mistake before (Shift+Left)", () => go("mistake before"));
+  button("‹ Back", "‹ Back by one step (Left)", () => go("back"));
+  const play = button("▶ Play", "Play (Space)", () => go("play"));
+  button("Step ›", "Step › (Right)", () => go("on"));
+  button("Mistake »", "Mistake » the next one (Shift+Right)", () => go("next mistake"));
+  button("End ›|", "End: the last frame (End)", () => go("last"));
   const choice = (name, options) => {
-    const label = tag("label", { class: "pick" }, buttons, `${name} `), made = tag("select", { "aria-label": name }, label);
+    const label = tag("label", { class: "pick extra" }, buttons, `${name} `), made = tag("select", { "aria-label": name }, label);
     options.forEach(([value, text]) => tag("option", { value }, made, text));
     return made;
   };
@@ -29,7 +29,7 @@ export function timeline(parent, go) {
   unit.value = "correction";
   const speed = choice("speed", SPEEDS.map((value) => [value, `${value} a second`]));
   const scrubber = tag("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Frame" }, buttons);
-  scrubber.addEventListener("input", () => go(Number(scrubber.value)));
+  on(scrubber, "input", () => go(Number(scrubber.value)));
   const where = tag("span", { class: "where" }, buttons);
   const charts = tag("div", { class: "charts" }, bar);
   const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -65,7 +65,7 @@ export function timeline(parent, go) {
     tag("span", {}, caption, name);
     const value = tag("b", {}, caption); // an output would be read aloud at every step
     const svg = shape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img", "aria-label": title }, figure);
-    svg.addEventListener("pointerdown", (event) => {
+    on(svg, "pointerdown", (event) => {
       const seek = (one) => { const box = svg.getBoundingClientRect(); go(Math.round((last * (one.clientX - box.left)) / box.width)); };
       seek(event);
       svg.setPointerCapture(event.pointerId);
@@ -130,8 +130,8 @@ export function timeline(parent, go) {
       put(line, { d: `M${x(t).toFixed(1)} 0V${HIGH}` });
       value.textContent = at(runs[0].story, now);
     }
-    play.textContent = playing ? "❚❚" : "▶";
-    play.setAttribute("aria-label", playing ? "Pause (Space)" : "Play (Space)");
+    const said = playing ? "❚❚ Pause" : "▶ Play";
+    if (play.textContent !== said) play.textContent = said;
   }
 
   return { open, show, slow, last: () => last, rate: () => Number(speed.value), pace: (rate) => { speed.value = String(rate); }, unit: () => unit.value, bar };

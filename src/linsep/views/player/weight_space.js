@@ -1,4 +1,4 @@
-import { arrow, chord, colourOf, cornersOf, cut, extent, hide, markPath, outline, panel, pool, put, roomy, shape, short } from "./drawing.js";
+import { arrow, chord, colourOf, cornersOf, cut, extent, hide, markPath, on, outline, panel, pool, put, roomy, shape, short } from "./drawing.js";
 
 const TICKED = 40; // so many lines can show their wrong side without hiding each other
 const TAIL = 400; // steps of the path that are drawn; older ones would only be a knot
@@ -14,12 +14,12 @@ export function weightSpace(parent, onLight) {
   const loop = shape("polyline", { class: "loop" }, body);
   const pathsOf = pool(body, (group) => shape("polyline", { class: "path" }, group));
   const dotsOf = pool(body, (group) => shape("path", { class: "now" }, group));
-  const namesOf = pool(body, (group) => shape("text", { class: "label" }, group));
+  const namesOf = pool(body, (group) => shape("text", { class: "label", "aria-hidden": "true" }, group));
   const step = arrow(body, "step");
-  const empty = shape("text", { x: 70, y: 28, class: "empty" }, picture.svg);
+  const empty = shape("text", { x: 70, y: 28, class: "empty", "aria-hidden": "true" }, picture.svg), slices = shape("text", { class: "slices", "aria-hidden": "true" }, picture.svg);
   let runs = [], box = null, lit = -1, t = 0, drawn = [];
-  picture.svg.addEventListener("pointermove", (event) => { const row = under(event); if (row !== lit) onLight(row); });
-  picture.svg.addEventListener("pointerleave", () => onLight(-1));
+  on(picture.svg, "pointermove", (event) => { const row = under(event); if (row !== lit) onLight(row); });
+  on(picture.svg, "pointerleave", () => onLight(-1));
 
   // The two numbers of the weights that are drawn: (w₁, w₂), or (w, b) of one feature.
   const flat = (run) => run.story.features === 1;
@@ -59,6 +59,9 @@ export function weightSpace(parent, onLight) {
     const all = Array.from(lines, (row, k) => constraint(run, row, k, now)), missing = !drawRegion(regions[0], run);
     drawRegion(regions[1], runs[1]); // each has the slice at its own intercept
     empty.textContent = missing ? `no weights ${run.story.facts.separable === false ? "" : "in this picture "}put every row right` : "";
+    const both = runs[1] && run.solvable() && !run.story.weights.exact;
+    put(slices, { x: picture.scale.start + 6, y: picture.scale.height - 52 });
+    slices.textContent = both ? `lines: at b of the first${run.story.facts.separable ? "; dashed: at b of the second" : ""}` : "";
     drawLines(all, lines, where(run, now));
     drawPaths();
   }

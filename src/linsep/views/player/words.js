@@ -1,6 +1,17 @@
-// What happens in a frame, in words and numbers; made for the frame that is looked at.
+// What is proved, and what happens in a frame, in words and numbers.
 import { brief, many } from "./drawing.js";
 
+// The verdict in one sentence. R and γ are the pair of which the bound is made.
+export function headline({ facts, features, classes, lift, intercept }) {
+  const { separable, verdict, rows, bound, radius, gamma, margin } = facts;
+  if (separable === null) return verdict;
+  const several = classes.length > 2, kind = several ? "straight boundaries" : features > 2 ? "plane" : "line";
+  const name = `${kind}${lift ? " above the picture" : ""}${intercept ? "" : " through the origin"}`;
+  if (!separable) return `No ${name} can separate the classes${rows.length ? `: ${rows.length} rows prove it` : ""}.`;
+  const equal = (letter, value) => `${letter}\u00a0=\u00a0${brief(value)}`;
+  const told = bound !== null ? `: at most ${many(bound)} mistakes, (R/γ)² with ${equal("R", radius)} and ${equal("γ", gamma)}` : margin !== null ? `, with ${equal("margin", margin)}` : "";
+  return `${several ? "S" : "A "}${several ? name.slice(1) : name} separate${several ? "" : "s"} the classes${told}.`;
+}
 
 export function number(value) {
   return brief(value);
