@@ -9,6 +9,7 @@ from linsep.train.convex.choose import BinarySVM
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.handover import GapTrend, Handover
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
+from linsep.train.convex.parts.class_sums import ClassProblem
 from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.parts.outputs import Softmax
 from linsep.train.convex.penalties import LASSO, Elastic
@@ -77,6 +78,10 @@ def sparse_weights(X, y, loss):
     return ProxNewton(ConvexProblem.of(X, y, None, 1.0, loss, True)._replace(penalty=LASSO))
 
 
+def softmax(X, codes, C=1.0):
+    return ClassProblem.of(X, codes, None, C, 3, True)
+
+
 def handed_over():
     """Descent that is left for steps after a few passes."""
     X, y = rows(60, 200)
@@ -118,12 +123,12 @@ SOLVERS = {
     "Crammer and Singer": lambda: JointDescent(JOINT),
     "Crammer and Singer, Newton": lambda: AugmentedLagrangian(JOINT),
     "Crammer and Singer, inside": lambda: JointInteriorPoint(JOINT),
-    "softmax": lambda: NewtonClasses(X, CODES, None, 1.0, n_classes=3),
-    "softmax, digits": lambda: NewtonClasses(X, CODES, None, np.inf, n_classes=3),
-    "softmax, L-BFGS": lambda: LBFGS(X, CODES, None, 1.0, n_classes=3, tol=1e-6),
-    "softmax, text": lambda: LBFGS(SPARSE, FEW, None, 1.0, n_classes=3),
-    "softmax, text of few rows": lambda: LBFGS(SPARSE[:900], FEW[:900], None, 1.0, n_classes=3),
-    "softmax, no penalty": lambda: LBFGS(sp.csr_array(X), CODES, None, np.inf, n_classes=3),
+    "softmax": lambda: NewtonClasses(softmax(X, CODES, 1.0)),
+    "softmax, digits": lambda: NewtonClasses(softmax(X, CODES, np.inf)),
+    "softmax, L-BFGS": lambda: LBFGS(softmax(X, CODES, 1.0), 1e-6),
+    "softmax, text": lambda: LBFGS(softmax(SPARSE, FEW, 1.0)),
+    "softmax, text of few rows": lambda: LBFGS(softmax(SPARSE[:900], FEW[:900], 1.0)),
+    "softmax, no penalty": lambda: LBFGS(softmax(sp.csr_array(X), CODES, np.inf)),
     "handover": handed_over,
     "search along the gradient": lambda: stepping(Logistic()),
     "folds of rows": lambda: stepping(Logistic(), 8),

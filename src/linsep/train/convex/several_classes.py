@@ -1,6 +1,5 @@
 """Which solver a multinomial logistic regression is left to."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,9 @@ from linsep.errors import ParameterError
 from linsep.train.convex.basis import better_basis
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.handover import Handover
+from linsep.train.convex.parts.class_sums import ClassProblem
 from linsep.train.convex.row_space import InRowSpace
+from linsep.train.convex.solution import Solution
 from linsep.train.convex.solvers.lbfgs import LBFGS
 from linsep.train.convex.solvers.newton_classes import NewtonClasses
 
@@ -41,7 +42,12 @@ def softmax_solver(
     Parameters
     ----------
     X : checked C-contiguous float32 or float64 array, or CSR matrix
-    others : as of `LBFGS`
+    codes : class number of each row
+    weights : cᵢ ≥ 0, or None where each row counts once
+    C : weight of the losses; infinity stands for no penalty
+    n_classes : how many classes there are
+    fit_intercept : whether the intercepts are free; otherwise they are 0
+    tol, n_jobs, start, alpha : as of `LBFGS`
 
     Examples
     --------
@@ -53,35 +59,29 @@ def softmax_solver(
     """
     if not C > 0:
         raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
-    settings: dict[str, Any] = {
-        "n_classes": n_classes, "fit_intercept": bool(fit_intercept), "n_jobs": n_jobs
-    }  # fmt: skip
+    settings = np.asarray(codes), weights, float(C), n_classes, bool(fit_intercept)
     if sp.issparse(X):
-        return LBFGS(X, codes, weights, float(C), **settings, tol=tol, start=start, alpha=alpha)
+        return LBFGS(ClassProblem.of(X, *settings), tol, n_jobs, start, alpha)
     basis = better_basis(X, C, fit_intercept)
     if basis is None:
-        return _by_shape(X, codes, weights, float(C), tol, start, settings)
+        return _by_shape(ClassProblem.of(X, *settings), tol, n_jobs, start)
     if start is not None:
         start = basis.inside(start[0], np.asarray(start[1]))
-    inner = _by_shape(basis.Z, codes, weights, float(C), tol, start, settings)
-    return InRowSpace(inner, basis)
+    inner = ClassProblem.of(basis.Z, *settings)
+    return InRowSpace(_by_shape(inner, tol, n_jobs, start), basis)
 
 
 def _by_shape(
-    X: Array,
-    codes: Array,
-    weights: Floats | None,
-    C: float,
-    tol: float,
-    start: tuple[Array, Array] | None,
-    settings: dict[str, Any],
+    problem: ClassProblem, tol: float, n_jobs: int | None, start: tuple[Array, Array] | None
 ) -> Solver:
-    given, size = (X, codes, weights, C), settings["n_classes"] * (X.shape[1] + 1)
-    if size <= (MOST if math.isinf(C) else WEIGHTS):
-        return NewtonClasses(*given, **settings, start=start)
-    descent = LBFGS(*given, **settings, tol=tol, start=start)
+    size = problem.K * (problem.design.d + 1)
+    if size <= (WEIGHTS if problem.penalised else MOST):
+        return NewtonClasses(problem, n_jobs, start)
+    descent = LBFGS(problem, tol, n_jobs, start)
     if size > MOST:
         return descent
-    return Handover(
-        descent, lambda at: NewtonClasses(*given, **settings, start=(at.w, at.b), rescale=True)
-    )
+
+    def newton(at: Solution) -> Solver:
+        return NewtonClasses(problem.rescaled() or problem, n_jobs, (at.w, at.b))
+
+    return Handover(descent, newton)

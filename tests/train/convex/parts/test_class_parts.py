@@ -20,7 +20,7 @@ def problem_of(n=60, d=4, form=np.asarray, free=True, C=2.0):
     X = np.where(rng.random((n, d)) < 0.6, rng.normal(size=(n, d)), 0.0)
     codes = np.append(np.arange(K), rng.integers(0, K, n - K))
     weights = rng.uniform(0.5, 2.0, n)
-    return ClassProblem.of(form(X), codes, weights, C, K, free, False), X
+    return ClassProblem.of(form(X), codes, weights, C, K, free), X
 
 
 def shares(S):

@@ -20,9 +20,9 @@ def embeddings(n=1500, d=12, K=9, seed=0, units=1.0):
     return np.ascontiguousarray(units * X, np.float32), y
 
 
-def fit(X, y, C=1.0, tol=1e-4, max_iter=300, **options):
-    solver = LBFGS(X, y, None, C, n_classes=int(y.max()) + 1, tol=tol, **options)
-    return drive(solver, Goal(tol=tol, max_iter=max_iter))
+def fit(X, y, C=1.0, tol=1e-4, max_iter=300, fit_intercept=True, **options):
+    problem = ClassProblem.of(X, y, None, C, int(y.max()) + 1, fit_intercept)
+    return drive(LBFGS(problem, tol, **options), Goal(tol=tol, max_iter=max_iter))
 
 
 def objective(W, b, X, y, C=1.0):
@@ -81,7 +81,7 @@ def test_a_warm_start_takes_fewer_passes():
 def test_a_guess_of_all_rows_inverts_the_block_of_each_class(free):
     X, y = embeddings(1500, 6, 3)
     with Pool(2) as pool:
-        problem = ClassProblem.of(X, y, None, 1.0, 3, free, False)
+        problem = ClassProblem.of(X, y, None, 1.0, 3, free)
         sums, u = ClassSums(problem, pool), np.full((3, 6 + free), 0.1) * [[1.0], [-2.0], [0.5]]
         guess = ClassCurvature(problem, sums, u, True, pool)
         H = sums.hessian(u).reshape(3, 6 + free, 3, 6 + free)

@@ -20,9 +20,9 @@ def data(n=150, d=20_000, K=5, seed=0):
     return X, codes
 
 
-def fitted(X, codes, C=1.0, weights=None, tol=1e-8, max_iter=500, **more):
-    settings = {"n_classes": int(codes.max()) + 1, **more}
-    return drive(LBFGS(X, codes, weights, C, **settings), Goal(tol, max_iter))
+def fitted(X, codes, C=1.0, weights=None, tol=1e-8, max_iter=500, fit_intercept=True, **more):
+    problem = ClassProblem.of(X, codes, weights, C, int(codes.max()) + 1, fit_intercept)
+    return drive(LBFGS(problem, **more), Goal(tol, max_iter))
 
 
 @pytest.mark.parametrize("free", [True, False])
@@ -77,7 +77,7 @@ def test_a_run_goes_on_from_its_state_with_the_same_bytes(shape):
     whole, halves = [], []
 
     def solver():
-        return LBFGS(X, codes, None, 1.0, n_classes=5)
+        return LBFGS(problem_of(X, codes, K=5))
 
     first = solver()
     for candidate in first.candidates():
@@ -114,7 +114,7 @@ def test_the_budget_is_kept_and_said():
 
 
 def problem_of(X, codes, C=1.0, K=3):
-    return ClassProblem.of(X, codes, None, C, K, True, False)
+    return ClassProblem.of(X, codes, None, C, K, True)
 
 
 @pytest.mark.parametrize("begin", [[-4.6, 3.9, 0.7], [-8.0, 8.0, 0.0]])

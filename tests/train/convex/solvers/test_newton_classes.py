@@ -6,6 +6,7 @@ import pytest
 from linsep import LogisticRegression
 from linsep.status import Status
 from linsep.train.convex.drive import Goal, drive, solve
+from linsep.train.convex.parts.class_sums import ClassProblem
 from linsep.train.convex.several_classes import softmax_solver
 from linsep.train.convex.solvers import newton_classes
 from linsep.train.convex.solvers.newton_classes import NewtonClasses, sample_of_classes
@@ -19,9 +20,9 @@ def classes(n=300, d=4, K=3, seed=0, strength=1.5):
     return X, y
 
 
-def fit(X, y, C=1.0, weights=None, tol=1e-6, **more):
-    solver = NewtonClasses(X, y, weights, C, n_classes=int(y.max()) + 1, **more)
-    return drive(solver, Goal(tol, 100))
+def fit(X, y, C=1.0, weights=None, tol=1e-6, fit_intercept=True, **more):
+    problem = ClassProblem.of(X, y, weights, C, int(y.max()) + 1, fit_intercept)
+    return drive(NewtonClasses(problem, **more), Goal(tol, 100))
 
 
 @pytest.mark.parametrize("free", [True, False])
@@ -41,9 +42,7 @@ def test_it_ends_at_the_optimum_and_its_multipliers_are_feasible(free, C):
 
 
 def opened(X, y, C):
-    solver = NewtonClasses(X, y, None, C, n_classes=3)
-    solver._begin()
-    return solver
+    return NewtonClasses(ClassProblem.of(X, y, None, C, 3, True))
 
 
 def test_a_step_foretells_a_bound_of_third_order():

@@ -29,6 +29,7 @@ Span = tuple[int, int]
 
 COPIED = 1 << 22  # entries up to which dense rows are copied, and what is made of them is kept
 AT_ONCE = 1 << 21  # scores, rows times classes, that are looked at together
+MIXED, SHARED = 4.0, 1e-12  # what mixed probabilities cost, of the objective; a share of rounding
 ROWS, FEWEST = 4096, 256  # rows looked at together, at most and at least
 
 
@@ -57,6 +58,8 @@ class ClassProblem(NamedTuple):
     ridge : of every column, the last zero where the intercept is free
     K, free : classes, and whether they have intercepts
     unit : P / F
+    real : the type that rows were given in
+    careful : whether columns were brought to one scale by a look at all rows
     """
 
     design: Design
@@ -66,45 +69,43 @@ class ClassProblem(NamedTuple):
     K: int
     free: bool
     unit: float
+    real: Any
+    careful: bool = False
 
     @classmethod
-    def of(
-        cls,
-        X: Any,
-        codes: Array,
-        weights: Array | None,
-        C: float,
-        K: int,
-        free: bool,
-        careful: bool,
-    ) -> Self:
-        """Rows of which each counts C times its weight; `careful` looks at all columns."""
-        n, d = X.shape
+    def of(cls, X: Any, codes: Array, weights: Array | None, C: float, K: int, free: bool) -> Self:
+        """Rows of which each counts C times its weight; infinity stands for no penalty."""
+        n, real = X.shape[0], X.dtype
         total = float(n if weights is None else weights.sum())
         c = np.full(n, 1.0 / n) if weights is None else np.asarray(weights, np.float64) / total
-        penalised = bool(np.isfinite(C))
-        unit = C * total if penalised else total
-        sparse = not isinstance(X, np.ndarray) and hasattr(X, "nnz")
-        if not sparse and n * d <= COPIED:
+        if not hasattr(X, "nnz") and n * X.shape[1] <= COPIED:
             X = np.ascontiguousarray(X[0:n] if on_cluster(X) else X, np.float64)
-        penalty = 1.0 / unit if penalised else 0.0
-        if not sparse and (careful or on_cluster(X)):
-            columns = prepare(X, spread(X, careful), free, penalty, careful)
+        unit, codes = C * total if np.isfinite(C) else total, codes.astype(np.int32, copy=False)
+        ridge = np.full(1, 1.0 / unit if np.isfinite(C) else 0.0)
+        problem = cls(Design(X), codes, c, ridge, K, free, unit, real)
+        empty = np.flatnonzero(problem.share == 0)
+        if free and len(empty):
+            raise DataError(
+                f"class number {empty[0]} has no row of positive weight; every class needs "
+                "one. Look at sample_weight, or drop the class."
+            )
+        with np.errstate(all="ignore"):
+            return problem._seen_through(careful=False)
+
+    def _seen_through(self, careful: bool) -> Self:
+        """The problem in columns of moderate scale."""
+        X, d, penalty = self.design.X, self.design.d, 1.0 / self.unit if self.penalised else 0.0
+        if not self.design.sparse and (careful or on_cluster(X)):
+            columns = prepare(X, spread(X, careful), self.free, penalty, careful)
         else:
-            columns = columns_of(X, free)
-        scale, ridge = columns.scale.astype(np.float64), np.zeros(d + free)
+            columns = columns_of(X, self.free)
+        scale, ridge = columns.scale.astype(np.float64), np.zeros(d + self.free)
         ridge[:d] = (scale**2 if scale.size else 1.0) * penalty
-        problem = cls(
-            Design(X, columns), codes.astype(np.int32, copy=False), c, ridge, K, free, unit
-        )
-        if free:
-            empty = np.flatnonzero(problem.share == 0)
-            if len(empty):
-                raise DataError(
-                    f"class number {empty[0]} has no row of positive weight; every class needs "
-                    "one. Look at sample_weight, or drop the class."
-                )
-        return problem
+        return self._replace(design=Design(X, columns), ridge=ridge, careful=careful)
+
+    def rescaled(self) -> Self | None:
+        """The problem with all columns brought to one scale; None where they are already."""
+        return None if self.careful or self.design.sparse else self._seen_through(careful=True)
 
     @property
     def share(self) -> Floats:
@@ -126,6 +127,16 @@ class ClassProblem(NamedTuple):
         elif self.free:
             u[:, -1] = np.log(self.share)
         return u - u.mean(axis=0)
+
+    def mixed(self, taken: Floats, size: float) -> float:
+        """What it costs about, of an objective `size`, that classes take so much more weight than
+        they have.
+
+        Probabilities that are all mixed with the same q, p′ = (1 − ε)p + εq, are in balance for
+        ε = maxₖ (1 − shareₖ/Tₖ).
+        """
+        over = max(0.0, float((taken / np.maximum(self.share + taken, 1e-300)).max()))
+        return MIXED * over * size if over > SHARED else 0.0
 
     def outside(self, u: Floats) -> tuple[Floats, Floats]:
         """Weights and intercepts as those of the data."""

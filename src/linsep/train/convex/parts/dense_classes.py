@@ -22,7 +22,6 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 LAST = 6  # guesses after which another would hardly differ
-MIXED = 4.0  # of the objective, what a share of probabilities that is mixed costs, about
 
 
 @record
@@ -98,14 +97,10 @@ class DenseClasses:
         return 0.5 * float(np.vdot(g / self.problem.ridge[:d], g))
 
     def proved(self, p: Point) -> float:
-        """What it is at most as they are: every row's probabilities mixed with the same q, in
-        p′ = (1 − ε)p + εq, are in balance for ε = maxₖ (1 − shareₖ/Tₖ)."""
+        """What it is at most as they are."""
         d, G = self.problem.design.d, p.gradient[:, : self.problem.design.d]
-        plain, over = 0.5 * float(np.vdot(G / self.problem.ridge[:d], G)), 0.0
-        if self.problem.free:
-            out = p.gradient[:, -1]
-            over = max(0.0, float((out / np.maximum(out + self.problem.share, 1e-300)).max()))
-        return plain + MIXED * p.value * over
+        plain = 0.5 * float(np.vdot(G / self.problem.ridge[:d], G))
+        return plain + (self.problem.mixed(p.gradient[:, -1], p.value) if self.problem.free else 0)
 
     def answer(self, p: Point) -> tuple[Floats, Floats, float, float, Any]:
         """Weights, intercepts, F, what it is at most above the least, and what to begin from."""

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from linsep.parallel import Pool
 from linsep.status import Status
@@ -87,24 +86,18 @@ class LBFGS:
 
     Parameters
     ----------
-    X : checked array or CSR matrix
-    codes : class number of each row
-    weights : cᵢ ≥ 0, or None where each row counts once
-    C : weight of the losses; infinity stands for no penalty
-    n_classes : how many classes there are
-    fit_intercept : whether the intercepts are free; otherwise they are 0
+    problem : of several classes
     tol : the relative gap asked for, which decides the precision of products
     n_jobs : threads; never changes the bytes of the result
     start : (W, b) to start from
     alpha : multipliers Cc(e_y − p), (n, K), that sparse rows may start from
-    careful : bring columns to one scale first
 
     Examples
     --------
     >>> import scipy.sparse as sp
     >>> from linsep.train.convex.drive import Goal, drive
-    >>> solver = LBFGS(sp.csr_array(np.eye(3, 5)), np.arange(3), None, 1.0, n_classes=3)
-    >>> solution = drive(solver, Goal(1e-9, 100))
+    >>> problem = ClassProblem.of(sp.csr_array(np.eye(3, 5)), np.arange(3), None, 1.0, 3, True)
+    >>> solution = drive(LBFGS(problem), Goal(1e-9, 100))
     >>> solution.w[:, :3].argmax(axis=1).tolist(), solution.status.name
     ([0, 1, 2], 'converged')
     """
@@ -113,26 +106,14 @@ class LBFGS:
 
     def __init__(
         self,
-        X: Any,
-        codes: Array,
-        weights: Floats | None,
-        C: float,
-        *,
-        n_classes: int,
-        fit_intercept: bool = True,
+        problem: ClassProblem,
         tol: float = 1e-4,
         n_jobs: int | None = None,
         start: tuple[Array, Array] | None = None,
         alpha: Array | None = None,
-        careful: bool = False,
     ) -> None:
-        self._given = X, codes, weights, C
-        self._options: dict[str, Any] = {
-            "n_classes": n_classes, "fit_intercept": fit_intercept, "tol": tol, "n_jobs": n_jobs,
-            "start": start, "alpha": alpha,
-        }  # fmt: skip
-        self.pool, self.tol = Pool(n_jobs), tol
-        self._careful, self._separated = careful, False
+        self._problem, self._given = problem, (tol, n_jobs, start, alpha)
+        self.pool, self.tol, self._separated = Pool(n_jobs), tol, False
         self._model: Any = None
         self._best: Any = None
         self._gap, self._promised, self._scale = math.inf, math.inf, 1.0
@@ -154,20 +135,18 @@ class LBFGS:
         return 0 if self._model is None else self._model.passes
 
     def _open(self) -> None:
-        options, (X, codes, weights, C) = self._options, self._given
-        K, free = options["n_classes"], bool(options["fit_intercept"])
-        problem = ClassProblem.of(X, codes, weights, C, K, free, self._careful)
+        problem = self._problem
         if problem.design.sparse:
             self._model = SparseClasses(problem, self.pool)
         else:
-            real = np.float64 if options["tol"] < COARSE else X.dtype
+            real = np.float64 if self._given[0] < COARSE else problem.real
             self._model = DenseClasses(problem, self.pool, real)
-        size = K * (problem.design.d + 1)
+        size = problem.K * (problem.design.d + 1)
         self._memory = Memory(max(PAIRS[0], min(PAIRS[1], NUMBERS // size)), self._model.dot)
 
     def _begin(self) -> None:
         self._open()
-        self._p = self._model.begin(self._options["start"], self._options["alpha"])
+        self._p = self._model.begin(*self._given[2:])
 
     def _renew(self, stage: int) -> None:
         """Guess at the Hessian anew, from where the run stands."""
@@ -177,7 +156,7 @@ class LBFGS:
 
     def _go_on(self) -> bool:
         """One step, if need be with another guess at the Hessian; whether there was one."""
-        model, free = self._model, not self._model.problem.penalised
+        model, free = self._model, not self._problem.penalised
         if model.passes - self._spent >= max(FRESH, model.price(self._guessed[1])):
             self._renew(self._guessed[1] + 1)
         while not self._step():
@@ -203,7 +182,7 @@ class LBFGS:
             memory.pairs.clear()
             direction = -self._inverse(p.gradient)
             slope = model.dot(p.gradient, direction)
-        if not -slope > (ROUNDED if model.problem.penalised else LEAST**1.25) * abs(p.value):
+        if not -slope > (ROUNDED if self._problem.penalised else LEAST**1.25) * abs(p.value):
             return False
         q = model.search(p, direction, slope, not memory.pairs)
         if q is None:
@@ -219,13 +198,13 @@ class LBFGS:
     def _all_right(self) -> bool:
         """Whether, without a penalty, every row has more than half for its own class: the losses
         then fall for ever. No row can have less where all losses together are below log 2."""
-        problem, c = self._model.problem, self._model.problem.c
+        problem, c = self._problem, self._problem.c
         return not problem.penalised and self._p.loss < 0.69 * float(c[c > 0].min())
 
     def _keep(self) -> None:
         """The best point so far, by its bound or by its value."""
         p, best, gap = self._p, self._best, self._promised
-        if self._model.problem.penalised:
+        if self._problem.penalised:
             gap = self._model.bound(p)
         elif gap > LEAST * p.value:
             gap = max(gap, 2.0 * self.tol * p.value)
@@ -233,7 +212,7 @@ class LBFGS:
             self._best, self._gap = p, gap
 
     def _candidate(self) -> Candidate:
-        p, unit = self._best, self._model.problem.unit
+        p, unit = self._best, self._problem.unit
         return Candidate(self.n_iter, p.value * unit, (p.value - self._gap) * unit)
 
     def interrupted(self) -> None:
@@ -244,9 +223,8 @@ class LBFGS:
 
     def rescaled(self) -> "LBFGS | None":
         """The same in columns of moderate scale."""
-        if self._careful or sp.issparse(self._given[0]):
-            return None
-        return LBFGS(*self._given, **self._options, careful=True)
+        other = self._problem.rescaled()
+        return None if other is None else LBFGS(other, *self._given)
 
     def state(self) -> dict[str, Any]:
         """The point, past steps, and where the guess at the Hessian was made: that is made again
@@ -263,7 +241,7 @@ class LBFGS:
 
     def solution(self) -> Solution:
         """The best weights so far, in the units of the data."""
-        problem = self._model.problem
+        problem = self._problem
         W, b, value, gap, start = self._model.answer(self._best)
         status = Status.no_optimum if self._separated else Status.budget
         gap = gap if problem.penalised else self._gap

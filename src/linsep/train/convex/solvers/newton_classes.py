@@ -43,7 +43,6 @@ NEAR = 4.0  # times the gap asked for that a step may err by and foretell the en
 PATIENCE = 30  # steps that may fail to halve the gap
 DIGITS = 1e-8  # relative gap below which weights are asked for as many digits
 ROUNDED = 1e-11  # a relative gap this small is as good as any, once no step succeeds
-MIXED, SHARED = 4.0, 1e-12  # what mixed probabilities cost, of the objective; a share of rounding
 WEAK = 1e-7  # of the curvature in a column: a ridge below this does not keep it from singular
 
 
@@ -52,15 +51,16 @@ class NewtonClasses:
 
     Parameters
     ----------
-    X : checked array
-    codes, weights, C, n_classes, fit_intercept, n_jobs, start : as of `LBFGS`
-    rescale : bring all columns to one scale, from a look at all rows
+    problem : of dense rows
+    n_jobs : threads; never changes the bytes of the result
+    start : weights and intercepts to begin from
 
     Examples
     --------
     >>> from linsep.train.convex.drive import Goal, drive
     >>> X, codes = np.array([[0.0], [1.0], [2.0], [0.5]]), np.array([0, 1, 2, 1])
-    >>> solution = drive(NewtonClasses(X, codes, None, 1.0, n_classes=3), Goal(1e-7))
+    >>> problem = ClassProblem.of(X, codes, None, 1.0, 3, True)
+    >>> solution = drive(NewtonClasses(problem), Goal(1e-7))
     >>> solution.w.round(4).ravel(), solution.status.name
     (array([-0.599 , -0.1242,  0.7232]), 'converged')
     """
@@ -70,37 +70,20 @@ class NewtonClasses:
 
     def __init__(
         self,
-        X: Any,
-        codes: Array,
-        weights: Floats | None,
-        C: float,
-        *,
-        n_classes: int,
-        fit_intercept: bool = True,
+        problem: ClassProblem,
         n_jobs: int | None = None,
         start: tuple[Array, Array] | None = None,
-        rescale: bool = False,
     ) -> None:
-        self._given = X, codes, weights, C
-        self._settings: dict[str, Any] = {
-            "n_classes": n_classes, "fit_intercept": fit_intercept, "n_jobs": n_jobs, "start": start
-        }  # fmt: skip
-        small = X.shape[0] * (n_classes * X.shape[1]) ** 2 <= ALONE
+        self._problem, self._n_jobs, self._start = problem, n_jobs, start
+        small = problem.design.n * (problem.K * problem.design.d) ** 2 <= ALONE
         self.pool = Pool(n_jobs, most=1 if small else None, products=not small)
-        self._rescale, self.n_iter, self._restored = rescale, 0, False
-        self._status = Status.budget
-
-    def _begin(self) -> None:
-        settings, (X, codes, weights, C) = self._settings, self._given
-        K, free = settings["n_classes"], bool(settings["fit_intercept"])
-        self._problem = ClassProblem.of(X, codes, weights, C, K, free, self._rescale)
-        self._sums = ClassSums(self._problem, self.pool)
+        self._sums = ClassSums(problem, self.pool)
+        self.n_iter, self._restored, self._status = 0, False, Status.budget
 
     def candidates(self) -> Iterator[Candidate]:
         """Newton's steps, and what they foretell."""
         if not self._restored:
-            self._begin()
-            problem, start = self._problem, self._settings["start"]
+            problem, start = self._problem, self._start
             self._digits = self.tol if not problem.penalised or self.tol < DIGITS else 0.0
             self._u = problem.begin(start)
             if start is None:
@@ -168,11 +151,8 @@ class NewtonClasses:
         entropy, slope = self._sums.foretold(u, du)
         w = slope[:, : problem.design.d]
         penalty = 0.5 * float(np.vdot(w / problem.ridge[: w.shape[1]], w))
-        over = 0.0
-        if problem.free:
-            out = slope[:, -1]
-            over = max(0.0, float((out / np.maximum(problem.share + out, 1e-300)).max()))
-        return -entropy - penalty - (MIXED * over * (penalty - entropy) if over > SHARED else 0.0)
+        cost = problem.mixed(slope[:, -1], penalty - entropy) if problem.free else 0.0
+        return -entropy - penalty - cost
 
     def _enough(self) -> bool:
         """Whether the bound, and ‖step‖² by the Hessian, are as small as was asked for."""
@@ -239,7 +219,6 @@ class NewtonClasses:
         return {**{name: getattr(self, name) for name in names}, "status": self._status.name}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._begin()
         self._status, self._restored = Status[state["status"]], True
         for name, value in state.items():
             if name != "status":
@@ -250,15 +229,14 @@ class NewtonClasses:
 
     def interrupted(self) -> None:
         if not hasattr(self, "_bottom"):
-            K, d = self._settings["n_classes"], self._given[0].shape[1]
-            self._settings["start"] = self._settings["start"] or (np.zeros((K, d)), np.zeros(K))
+            K, d = self._problem.K, self._problem.design.d
+            self._start = self._start or (np.zeros((K, d)), np.zeros(K))
             next(self.candidates())
 
     def rescaled(self) -> "NewtonClasses | None":
         """Columns of extreme scale, as far as some rows show them, are brought near one at once."""
-        if self._rescale:
-            return None
-        return NewtonClasses(*self._given, **self._settings, rescale=True)
+        other = self._problem.rescaled()
+        return None if other is None else NewtonClasses(other, self._n_jobs, self._start)
 
     def solution(self) -> Solution:
         problem = self._problem
