@@ -32,9 +32,11 @@ from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.coordinates import TOO_LARGE, moderate
 from linsep.train.convex.drive import Candidate
+from linsep.train.convex.parts.conjugate_gradients import conjugate_gradients
 from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.parts.smoothed_rows import Factors, SmoothedRows
 from linsep.train.convex.solution import Solution
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -86,7 +88,7 @@ class Point(NamedTuple):
         return INNER * max(self.pulled, SLIGHT * self.kink)
 
 
-class AugmentedLagrangian:
+class AugmentedLagrangian(Stateful):
     """The method as a solver.
 
     Parameters
@@ -98,6 +100,10 @@ class AugmentedLagrangian:
 
     name = "augmented_lagrangian"
     tol = 1e-4
+    state_names = (
+        "_W", "_epsilon", "n_iter", "_lowest", "_highest", "_halved", "_since", "_shared",
+        "_damping",
+    )  # fmt: skip
     _factors: Factors | None  # of this round
     _products: int  # of the last step
 
@@ -235,29 +241,22 @@ class AugmentedLagrangian:
         curved = float(self._rows.curved.sum()) or float(self._problem.caps.sum()) / self._epsilon
         ridge = self._ridge + self._damping * curved / self._problem.n_classes * self._moments
         inverse = self._preconditioner(ridge)
-        s, r = np.zeros_like(p.W), -p.gradient
-        y = inverse(r)
-        q, rho = y.copy(), float(np.vdot(r, y))
-        left = FORCING**2
+        free, left = self._problem.intercept, FORCING**2
         if exact and p.left > 0.0:
             left = min(left, max(1e-8, AIM * p.allowed / p.left))
-        stop, self._products = left * rho, 0
-        while rho > stop and self._products < MOST:
+
+        def product(q: Floats) -> Floats:
             Hq = ridge * q + self._rows.curve(q)
-            if not self._problem.intercept:
-                q[:, -1] = Hq[:, -1] = 0.0
-            self._products += 1
-            bend = float(np.vdot(q, Hq))
-            if not bend > 0.0:
-                break
-            s += rho / bend * q
-            r -= rho / bend * Hq
+            Hq[:, -1] *= free
+            return Hq
+
+        def solve(r: Floats) -> Floats:
             y = inverse(r)
-            rho, before = float(np.vdot(r, y)), rho
-            q = y + rho / before * q
-        if not self._problem.intercept:
-            s[:, -1] = 0.0
-        return s
+            y[:, -1] *= free
+            return y
+
+        s, self._products = conjugate_gradients(product, solve, -p.gradient, left, MOST)
+        return np.asarray(s)
 
     def _preconditioner(self, ridge: Floats) -> Factors:
         """The one there is, or another where steps have become dear."""
@@ -299,19 +298,12 @@ class AugmentedLagrangian:
         return low[0]
 
     def state(self) -> dict[str, Any]:
-        known = {"W": self._W, "centre": self._rows.centre, "epsilon": self._epsilon}
-        best = {"lowest": self._lowest, "highest": self._highest, "n_iter": self.n_iter}
-        more = {"halved": self._halved, "since": self._since}
-        more |= {"shared": self._shared, "damping": self._damping}
-        return {**known, **best, **more}
+        return {**super().state(), "centre": self._rows.centre}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._begin()
-        self._rows.centre[...] = state["centre"]
-        self._W, self._epsilon, self.n_iter = (state[k] for k in ("W", "epsilon", "n_iter"))
-        self._lowest, self._highest = state["lowest"], state["highest"]
-        self._halved, self._since, self._shared = (state[k] for k in ("halved", "since", "shared"))
-        self._damping, self._restored = state["damping"], True
+        super().restore(state)
+        self._rows.centre[...], self._restored = state["centre"], True
 
     def interrupted(self) -> None:
         """A round left half done: the best points are whole."""

@@ -26,7 +26,7 @@ from linsep.train.convex.coordinates import middle, unit_of
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.solution import Solution
-from linsep.train.run.state import record
+from linsep.train.run.state import Stateful, record
 
 Array = npt.NDArray[Any]
 
@@ -256,7 +256,7 @@ class InteriorProblem:
         return primal, float(alpha.sum()) - 0.5 * float(v @ v + (self.h * alpha) @ alpha), alpha
 
 
-class InteriorPoint:
+class InteriorPoint(Stateful):
     """The interior point method as a solver.
 
     Parameters
@@ -270,6 +270,7 @@ class InteriorPoint:
     """
 
     name = "interior_point"
+    state_names = ("_at", "n_iter", "_low", "_high")
 
     def __init__(
         self,
@@ -348,14 +349,11 @@ class InteriorPoint:
         return primal - dual
 
     def state(self) -> dict[str, Any]:
-        bounds = {"low": self._low, "high": self._high}
-        return {"at": self._at, "n_iter": self.n_iter - 1, **bounds}
+        return {**super().state(), "n_iter": self.n_iter - 1}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._begin()
-        self._at, self.n_iter, self._low, self._high = (
-            state[name] for name in ("at", "n_iter", "low", "high")
-        )
+        super().restore(state)
 
     def interrupted(self) -> None:
         if not hasattr(self, "_low"):

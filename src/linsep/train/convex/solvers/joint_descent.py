@@ -27,6 +27,7 @@ from linsep.train.convex.parts.joint_face import Face
 from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.solution import Solution
 from linsep.train.order import row_order
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -47,7 +48,7 @@ MOSTLY = 0.7  # part of the entries that are not zero, up to which they are quic
 DOUBLE = 1 << 24  # entries up to which float32 rows are written out in double
 
 
-class JointDescent:
+class JointDescent(Stateful):
     """Descent as a solver.
 
     Parameters
@@ -61,6 +62,10 @@ class JointDescent:
 
     name = "dual_descent"
     tol = 1e-4
+    state_names = (
+        "_A", "_b", "_rest", "_lowest", "_highest", "n_iter", "_moving", "_part", "_lacking",
+        "_visits", "_spent",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -221,22 +226,13 @@ class JointDescent:
         return Candidate(self.n_iter, *bounds, self._moving)
 
     def state(self) -> dict[str, Any]:
-        now = {"A": self._A, "W": self._W, "b": self._b, "rest": self._rest}
-        best = {"lowest": self._lowest, "highest": self._highest}
-        more = {"n_iter": self.n_iter, "moving": self._moving, "part": self._part}
-        counts = {"lacking": self._lacking, "visits": self._visits, "spent": self._spent}
-        return {**now, **best, **more, **counts}
+        return {**super().state(), "W": self._W}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._start = None
         self._begin()
-        for name in ("A", "W", "b", "rest"):
-            getattr(self, f"_{name}")[...] = state[name]
-        self._lowest, self._highest = state["lowest"], state["highest"]
-        self.n_iter, self._moving, self._part = (state[k] for k in ("n_iter", "moving", "part"))
-        self._lacking, self._visits, self._spent = (
-            state[k] for k in ("lacking", "visits", "spent")
-        )
+        super().restore(state)
+        self._W[...] = state["W"]
 
     def interrupted(self) -> None:
         if not hasattr(self, "_highest"):

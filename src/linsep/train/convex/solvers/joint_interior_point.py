@@ -33,6 +33,7 @@ from linsep.train.convex.drive import FINEST, Candidate
 from linsep.train.convex.parts.class_hessian import ClassHessian
 from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.solution import Solution
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -47,10 +48,10 @@ TINY = 5000  # rows times weights up to which the last digits cost next to nothi
 ALONE = 1 << 14  # rows times weights up to which one thread does all
 
 
-class Path:
+class Path(Stateful):
     """Scores S, multipliers a, ξ, slacks t and d = a/t of all rows, (K, n), and steps of them."""
 
-    KEPT = ("S", "a", "xi", "t", "d", "top")
+    state_names = ("S", "a", "xi", "t", "d", "top")
 
     def __init__(self, codes: Array, caps: Floats, K: int) -> None:
         n = len(codes)
@@ -90,7 +91,7 @@ class Path:
         return (-1.0 / low if low < 0.0 else math.inf), across, square
 
 
-class JointInteriorPoint:
+class JointInteriorPoint(Stateful):
     """The method as a solver.
 
     Parameters
@@ -101,6 +102,7 @@ class JointInteriorPoint:
     """
 
     name = "interior_point"
+    state_names = ("u", "n_iter", "_mu", "_v", "_best", "_highest", "_since", "_least")
 
     def __init__(
         self,
@@ -264,18 +266,13 @@ class JointInteriorPoint:
         return used if 4 * len(used) < 3 * len(bent) else None
 
     def state(self) -> dict[str, Any]:
-        path = {name: getattr(self._path, name) for name in Path.KEPT}
-        known = {"u": self.u, "n_iter": self.n_iter, "mu": self._mu, "v": self._v}
-        best = {"best": self._best, "highest": self._highest}
-        return {"path": path, **known, **best, "since": self._since, "least": self._least}
+        return {**super().state(), "path": self._path.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._begin()
-        for name in Path.KEPT:
-            getattr(self._path, name)[...] = state["path"][name]
-        self.u, self._mu, self._v, self.n_iter = (state[k] for k in ("u", "mu", "v", "n_iter"))
-        self._best, self._highest = state["best"], state["highest"]
-        self._since, self._least, self._restored = state["since"], state["least"], True
+        super().restore(state)
+        self._path.restore(state["path"])
+        self._restored = True
 
     def interrupted(self) -> None:
         if not hasattr(self, "_best"):

@@ -27,6 +27,7 @@ from linsep.train.convex.parts.class_sums import ClassProblem
 from linsep.train.convex.parts.dense_classes import DenseClasses
 from linsep.train.convex.parts.sparse_classes import SparseClasses
 from linsep.train.convex.solution import Solution, end_of_newton
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -36,7 +37,6 @@ FRESH = 10  # passes at least, before another guess: each forgets the steps befo
 COARSE = 1e-5  # tolerance from which products are made in the type of the rows
 ROUNDED = 1e-14  # of the objective, a promised fall that rounding hides
 LEAST = 1e-16  # without a penalty, one that stands for eight digits of the weights
-STATE = ("_p", "_best", "_guessed", "_scale", "_gap", "_promised", "_spent", "_separated")
 
 
 class Memory:
@@ -81,7 +81,7 @@ class Memory:
         return r
 
 
-class LBFGS:
+class LBFGS(Stateful):
     """The method as a solver.
 
     Parameters
@@ -103,6 +103,9 @@ class LBFGS:
     """
 
     name = "lbfgs"
+    state_names = (
+        "_p", "_best", "_guessed", "_scale", "_gap", "_promised", "_spent", "_separated"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -229,13 +232,11 @@ class LBFGS:
     def state(self) -> dict[str, Any]:
         """The point, past steps, and where the guess at the Hessian was made: that is made again
         from there, which needs rows but no memory."""
-        own = {name: getattr(self, name) for name in STATE}
-        return {**own, "passes": self._model.passes, "pairs": self._memory.pairs}
+        return {**super().state(), "passes": self._model.passes, "pairs": self._memory.pairs}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._open()
-        for name in STATE:
-            setattr(self, name, state[name])
+        super().restore(state)
         self._model.guess(*self._guessed)
         self._memory.pairs, self._model.passes = list(state["pairs"]), state["passes"]
 

@@ -31,6 +31,7 @@ from linsep.train.convex.drive import Candidate
 from linsep.train.convex.parts.class_sums import COPIED, ClassProblem, ClassSums
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution, end_of_newton
+from linsep.train.run.state import Stateful
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -46,7 +47,7 @@ ROUNDED = 1e-11  # a relative gap this small is as good as any, once no step suc
 WEAK = 1e-7  # of the curvature in a column: a ridge below this does not keep it from singular
 
 
-class NewtonClasses:
+class NewtonClasses(Stateful):
     """The method as a solver.
 
     Parameters
@@ -67,6 +68,9 @@ class NewtonClasses:
 
     name = "newton"
     tol = 1e-4
+    state_names = (
+        "_u", "_bottom", "_foreseen", "_halved", "_since", "_digits", "_left", "n_iter"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -215,14 +219,11 @@ class NewtonClasses:
 
     def state(self) -> dict[str, Any]:
         """Points, not what rows said of them: they are read again."""
-        names = ("_u", "_bottom", "_foreseen", "_halved", "_since", "_digits", "_left", "n_iter")
-        return {**{name: getattr(self, name) for name in names}, "status": self._status.name}
+        return {**super().state(), "status": self._status.name}
 
     def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
         self._status, self._restored = Status[state["status"]], True
-        for name, value in state.items():
-            if name != "status":
-                setattr(self, name, value)
         self._look()
         if self._digits:
             self._next = self._newton()
