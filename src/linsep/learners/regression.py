@@ -16,6 +16,7 @@ from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import DataError
+from linsep.learners.fitting.first_order import counted
 from linsep.learners.fitting.frame import Fitting
 from linsep.learners.fitting.parameters import NamedParameters, check_schedule, one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_regression
@@ -30,7 +31,8 @@ from linsep.train.closed.least_squares import Line, least_squares, shortest_line
 from linsep.train.closed.moments import has_room
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, Solver, begin, drive, telling
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients, suits
-from linsep.train.convex.steps.squared_error import Descent, Rule, SquaredErrorSteps
+from linsep.train.convex.steps.score_walks import Pace, Steps
+from linsep.train.convex.steps.squared_error import SquaredErrorSteps
 from linsep.train.online.hyperplanes import initial_weights
 from linsep.train.online.method import SCHEDULES, schedule_of
 from linsep.train.order import seed_of
@@ -276,25 +278,28 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
     def _descend(
         self, problem: Problem, Y: Array, listeners: list[Listener], single: bool
     ) -> Status:
-        seed = seed_of(self.random_state)
-        descent = Descent(problem, Y, self.fit_intercept, self.scale, self.start, seed)
+        start: Any = self.start
         if self.init is not None:
-            descent.begin_at(*initial_weights(self.init, Y.shape[1], problem.n_features))
-        self.loss_curve_ = descent.losses
+            start = initial_weights(self.init, Y.shape[1], problem.n_features)
         if hasattr(self, "rank_"):
             del self.rank_
-
-        def publish() -> None:
-            self.loss_curve_ = descent.losses
-            self._set(descent.line(), problem.X.dtype, single)
-
-        rule = Rule(
+        steps = Steps(
             {"batch": None, "minibatch": self.batch_size, "sgd": 1}[self.solver],
             None if isinstance(self.eta0, str) else float(self.eta0),
-            schedule_of(self.schedule), self.tol, self.stop == "absolute", seed, self.shuffle,
+            schedule_of(self.schedule), seed_of(self.random_state), self.shuffle, False, Pace(),
         )  # fmt: skip
+        used = slice(None) if not problem.weights.size else problem.weights > 0
+        solver = SquaredErrorSteps(
+            counted(problem), Y[used], steps, free=bool(self.fit_intercept), scale=self.scale,
+            tol=self.tol, absolute=self.stop == "absolute", start=start,
+        )  # fmt: skip
+
+        def publish() -> None:
+            self.loss_curve_ = solver.losses
+            self._set(solver.line(), problem.X.dtype, single)
+
         try:
-            return self._driven(SquaredErrorSteps(descent, rule), self.max_iter, listeners, publish)
+            return self._driven(solver, self.max_iter, listeners, publish)
         finally:
             publish()
 

@@ -28,7 +28,7 @@ from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients
 from linsep.train.convex.steps.score_descent import ScoreDescent
 from linsep.train.convex.steps.score_losses import Planes
 from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
-from linsep.train.convex.steps.squared_error import Descent, Rule, SquaredErrorSteps
+from linsep.train.convex.steps.squared_error import SquaredErrorSteps
 from linsep.train.problem import Problem
 from linsep.train.run.checkpoint import pack, unpack
 from linsep.train.run.state import copied, freeze, thaw
@@ -134,8 +134,13 @@ SOLVERS = {
     "folds of rows": lambda: stepping(Logistic(), 8),
     "folds of rows, hinge": lambda: stepping(Hinge(), 8),
     "squared error": lambda: SquaredErrorSteps(
-        Descent(LINE, X[:, :1], True, True, "zero", 0),
-        Rule(8, None, None, 1e-8, False, 0, True),
+        LINE,
+        X[:, :1],
+        Steps(8, None, None, 0, True, False, Pace()),
+        free=True,
+        scale=True,
+        tol=1e-8,
+        absolute=False,
     ),
     "conjugate gradients": lambda: ConjugateGradients(LINE, X[:, :2] @ np.ones((2, 2)), True),
 }

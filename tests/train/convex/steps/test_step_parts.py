@@ -8,9 +8,9 @@ from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.losses import Hinge, Logistic
 from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.steps.score_descent import ScoreDescent
-from linsep.train.convex.steps.score_losses import Planes, Softmax
+from linsep.train.convex.steps.score_losses import Planes, Softmax, SquaredError
 from linsep.train.convex.steps.score_walks import Pace, Stepping, Steps
-from linsep.train.convex.steps.squared_error import Descent
+from linsep.train.convex.steps.squared_error import SquaredErrorSteps
 from linsep.train.convex.steps.standardise import raw_lens
 from linsep.train.problem import Problem
 
@@ -70,18 +70,38 @@ def test_walks_come_down_and_prove_how_near_they_are(loss, batch):
     assert solution.status in (Status.converged, Status.budget)
 
 
+def regression(problem, Y, start="zero"):
+    steps = Steps(None, 0.1, None, 3, True, False, Pace())
+    how = {"free": True, "scale": False, "tol": 0.0, "absolute": False, "start": start}
+    return SquaredErrorSteps(problem, Y, steps, **how)
+
+
 def test_squared_error_has_its_slope_and_two_points_their_plane():
     X, _, rng = data()
     Y = X @ rng.standard_normal((4, 2)) + 1.0
     problem = Problem(X, np.zeros(len(X), np.int32), None, 1)
-    descent = Descent(problem, Y, True, False, "random", 3)
-    losses, ga, gb = descent.value_and_slope()
-    E = X @ descent.a.T + descent.b - descent.targets.at(np.arange(len(X)))
-    assert np.allclose(losses, (E**2).mean(axis=0) / 2)
-    assert np.allclose(ga, E.T @ X / len(X)) and np.allclose(gb, E.mean(axis=0))
-    descent.step(0.1, (ga, gb))
-    assert (descent.value_and_slope()[0] < losses).all()
-    through = Descent(problem, Y, True, False, "two-point", 0)
-    near = X[:2] @ through.a.T + through.b
-    assert np.allclose(near, through.targets.at(np.arange(2)))
+    solver = regression(problem, Y, "random")
+    descent, run = solver.descent, solver.candidates()
+    E = X @ descent.a.T + descent.b - descent.labels
+    next(run)
+    assert np.allclose(solver._start, (E**2).mean(axis=0).sum() / 2)
+    E = X @ descent.a.T + descent.b - descent.labels
+    seen = solver._walk.seen
+    assert np.allclose(seen.slope, E.T @ X / len(X)) and np.allclose(seen.slope_b, E.mean(axis=0))
+    assert seen.value < solver._start
+    through = regression(problem, Y, "two-point").descent
+    assert np.allclose(X[:2] @ through.a.T + through.b, through.labels[:2])
     assert raw_lens(4).of(X).tolist() == X.tolist()
+
+
+def test_a_loss_of_numbers_meets_its_dual_term():
+    rng = np.random.default_rng(5)
+    S, T = rng.standard_normal((2, 9, 3))
+    loss = SquaredError()
+    R = loss.residual(S, T)
+    met = loss.losses(S, T) - (R * S).sum(axis=1)
+    np.testing.assert_allclose(loss.dual(R, T, 1.0), met, atol=1e-14)
+    c = np.full(9, 1 / 9)
+    b = loss.best_bias(S, T, c, np.zeros(3))
+    np.testing.assert_allclose(c @ loss.residual(S + b, T), 0.0, atol=1e-15)
+    np.testing.assert_allclose(c @ loss.balanced(R, c), 0.0, atol=1e-15)

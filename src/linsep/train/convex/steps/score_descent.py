@@ -39,6 +39,7 @@ class Evaluation(NamedTuple):
     b: Floats
     value: float
     loss: float
+    parts: Floats  # of the mean loss, as the loss tells them apart
     mistakes: int
     slope: Floats  # of the mean loss, in a
     slope_b: Floats
@@ -58,6 +59,7 @@ class ScoreDescent(Stateful):
     free : whether there are intercepts
     scale : whether columns are brought to one scale
     start : (W, b) in the units of the data, or None for zero
+    labels : what the loss wants to know of each row; the numbers of classes if not given
     """
 
     state_names = ("a", "b", "kept", "multipliers", "_mean_kept", "_kept_weight", "_clock")
@@ -73,9 +75,11 @@ class ScoreDescent(Stateful):
         free: bool,
         scale: bool,
         start: tuple[Array, Array] | None = None,
+        labels: Array | None = None,
     ) -> None:
         n, d = problem.n_rows, problem.n_features
         self.problem, self.loss, self.penalty, self.free = problem, loss, penalty, free
+        self.labels = problem.codes if labels is None else labels
         given = problem.weights if problem.weights.size else None
         plain = Problem(problem.X, np.zeros(n, np.int32), given, 1, problem.n_jobs)
         frame = frame_of(plain)
@@ -155,12 +159,13 @@ class ScoreDescent(Stateful):
 
         The bound is that of the best intercepts in any case: others leave multipliers unbalanced.
         """
-        codes, loss = self.problem.codes, self.loss
+        codes, loss = self.labels, self.loss
         best = b is None
         if b is None:
             b = self._best_bias(S)
         T = S + b
-        mean = float(self.c @ loss.losses(T, codes))
+        parts = self.c @ loss.parts(T, codes)
+        mean = float(parts.sum())
         R = loss.residual(T, codes)
         R = loss.balanced(R, self.c) if best and self.free and not loss.corner else R
         slope = self.total(R)
@@ -171,12 +176,13 @@ class ScoreDescent(Stateful):
             dual = self._bound(R_best, self.total(R_best))
         value = mean + self.penalised(self.a)
         wrong = loss.mistakes(T, codes)
-        return Evaluation(self.a, b, value, mean, wrong, slope, self.c @ R * self.free, dual)
+        slope_b = self.c @ R * self.free
+        return Evaluation(self.a, b, value, mean, parts, wrong, slope, slope_b, dual)
 
     def _best_bias(self, S: Floats) -> Floats:
         if not self.free:
             return np.zeros_like(self.b)
-        return self.loss.best_bias(S, self.problem.codes, self.c, self.b)
+        return self.loss.best_bias(S, self.labels, self.c, self.b)
 
     def _bound(self, R: Floats, slope: Floats) -> float:
         """D at these multipliers; for a loss with a corner, at their mean over passes."""
@@ -193,7 +199,7 @@ class ScoreDescent(Stateful):
         np.divide(slope, self.lam * self.f, out=V, where=self.f > 0)
         if not np.isfinite(V).all():
             return 0.0
-        codes = self.problem.codes
+        codes = self.labels
         _, D = highest(
             lambda s: float(self.c @ self.loss.dual(R, codes, s)) * self.unit, self.penalty, V
         )
@@ -205,7 +211,7 @@ class ScoreDescent(Stateful):
         """One pass in folds of `size` rows, drawn anew; returns the number of steps."""
         pace = self.c * self.problem.n_rows if self.problem.weights.size else np.empty(0)
         decay = self.penalty.l1 * np.abs(self.f), self.penalty.l2 * self.q
-        K, every, codes, steps = len(self.b), self._every(size), self.problem.codes, 0
+        K, every, codes, steps = len(self.b), self._every(size), self.labels, 0
         s, pulls, room = np.zeros(K), np.zeros((size, K)), np.empty(self.problem.n_features)
         lens = tuple(self.view.lens.seen(self.problem.rows))
         for block, order in self.problem.in_order(seed, epoch, shuffle):

@@ -14,6 +14,7 @@ from scipy import special
 from linsep.kernels import steps as kernels
 from linsep.train.convex.intercept import best_class_intercepts, best_corner, best_smooth_intercept
 from linsep.train.convex.losses import Loss
+from linsep.train.run.loop import UNCOUNTED
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +45,11 @@ class Planes(NamedTuple):
 
     def losses(self, S: Array, codes: Array) -> Array:
         """The loss of each row."""
-        return np.asarray(self.loss.value(self.signs(codes, S.shape[1]) * S).sum(axis=1))
+        return self.parts(S, codes).sum(axis=1)
+
+    def parts(self, S: Array, codes: Array) -> Array:
+        """What it adds up from, a column for each score or one for all."""
+        return np.asarray(self.loss.value(self.signs(codes, S.shape[1]) * S))
 
     def residual(self, S: Array, codes: Array) -> Array:
         """∂ℓ/∂S"""
@@ -107,6 +112,9 @@ class Softmax(NamedTuple):
     def losses(self, S: Array, codes: Array) -> Array:
         return -special.log_softmax(S, axis=1)[np.arange(len(codes)), codes]
 
+    def parts(self, S: Array, codes: Array) -> Array:
+        return self.losses(S, codes)[:, None]
+
     def residual(self, S: Array, codes: Array) -> Array:
         R = special.softmax(S, axis=1)
         R[np.arange(len(codes)), codes] -= 1.0
@@ -133,4 +141,39 @@ class Softmax(NamedTuple):
         return R
 
 
-ScoreLoss = Planes | Softmax
+class SquaredError:
+    """½(s − t)² of each target t of a row."""
+
+    bend, corner = 1.0, False
+
+    def steps(self, *given: Any) -> None:
+        """Steps by single rows or folds (kernels/convex/steps.cpp)."""
+        kernels.squares(*given)
+
+    def signs(self, T: Array, planes: int) -> Array:
+        """The targets, which are what `steps` wants to know."""
+        return T
+
+    def losses(self, S: Array, T: Array) -> Array:
+        return self.parts(S, T).sum(axis=1)
+
+    def parts(self, S: Array, T: Array) -> Array:
+        return np.asarray(0.5 * np.square(S - T))
+
+    def residual(self, S: Array, T: Array) -> Array:
+        return S - T
+
+    def dual(self, R: Array, T: Array, s: float) -> Array:
+        return np.asarray((-(0.5 * s * R + T) * s * R).sum(axis=1))
+
+    def mistakes(self, S: Array, T: Array) -> int:
+        return UNCOUNTED
+
+    def best_bias(self, S: Array, T: Array, c: Array, b: Array) -> Array:
+        return np.asarray(c @ (T - S))
+
+    def balanced(self, R: Array, c: Array) -> Array:
+        return np.asarray(R - c @ R)
+
+
+ScoreLoss = Planes | Softmax | SquaredError

@@ -142,14 +142,14 @@ class Stepping:
         self._epoch, self._done = 0, Pass(0, 0, 0, math.inf)
         self._start, self._ending = math.inf, Status.budget
 
-    def _made(self) -> "_Walk | _Search":
+    def _made(self) -> "Walk | _Search":
         """Steps of given length, or a search along each."""
         steps, descent = self.steps, self.descent
         size, bend = steps.batch_size, descent.loss.bend
         eta = steps.eta0 or descent.view.step_size(size, bend, typical=True)
         if size is None and steps.eta0 is None:
             return _Search(descent, eta)
-        return _Walk(descent, steps, eta, self.trace)
+        return Walk(descent, steps, eta, self.trace)
 
     def _begin(self) -> None:
         walk = self._walk = self._made()
@@ -245,7 +245,7 @@ class Stepping:
         return self._known.solution(self._ending, self._epoch)
 
 
-class _Walk(Stateful):
+class Walk(Stateful):
     """Steps of a given length: whole batches, folds or single rows."""
 
     state_names = ("seen",)
@@ -303,7 +303,7 @@ class _Search(Stateful):
         along = descent.scores(change)
         fall = float(np.vdot(change, change)) / self.eta
         ceiling, size = max(self._values[-self.MEMORY :]), 1.0
-        codes = descent.problem.codes
+        codes = descent.labels
         while size > 1e-10:
             losses = descent.loss.losses(self._S + size * along + seen.b, codes)
             value = float(descent.c @ losses) + descent.penalised(seen.a + size * change)
