@@ -341,3 +341,12 @@ def test_a_stopped_fit_goes_on_with_the_same_bytes(tmp_path):
     again = OrdinalRegression(1e4, tol=1e-10).fit(X, y, checkpoint=path)
     assert again.coef_.tobytes() == whole.coef_.tobytes()
     assert again.n_iter_ == whole.n_iter_
+
+
+def test_the_report_names_the_order_and_the_thresholds(tmp_path):
+    X, y = made(K=3)
+    model = OrdinalRegression(order=[2, 1, 0]).fit(X, y)
+    linsep.report(model, X, y, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "towards higher classes, 2 &lt; 1 &lt; 0; thresholds" in page
+    assert f"{model.thresholds_[1]:.4g}" in page

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from linsep.data.sources.learner_rows import by_block
+from linsep.errors import ParameterError
 from linsep.learners.absent_classes import train_present
 from linsep.learners.base import LinearClassifier
 from linsep.learners.fitting.certificates import (
@@ -30,7 +31,7 @@ from linsep.learners.fitting.warm_starts import seen_before
 from linsep.learners.inference.firth import fit_firth
 from linsep.learners.inference.summary import Inference
 from linsep.learners.logistic_solvers import STEPPING, choose, loss_of, solve
-from linsep.model.chances import chances, log_chances
+from linsep.model.chances import chances, log_chances, prior_shift
 from linsep.parallel import Pool
 from linsep.proofs.gap.certificate import certify_planes
 from linsep.proofs.gap.joint_certificate import certify_softmax
@@ -95,6 +96,12 @@ class LogisticRegression(Inference, LinearClassifier):
     shuffle : bool or 'draw'
         Present rows to minibatch and sgd in a new order each pass, or always as given; or draw
         each at random, independently (of each 4,096 rows in turn, where there are more).
+    prior : dict of label: share, or 'data'
+        Shares of the classes where the model will be used, if the rows were drawn or weighted
+        otherwise: after the fit the intercepts are moved by log(τ / ȳ), with τ these shares and ȳ
+        those of the fit (King and Zeng). 'data' are the shares of the rows before `class_weight`,
+        so that weighted classes do not make probabilities wrong. `objective_` and `gap_` are of the
+        fit.
     warm_start : bool
         Begin from the weights of the fit before, where classes and features are the same; steps of
         minibatch and sgd go on as long as they were.
@@ -169,6 +176,7 @@ class LogisticRegression(Inference, LinearClassifier):
         shuffle: Any = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        prior: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -195,6 +203,7 @@ class LogisticRegression(Inference, LinearClassifier):
         self.shuffle = shuffle
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.prior = prior
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -223,7 +232,25 @@ class LogisticRegression(Inference, LinearClassifier):
     def _train_classes(self, problem: Problem, listeners: list[Listener]) -> Status:
         begun = nullcontext() if self.solver in STEPPING else seen_before(self)
         with strength_meant(self), begun:
-            return train_present(self, problem, listeners)
+            status = train_present(self, problem, listeners)
+        if self.prior is not None:
+            shift = self._shift(problem)
+            shift = shift[1:] - shift[:1] if len(self.coef_) == 1 else shift - shift.mean()
+            self.intercept_ = (self.intercept_ + shift).astype(self.intercept_.dtype)
+        return status
+
+    def _by_class(self, weights: Array | None, codes: Array) -> Array | None:
+        if self.prior is not None:
+            self._shares = np.bincount(codes, weights, minlength=len(self.classes_))
+        return super()._by_class(weights, codes)
+
+    def _shift(self, problem: Problem) -> Array:
+        """What `prior` adds to the scores of the classes."""
+        if not self.fit_intercept:
+            raise ParameterError("prior moves the intercept, and fit_intercept is False.")
+        weights = problem.weights if problem.weights.size else None
+        fitted = np.bincount(problem.codes, weights, minlength=problem.n_classes)
+        return prior_shift(self.prior, self.classes_.tolist(), self._shares, fitted)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         if self.penalty == "firth":
@@ -300,12 +327,16 @@ class LogisticRegression(Inference, LinearClassifier):
         Pass all labels in `classes` on the first call if these rows do not hold them all. How far
         the weights are from the optimum is not known until `fit` or `linsep.gap` looks at all rows.
         """
+        if self.prior is not None:
+            raise ParameterError("prior is for fit: shares of rows in parts are not known.")
         problem = self._part(X, y, classes, sample_weight, not hasattr(self, "coef_"))
         with strength_meant(self):
             take_in(self, problem, loss_of(problem), self._penalty)
         return self
 
     def _reset(self, problem: Problem) -> None:
+        if self.prior is not None:
+            self._shift(problem)  # refuses before the fit what cannot be a prior
         check_multi_class(self, problem.binary)
         self._stream = None
 

@@ -86,6 +86,38 @@ def _expit(z: Array) -> Array:
     return np.asarray(np.where(z >= 0, 1.0, small) / (1.0 + small)).astype(z.dtype, copy=False)
 
 
+def prior_shift(prior: Any, classes: list[Any], data: Array, fitted: Array) -> Array:
+    """What scores of the classes gain where their shares are to be others than in the fit.
+
+    King and Zeng, *Logistic regression in rare events data*, 2001: odds are odds of the prior times
+    a ratio of likelihoods, so that log τₖ − log ȳₖ moves a model of rows with shares ȳ to shares τ.
+    Classes that have no weight in the fit are left where they are.
+
+    Parameters
+    ----------
+    prior : shares τ by label; or 'data', the shares of the rows before class weights
+    data, fitted : the weight of each class without class weights, and with them
+
+    >>> prior_shift({"no": 0.99, "yes": 0.01}, ["no", "yes"], np.ones(2), np.ones(2)).round(4)
+    array([ 0.6831, -3.912 ])
+    """
+    shares = data / data.sum()
+    if isinstance(prior, dict):
+        if set(prior) != set(classes):
+            raise ParameterError(f"prior names {list(prior)!r}, but the classes are {classes!r}.")
+        shares = np.array([float(prior[label]) for label in classes])
+        if not (np.isfinite(shares).all() and (shares > 0).all() and abs(shares.sum() - 1) < 1e-6):
+            raise ParameterError(f"prior is {prior!r}; give shares above zero that sum to one.")
+    elif not (isinstance(prior, str) and prior == "data"):
+        raise ParameterError(
+            f"prior is {prior!r:.60}; give a dict of label: share, or 'data' for the shares of the "
+            "rows without class weights."
+        )
+    there = (fitted > 0) & (shares > 0)
+    ratio = np.where(there, shares * fitted.sum(), 1.0) / np.where(there, fitted, 1.0)
+    return np.asarray(np.log(ratio))
+
+
 def calibrated_chances(scores: Array, sigmoids: Array) -> Array:
     """Platt's probabilities: σ(as + b) of each hyperplane, made to sum to one for several.
 

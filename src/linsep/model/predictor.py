@@ -108,11 +108,21 @@ class Model:
         return self.learner in LOG_ODDS or self._sigmoids is not None
 
     @property
-    def _sigmoids(self) -> Any:
+    def inner(self) -> Any:
+        """The form that is in no frame and behind no map."""
         form = self.form
         while hasattr(form, "inner"):
             form = form.inner
-        return getattr(form, "sigmoids", None)
+        return form
+
+    @property
+    def _sigmoids(self) -> Any:
+        return getattr(self.inner, "sigmoids", None)
+
+    @property
+    def ranks(self) -> Array | None:
+        """The level of each class, where classes have an order."""
+        return getattr(self.inner, "ranks", None)
 
     def decision_function(self, X: Any) -> Array:
         """Scores of each row: a vector for two classes, a column per class for more."""

@@ -156,6 +156,11 @@ class LogisticFit:
 
 def _require_likelihood(model: Any) -> None:
     """Refuse fits whose errors are not those of maximum likelihood."""
+    if model.prior is not None:
+        raise ParameterError(
+            "prior moved the intercept after the fit. Fit without it for this table: all other "
+            "weights, and their errors, are the same."
+        )
     if model.penalty != "firth" and np.inf != model.C and model.penalty is not None:
         raise ParameterError(
             f"C is {model.C!r}: the weights are held back by a penalty, and standard errors of "

@@ -1,6 +1,7 @@
 """`model.summary()`: what the weights can be trusted to say, or why they cannot."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +33,7 @@ class Inference:
 
     _ranks: Array
     """The level of each class, of classes with an order."""
+    _by_class: Callable[[Any, Any], Any]
 
     def __getstate__(self) -> dict[str, Any]:
         inherited: Any = super()
@@ -186,6 +188,12 @@ class Inference:
             raise ParameterError(f"against is {against!r}; the classes are {', '.join(known)}.")
         base = 0 if against is None else known.index(str(against))
         codes = encode(labels, rows.shape[0], classes)[1]
+        if getattr(self, "class_weight", None) is not None:
+            weights = self._by_class(weights, codes)
+            notes.append(
+                "Rows count by class_weight, which errors of the model take for repetitions; those "
+                "of cov='robust' do not."
+            )
         if hasattr(self, "thresholds_"):
             if against is not None:
                 raise ParameterError("against is for classes without an order; leave it out.")

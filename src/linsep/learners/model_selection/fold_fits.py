@@ -41,7 +41,9 @@ def shared_fits(
 
 
 def _plain(learner: Any) -> bool:
-    if type(learner).__name__ != "LogisticRegression" or learner.class_weight is not None:
+    if type(learner).__name__ != "LogisticRegression" or learner.prior is not None:
+        return False
+    if learner.class_weight is not None:
         return False
     heard = learner.callback is not None or learner.trace or learner.verbose
     return not heard and l1_share(learner) == 0 and learner.solver == "auto"

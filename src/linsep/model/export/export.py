@@ -150,9 +150,7 @@ def planes_of(model: Model, what: str) -> Planes:
 
 def levels_of(model: Model) -> Ordinal | None:
     """The thresholds of more than two ordered classes, whose one plane has no intercept."""
-    form = model.form
-    while hasattr(form, "inner"):
-        form = form.inner
+    form = model.inner
     return form if isinstance(form, Ordinal) and len(form.ranks) > 2 else None
 
 

@@ -6,6 +6,7 @@ model of the kind, so the gap bounds how much better any could be.
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from linsep.data.check.arrays import check_rows, check_weights
 from linsep.data.check.labels import encode
 from linsep.data.cluster.recognise import from_dask
 from linsep.errors import DataError, ParameterError
+from linsep.model.chances import prior_shift
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, certify_planes
 from linsep.proofs.gap.joint_certificate import certify_crammer_singer, certify_softmax
 from linsep.proofs.gap.ordinal_certificate import certify_ordinal
@@ -128,7 +130,10 @@ def _bounded(model: Any, X: Any, classes: Array, codes: Array, sample_weight: An
             f"X has {X.shape[1]} columns and the model {np.shape(model.coef_)[1]}; pass the data "
             "it was fitted to."
         )
-    C = _penalties(model, classes, codes, check_weights(sample_weight, X.shape[0]))
+    weights = check_weights(sample_weight, X.shape[0])
+    C = _penalties(model, classes, codes, weights)
+    if getattr(model, "prior", None) is not None:
+        model = _as_fitted(model, classes, codes, weights, C)
     rows = np.arange(X.shape[0])
     if np.ndim(C) and not np.all(C > 0):
         rows = np.flatnonzero(C > 0)
@@ -136,6 +141,17 @@ def _bounded(model: Any, X: Any, classes: Array, codes: Array, sample_weight: An
     bounds = OBJECTIVES[name](model, X, codes, C, rows)
     distance = bounds.high - bounds.low
     return Gap(bounds.high, bounds.low, distance, distance / bounds.high if bounds.high else 0.0)
+
+
+def _as_fitted(model: Any, classes: Array, codes: Array, weights: Array | None, C: Any) -> Any:
+    """The model before `prior` moved its intercepts: that is what was fitted."""
+    data = np.bincount(codes, weights, len(classes))
+    fitted = np.bincount(codes, C if np.ndim(C) else weights, len(classes))
+    shift = prior_shift(model.prior, classes.tolist(), data, fitted)
+    before = copy(model)
+    shift = shift[1:] - shift[:1] if len(model.coef_) == 1 else shift - shift.mean()
+    before.intercept_ = model.intercept_ - shift
+    return before
 
 
 def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) -> Any:

@@ -48,7 +48,7 @@ def planes_of(model: Any, names: list[str], spread: Array) -> list[Plane]:
         planes, biases = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     except AttributeError:
         return []
-    odds = model.learner == "LogisticRegression"
+    odds = model.learner in ("LogisticRegression", "OrdinalRegression")
     planes_with_names = zip(_called(model)[:PLANES], planes[:PLANES], biases[:PLANES], strict=False)
     most = SHOWN if len(planes) <= 3 else FEW
     return [
@@ -60,6 +60,10 @@ def _called(model: Any) -> list[str]:
     if model.classes_ is None:
         return ["of the prediction"]
     classes = [str(plain(one)) for one in model.classes_.tolist()]
+    if model.ranks is not None:
+        order = " < ".join(classes[k] for k in np.argsort(model.ranks))
+        cuts = ", ".join(f"{-b:.4g}" for b in np.atleast_1d(model.intercept_))
+        return [f"towards higher classes, {order}; thresholds {cuts}"]
     if len(classes) == 2:
         return [f"towards {classes[1]}, away from {classes[0]}"]
     return [f"towards {one}" for one in classes]

@@ -86,7 +86,9 @@ def _direction(part: Part, planes: Array, k: int) -> Array:
         too_high = float(part.said.ravel()[k]) > float(part.y.ravel()[k])
         return np.asarray(planes[0] if too_high else -planes[0])
     assert part.scores is not None
+    said, ranks = int(np.argmax(part.scores[k])), part.model.ranks
+    if ranks is not None and len(ranks) > 2:
+        return np.asarray(planes[0] if ranks[said] > ranks[part.codes[k]] else -planes[0])
     if len(planes) == 1:
         return np.asarray(planes[0] if part.codes[k] != 1 else -planes[0])
-    said = int(np.argmax(part.scores[k]))
     return np.asarray(planes[said] - (planes[part.codes[k]] if part.codes[k] >= 0 else 0))
