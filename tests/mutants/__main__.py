@@ -26,22 +26,29 @@ SHARE = 0.9  # of the changes, that tests have to notice
 TIMED = ("-p", "pytest_timeout")
 LIBRARIES = ("numpy", "scipy.sparse", "sklearn.base", "pytest", "click", "starlette")
 
-MODEL = ["tests/model/test_hostile_files.py", "tests/model/test_store.py", "-k"]
+MODEL = [
+    "tests/model/test_layers.py",
+    "tests/model/test_hostile_files.py",
+    "tests/model/test_store.py",
+    "-k",
+]
 MODEL = [
     *MODEL,
     "not memory and not garbled and not imports_nothing and not LinearSVC-2 and not inf-2",
 ]
 LAB = ["tests/views/lab/test_lab_guard.py"]
+VERIFY = ["tests/proofs/verify/test_verify.py"]
 EXPORTED = ["tests/proofs/exported"]
+MULTIPLIERS = [f"tests/proofs/exported/test_{name}.py" for name in ("multipliers", "verifier")]
 CONVEX = ["tests/train/convex/test_choose.py", "tests/train/convex/test_driver.py"]
 TARGETS = {
     "container": ("src/linsep/model/files/container.py", MODEL),
     "values": ("src/linsep/model/files/values.py", MODEL),
     "document": ("src/linsep/model/files/document.py", MODEL),
     "store": ("src/linsep/model/files/store.py", MODEL),
-    "certificate": ("src/linsep/proofs/verify/separability.py", ["tests/proofs/verify"]),
+    "certificate": ("src/linsep/proofs/verify/separability.py", VERIFY),
     "claims": ("src/linsep/proofs/exported/claims.py", EXPORTED),
-    "multipliers": ("src/linsep/proofs/exported/multipliers.py", EXPORTED),
+    "multipliers": ("src/linsep/proofs/exported/multipliers.py", MULTIPLIERS),
     "verifier": ("verify/linsep_verify.py", EXPORTED),
     "guard": ("src/linsep/views/lab/guard.py", LAB),
     "choose": ("src/linsep/train/convex/choose.py", CONVEX[:1]),
