@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linsep.kernels import closed
-from linsep.train.closed.tiled_products import symmetric, tiles
+from linsep.train.closed.gram import symmetric, tiles
 
 
 def data(n, d, t, kind, weighted):
@@ -32,11 +32,6 @@ def test_sums_over_rows_are_those_of_the_matrix_products(n, d, t, kind, weighted
     closed.border(X, Y, shift, level, given, own, first, cross, total)
     assert own.tolist() == (w @ np.square(z[:, :-1])).tolist() and total[0] == w.sum()
     assert first.tolist() == (w @ z[:, :-1]).tolist() and cross.tolist() == ((y.T * w) @ x).tolist()
-    a = np.arange(t * d, dtype=float).reshape(t, d)
-    back, squares, room = np.zeros((t, d)), np.zeros(t), np.empty((4, d))
-    closed.residuals(X, Y, shift, level, given, a, np.ones(t), room, back, squares)
-    r = (y - (x @ a.T + 1.0)).T
-    assert squares.tolist() == (r * r @ w).tolist() and back.tolist() == ((r * w) @ x).tolist()
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

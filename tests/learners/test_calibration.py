@@ -10,9 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linsep
 from linsep import LinearSVC
+from linsep.learners.platt import fit_sigmoid, folds
 from linsep.model.chances import calibrated_chances
 from linsep.rows.row_hash import row_hashes
-from linsep.train.closed.platt import fit_sigmoid, folds
 
 
 @parametrize_with_checks([LinearSVC(probability=True)])

@@ -1,4 +1,4 @@
-// Sums over dense rows that closed forms are made of: products of columns, residuals, class means.
+// Sums over dense rows that closed forms are made of: products of columns, class means.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -128,43 +128,6 @@ static void border(Matrix<const X> rows, Matrix<const double> Y, Vector<const do
   }
 }
 
-// back ← back + Zᵀr and squares ← squares + Σ w r² for r = y − Za, or for r = Za without targets; Z are the rows about `centre`. An empty
-// `back` is left alone. `room` has four rows.
-template <class X>
-static void residuals(Matrix<const X> rows, Matrix<const double> Y, Vector<const double> centre, Vector<const double> mean,
-                      Vector<const double> weights, Matrix<const double> a, Vector<const double> offset, Matrix<double> room,
-                      Matrix<double> back, Vector<double> squares) {
-  const int64_t n = rows.shape[0], d = rows.shape[1], t = a.shape[0];
-  require(centre.shape[0] == d && a.shape[1] == d && room.shape[0] == 4 && room.shape[1] == d, "centre, a, room must go with the rows");
-  require(offset.shape[0] == t && squares.shape[0] == t, "there must be a number for each target");
-  require(Y.shape[0] == 0 || mean.shape[0] == t, "there must be a mean for each target");
-  require(Y.shape[0] == 0 || (Y.shape[0] == n && Y.shape[1] == t), "Y must have a number for each row and target");
-  require(back.shape[0] == 0 || (back.shape[0] == t && back.shape[1] == d), "back must have a number for each target and column");
-  require_weights(weights, n);
-  const double *z0 = room.row(0), *z1 = room.row(1), *z2 = room.row(2), *z3 = room.row(3);
-  for (int64_t first = 0; first < n; first += 4) {
-    const int64_t held = std::min<int64_t>(4, n - first);
-    for (int64_t m = 0; m < 4; ++m) {
-      const X* x = rows.row(std::min(first + m, n - 1));
-      for (int64_t j = 0; j < d; ++j) room(m, j) = double(x[j]) - centre[j];
-    }
-    for (int64_t k = 0; k < t; ++k) {
-      double r[4] = {};
-      for (int64_t m = 0; m < held; ++m) {
-        const int64_t i = first + m;
-        double left = inner(room.row(m), a.row(k), d) + offset[k];
-        if (Y.shape[0] > 0) left = (Y(i, k) - mean[k]) - left;
-        const double w = weights.shape[0] > 0 ? weights[i] : 1.0;
-        squares[k] += w * left * left;
-        r[m] = w * left;
-      }
-      if (back.shape[0] == 0) continue;
-      double* b = back.row(k);
-      for (int64_t j = 0; j < d; ++j) b[j] += (z0[j] * r[0] + z1[j] * r[1]) + (z2[j] * r[2] + z3[j] * r[3]);
-    }
-  }
-}
-
 // The largest |x| of each column, and Σ w x and Σ w of each class; rows without weight apart.
 template <class X>
 static void sizes_and_sums(Matrix<const X> rows, Vector<const int32_t> codes, Vector<const double> weights, Vector<double> top,
@@ -218,7 +181,6 @@ template <class X> static void bind(nb::module_& m) {
   def(m, "products", products<X, float>, "Σ zzᵀ in single precision");
   def(m, "sparse_products", sparse_products<X>, "The lower triangle of Σ w zzᵀ for sparse rows");
   def(m, "border", border<X>, "Sums that need no product of two columns");
-  def(m, "residuals", residuals<X>, "Zᵀr and Σ w r²");
   def(m, "sizes_and_sums", sizes_and_sums<X>, "Largest entries of columns, sums by class");
   def(m, "centred_rows", centred_rows<X>, "Rows about the means of their classes");
 }

@@ -21,7 +21,7 @@ def cross_fitted(learner: Any, problem: Problem) -> Array:
     """
     from sklearn.base import clone
 
-    from linsep.train.closed.platt import fit_sigmoid, folds
+    from linsep.learners.platt import fit_sigmoid, folds
 
     n, weights = problem.n_rows, problem.weights
     c = weights if weights.size else np.ones(n)

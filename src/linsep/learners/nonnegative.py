@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 
 from linsep.errors import ParameterError
-from linsep.train.closed.least_squares import Line
+from linsep.train.closed.minimum_norm import Line
 from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]

@@ -27,7 +27,8 @@ from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.closed.least_squares import Line, least_squares, shortest_line
+from linsep.train.closed.least_squares import least_squares
+from linsep.train.closed.minimum_norm import Line, minimum_norm
 from linsep.train.closed.moments import has_room
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, Solver, begin, drive, telling
 from linsep.train.convex.steps.conjugate_gradients import ConjugateGradients, suits
@@ -255,7 +256,7 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         if problem.n_rows > problem.n_features:
             return None
         with Pool(1):
-            return shortest_line(problem, Y, self.fit_intercept)
+            return minimum_norm(problem, Y, self.fit_intercept)
 
     def _by_gradients(
         self, problem: Problem, Y: Array, listeners: list[Listener], single: bool

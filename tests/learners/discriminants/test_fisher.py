@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from linsep import FisherDiscriminant, LinearDiscriminantAnalysis, Status, separability
 from linsep.data.toys import overlapping, separated, three_classes, two_groups
 from linsep.errors import NotConverged, ParameterError
-from linsep.train.closed import best_threshold as cuts
+from linsep.learners.discriminants import best_threshold as cuts
 
 Fisher = FisherDiscriminant
 

@@ -8,7 +8,7 @@ import pytest
 
 from linsep.train.closed import exact_least_squares
 from linsep.train.closed.exact_least_squares import rational_least_squares
-from linsep.train.closed.interruptible import in_background
+from linsep.train.closed.interruptible import QUICK, factored
 from linsep.train.closed.least_squares import least_squares
 from linsep.train.problem import Problem
 
@@ -62,6 +62,7 @@ def test_of_collinear_features_the_shortest_weights_are_taken():
 
 def test_a_background_call_gives_its_result_or_its_error():
     main = threading.get_ident()
-    assert in_background(threading.get_ident) != main
+    large = np.zeros(QUICK + 1)
+    assert factored(lambda _: threading.get_ident(), large) != main
     with pytest.raises(ZeroDivisionError):
-        in_background(lambda: 1 / 0)
+        factored(lambda _: 1 / 0, large)

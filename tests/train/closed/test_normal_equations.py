@@ -74,17 +74,23 @@ def test_few_wide_rows_are_met_by_the_shortest_weights(layout, free):
     Y = rng.normal(size=(30, 2))
     found = minimum_norm(problem_of(layout(X)), Y, free)
     about, level = (X - X.mean(axis=0), Y.mean(axis=0)) if free else (X, 0.0)
-    np.testing.assert_allclose(found.weights, np.linalg.pinv(about) @ (Y - level), atol=1e-12)
+    np.testing.assert_allclose(found.weights.T, np.linalg.pinv(about) @ (Y - level), atol=1e-12)
     assert found.rank == 30 - free
 
 
-def test_rows_that_depend_on_each_other_are_left_to_an_orthogonal_factor():
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_of_rows_that_depend_on_each_other_the_residual_is_least(layout):
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(10, 50))
-    X[3] = X[4]
-    assert minimum_norm(problem_of(X), rng.normal(size=(10, 1)), True) is None
-    learner = LinearRegression().fit(X, np.arange(10.0))
-    assert (learner.status_, learner.rank_) == (Status.deficient, 8)
+    X, Y = rng.normal(size=(12, 50)), rng.normal(size=(12, 2))
+    X[3], X[7] = X[4], 2 * X[5] - X[6]
+    found = minimum_norm(problem_of(layout(X)), Y, True)
+    about, level = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    wanted = np.linalg.pinv(about, rcond=1e-10) @ level
+    np.testing.assert_allclose(found.weights.T, wanted, atol=1e-12)
+    left = level - about @ wanted
+    assert (found.rank, found.loss) == (9, pytest.approx(np.square(left).sum() / 24))
+    learner = LinearRegression().fit(layout(X), Y)
+    assert (learner.status_, learner.rank_) == (Status.deficient, 9)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

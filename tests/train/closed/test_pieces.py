@@ -27,20 +27,6 @@ def test_threads_that_share_pieces_give_the_bytes_of_one_alone(n, monkeypatch):
     np.testing.assert_allclose(sums[0], X.T @ X, rtol=1e-12, atol=1e-9)
 
 
-@pytest.mark.parametrize("blocks", [2, 5, 7, 8, 13])
-def test_threads_that_take_branches_of_the_tree_give_the_bytes_of_one_alone(blocks, monkeypatch):
-    monkeypatch.setattr(pieces, "ALONE", 0.0)
-    monkeypatch.setattr(pieces, "MANY", 1)
-    n = blocks * 4096 - 1000
-    X = np.random.default_rng(n).standard_normal((n, 3))
-    answers = []
-    for jobs, subtrees in ((1, 1), (2, 1), (2, 2), (3, 4), (2, 32)):
-        monkeypatch.setattr(pieces, "SUBTREES", subtrees)
-        problem = Problem(X, np.zeros(n, np.int32), None, 1, jobs)
-        answers.append(sum_pieces(problem, products, add, 3, 9.0 * n, True).tobytes())
-    assert len(set(answers)) == 1
-
-
 @pytest.mark.parametrize("width", [1, 300, 70_000])
 def test_every_row_is_in_one_piece(width, monkeypatch):
     monkeypatch.setattr(pieces, "ALONE", 0.0)

@@ -12,15 +12,15 @@ from linsep.data.blocks.blocks import spans
 from linsep.data.blocks.page_release import room_for
 from linsep.errors import OverflowedError
 from linsep.learners.base import LinearClassifier
+from linsep.learners.discriminants.best_threshold import Line, best_cut
 from linsep.learners.fitting.parameters import one_of
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.parallel import Pool, one_thread
 from linsep.status import Status
-from linsep.train.closed.best_threshold import Line, best_cut
 from linsep.train.closed.frame import in_units
 from linsep.train.closed.moments import Moments, moments
-from linsep.train.closed.whitening import Whitening, axes_of, factor_of, whiten, whiten_each
+from linsep.train.closed.whitening import Whitening, whiten, whiten_each
 from linsep.train.problem import Problem
 from linsep.train.run.loop import Listener, Pass, tell
 
@@ -112,6 +112,7 @@ class FisherDiscriminant(LinearClassifier):
             criteria.append(_criterion(white, total))
             floored += white.floored
             ranks.append(white.rank)
+            axes = white.axes
         self._planes = CentredModel(
             np.vstack([plane.weights for plane in planes]),
             np.concatenate([plane.at_centre for plane in planes]),
@@ -123,7 +124,9 @@ class FisherDiscriminant(LinearClassifier):
         self.criterion_ = criteria[0] if problem.binary else np.array(criteria)
         self.means_ = sums.means
         self.rank_ = min(ranks)
-        self._keep_scatter(problem, sums, total)
+        self._total, self._exponents = total, sums.frame.exponents
+        self._scatter: Any = sums.scatter
+        self._axes = axes if sums.scatter is None else None
         self.n_iter_ = 1
         if listeners:
             wrong = problem.sum(lambda block: self._wrong(problem, block), operator.add)
@@ -152,15 +155,6 @@ class FisherDiscriminant(LinearClassifier):
             plane.require_finite()
             cut = best_cut(_along(plane, problem, k))
         return plane._replace(at_centre=np.array([-cut]))
-
-    def _keep_scatter(self, problem: Problem, sums: Moments, total: float) -> None:
-        """Keep what `scatter_` is made of: the matrix, or the axes of fewer rows than columns."""
-        self._total = total
-        self._exponents = sums.frame.exponents
-        self._scatter: Any = sums.scatter
-        self._axes = None
-        if sums.scatter is None:
-            self._axes = axes_of(sums, factor_of(sums, problem), factor=True)
 
     @property
     def scatter_(self) -> Array:
@@ -192,7 +186,7 @@ def _total(sums: Moments) -> float:
 def _criterion(white: Whitening, total: float) -> float:
     """J(w) = ‖D‖⁴ / (N ‖D_V‖²), with D the whitened difference and D_V its part with scatter."""
     D = white.means[1] - white.means[0]
-    inside = float(np.square(D[: white.rank]).sum())
+    inside = float(np.square(D[: white.inner]).sum())
     whole = float(np.square(D).sum())
     if whole == 0:
         return 0.0

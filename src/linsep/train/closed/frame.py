@@ -19,7 +19,6 @@ from linsep.train.problem import Block, Problem
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-FEW = 16  # classes whose rows are added up by a matrix product
 EMPTY = -5000  # the exponent of a column in which nothing but zero has been seen
 
 
@@ -54,13 +53,6 @@ class Part(NamedTuple):
         part = self.by_class @ Z
         total[: part.shape[0]] = part.toarray() if sp.issparse(part) else part
         return total
-
-    def remainders(self, Z: Floats, n_classes: int) -> Floats:
-        """`sums` of numbers about zero, whose order does not matter: by a matrix product."""
-        if n_classes > FEW:
-            return self.sums(Z, n_classes)
-        own = np.equal.outer(np.arange(n_classes), self.codes).astype(np.float64)
-        return np.asarray((own if self.even else own * self.weights) @ Z)
 
 
 class Frame(NamedTuple):

@@ -1,5 +1,6 @@
 """Sums of products of columns, and of columns with targets, about a middle of the rows."""
 
+from operator import iadd
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,10 @@ from linsep.parallel import sum_over
 from linsep.rows.rows import CSR
 from linsep.train.closed.moments import Floats
 from linsep.train.closed.pieces import ALONE, sum_pieces
-from linsep.train.closed.tiled_products import symmetric, tiles
 from linsep.train.problem import Block, Problem
 
 SAMPLE = 64  # rows whose mean is subtracted
-
-
+TOGETHER = 127  # rows multiplied at a time; odd, so that panels share no cache sets
 WIDEST_SPARSE = 2048  # columns of sparse rows whose products are summed entry by entry
 
 
@@ -79,11 +78,11 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
     shift, level = middle_of(problem, Y, fit_intercept)
     if sp.issparse(problem.X):
         many = float(problem.entries) * problem.entries / n > ALONE
-        parts = _parts(n) if many else [(0, n)]
+        parts = spans(n, max(1, -(-n // 8))) if many else [(0, n)]
         lower = sum_over(
             lambda span: _sparse_part(problem, Y - level, span),
             parts,
-            _add,
+            iadd,
             problem.n_jobs if many else 1,
         )
         matrix = np.tril(lower) + np.tril(lower, -1).T
@@ -101,7 +100,7 @@ def gram(problem: Problem, Y: Floats, fit_intercept: bool) -> Gram:
             closed.products(X[first:last], targets, shift, unit, level, weights, Z, G)
             return np.asarray(G)
 
-        lower = sum_pieces(problem, of, _add, width, float(n) * width**2, chunked=True)
+        lower = sum_pieces(problem, of, iadd, width, float(n) * width**2, chunked=True)
         matrix = symmetric(lower, width)
     return Gram(matrix, shift, level)
 
@@ -123,15 +122,6 @@ def _middle(values: Floats) -> Floats:
     return np.asarray(values[0] + (values - values[0]).sum(axis=0) / len(values))
 
 
-def _add(a: Floats, b: Floats) -> Floats:
-    a += b
-    return a
-
-
-def _parts(n: int) -> list[tuple[int, int]]:
-    return spans(n, max(1, -(-n // 8)))
-
-
 def _sparse_part(problem: Problem, Y: Floats, span: tuple[int, int]) -> Floats:
     d, t = problem.n_features, Y.shape[1]
     G = np.zeros((d + t + 1, d + t + 1))
@@ -140,3 +130,20 @@ def _sparse_part(problem: Problem, Y: Floats, span: tuple[int, int]) -> Floats:
     weights = problem.weights if problem.weights.size else np.empty(0)
     closed.sparse_products(rows, *span, weights, np.ascontiguousarray(Y), G)
     return G
+
+
+def tiles(width: int, dtype: Any) -> tuple[Any, Any]:
+    """Room for rows of so many columns in panels of 96 bytes, and zeros for their products.
+
+    BLAS multiplies large matrices; here rows are short, and many. Those of a panel are read one
+    after the other while the products of its columns stay in registers.
+    """
+    columns = 96 // np.dtype(dtype).itemsize
+    count = -(-width // columns)
+    return np.empty((count, TOGETHER, columns), dtype), np.zeros((count * columns,) * 2, dtype)
+
+
+def symmetric(G: Any, width: int) -> Any:
+    """The whole matrix of so many columns, of which `products` makes the lower half."""
+    lower = np.tril(G[:width, :width])
+    return lower + np.tril(lower, -1).T

@@ -14,7 +14,7 @@ from linsep.train.closed.exact_least_squares import rational_least_squares
 from linsep.train.closed.frame import Frame, frame_of
 from linsep.train.closed.gram import gram, products_suit
 from linsep.train.closed.interruptible import factored
-from linsep.train.closed.minimum_norm import minimum_norm
+from linsep.train.closed.minimum_norm import Line, minimum_norm
 from linsep.train.closed.moments import Floats, require_room
 from linsep.train.closed.normal_equations import centred, solve
 from linsep.train.closed.single_products import single_products
@@ -69,27 +69,6 @@ def targets_of(Y: Floats, centred: bool) -> Targets:
     return given._replace(shift=given.mean(lambda y: y)) if centred else given
 
 
-class Line(NamedTuple):
-    """Slopes and intercept about a centre, all in the units of the data.
-
-    Attributes
-    ----------
-    weights : (t, d)
-    at_centre : (t,) prediction at the centre
-    centre : (d,)
-    loss : ½ mean squared error
-    rank : directions of the columns that have spread of their own; None where nobody counted
-    intercept : (t,) prediction at zero, or None where it is at_centre − ⟨w, centre⟩
-    """
-
-    weights: Floats
-    at_centre: Floats
-    centre: Floats
-    loss: float
-    rank: int | None
-    intercept: Floats | None = None
-
-
 def least_squares(problem: Problem, Y: Floats, fit_intercept: bool = True) -> Line:
     """Minimise ½ Σ wᵢ (⟨a, xᵢ⟩ + b − yᵢ)² / Σ wᵢ exactly; the shortest a where many do.
 
@@ -115,7 +94,7 @@ def _from_products(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | N
     """The line from products of columns or of rows; None where these lose too many digits."""
     n, d = problem.X.shape
     if n <= d:
-        return shortest_line(problem, Y, fit_intercept)
+        return minimum_norm(problem, Y, fit_intercept)
     if not products_suit(problem.X):
         return None
     with np.errstate(all="ignore"):
@@ -139,16 +118,6 @@ def _from_products(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | N
     if answer.rank == d and _digits_at_stake(n, d, answer.least):
         return rational_line(line, problem, Y, fit_intercept)
     return line
-
-
-def shortest_line(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | None:
-    """The line of few wide rows, from their products with each other; None where these fail."""
-    with np.errstate(all="ignore"):
-        shortest = minimum_norm(problem, Y, fit_intercept)
-    if shortest is None:
-        return None
-    loss = float(shortest.squares.sum()) / (2 * problem.total)
-    return Line(shortest.weights.T, shortest.at_centre, shortest.centre, loss, shortest.rank)
 
 
 def _least_squares(problem: Problem, Y: Floats, fit_intercept: bool) -> Line:

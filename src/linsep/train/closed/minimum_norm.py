@@ -1,147 +1,90 @@
 """The shortest weights through fewer rows than columns, from the products of the rows.
 
-With A the rows about their mean, times the roots of their weights, the shortest a with Aa = y is
-
-    a = Aᵀ(AAᵀ)⁻¹y,    a ← a + Aᵀ(AAᵀ)⁻¹(y − Aa),
-
-a matrix as large as the rows are many, however wide they are. With an intercept AAᵀ has one
-direction without spread, that of the roots themselves, which y does not have either.
+With Z the rows about their mean, times the roots of their weights, they are a = Z⁺y (`row_axes`):
+a matrix as large as the rows are many, however wide they are.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy import linalg as sl
 
-from linsep.parallel import sum_over
-from linsep.train.closed.moments import Floats
+from linsep.train.closed.centred_rows import CentredRows, sparse_rows
+from linsep.train.closed.frame import power
+from linsep.train.closed.moments import Floats, Moments, moments
+from linsep.train.closed.row_axes import LostDigitsError, row_axes
 from linsep.train.problem import Problem
 
-COLUMNS = 4096  # columns multiplied at a time
 MOST = 4000  # rows whose products are made
-LEAST = 1e-9  # the smallest share of the largest eigenvalue that refinement copes with
-REFINEMENTS = 4
-ROUNDING = 1e-13  # of y: a residual that is left to rounding
 UNEVEN = 40  # powers of two between the spreads of two columns
 
 
-class Shortest(NamedTuple):
-    """Weights (d, t), predictions at the centre (t,), the centre (d,), residuals and rank."""
+class Line(NamedTuple):
+    """Slopes and intercept about a centre, all in the units of the data.
+
+    Attributes
+    ----------
+    weights : (t, d)
+    at_centre : (t,) prediction at the centre
+    centre : (d,)
+    loss : ½ mean squared error
+    rank : directions of the columns that have spread of their own; None where nobody counted
+    intercept : (t,) prediction at zero, or None where it is at_centre − ⟨w, centre⟩
+    """
 
     weights: Floats
     at_centre: Floats
     centre: Floats
-    squares: Floats
-    rank: int
+    loss: float
+    rank: int | None
+    intercept: Floats | None = None
 
 
-class _Rows(NamedTuple):
-    """A without writing it out: X, its mean, and the root of each row's weight."""
-
-    X: Any
-    mean: Floats
-    root: Floats
-
-    def dot(self, a: Floats) -> Floats:
-        return np.asarray(self.root[:, None] * (np.asarray(self.X @ a) - self.mean @ a))
-
-    def back(self, v: Floats) -> Floats:
-        s = self.root[:, None] * v
-        return np.asarray(self.X.T @ s) - np.outer(self.mean, s.sum(axis=0))
-
-
-def minimum_norm(problem: Problem, Y: Floats, fit_intercept: bool) -> Shortest | None:
-    """The shortest weights; None where rows are too many, or depend on each other."""
-    X, n = problem.X, problem.n_rows
-    weights = problem.weights if problem.weights.size else np.ones(n)
-    if n > MOST or not weights.all():
+@np.errstate(all="ignore")
+def minimum_norm(problem: Problem, Y: Floats, fit_intercept: bool) -> Line | None:
+    """The shortest weights; None where rows are too many, or lose too many digits."""
+    weights = problem.weights if problem.weights.size else np.ones(problem.n_rows)
+    if not 0 < problem.n_rows <= MOST:
         return None
-    root, total = np.sqrt(weights), float(weights.sum())
-    X = X.astype(np.float64, copy=False)
-    first = X[:1].toarray()[0] if sp.issparse(X) else X[0]
-    mean, level = np.zeros(problem.n_features), np.zeros(Y.shape[1])
+    total, level = math.fsum(weights), np.zeros(Y.shape[1])
     if fit_intercept:
-        mean = _mean(X, first, weights, total)
         level = Y[0] + weights @ (Y - Y[0]) / total
-    rows = _Rows(X, mean, root)
-    K = _products(rows, problem.n_jobs, float(np.finfo(problem.X.dtype).eps))
-    if K is None:
+    roots = np.sqrt(weights / total)
+    rows, squares, centre, rounding = _rows(problem, roots, fit_intercept)
+    spread = np.sqrt(squares)
+    filled = spread[spread != 0]
+    hidden = ~(filled > 1e3 * rounding[spread != 0])
+    if hidden.any() or not len(filled) or not filled.max() <= 2.0**UNEVEN * filled.min() < np.inf:
         return None
-    size = float(K.diagonal().sum()) / n
-    if fit_intercept:
-        K += np.outer(root, root) * (size / total)
-    solve = _solver(K)
-    if solve is None:
+    T = roots[:, None] * (Y - level)
+    try:
+        axes = row_axes(np.ones(len(spread)), rounding, rows, 0.0, 0.0, problem.n_jobs)
+        found = axes.shortest(T)
+    except LostDigitsError:
         return None
-    T = root[:, None] * (Y - level)
-    a, left = rows.back(solve(T)), T
-    for _ in range(REFINEMENTS):
-        left = T - rows.dot(a)
-        if (_lengths(left) <= ROUNDING * math.sqrt(n) * _lengths(T)).all():
-            rank = n - int(fit_intercept)
-            return Shortest(a, level, mean, np.square(left).sum(axis=0), rank)
-        a = a + rows.back(solve(left))
-    return None
+    loss = float(np.square(T - rows.dot(found)).sum()) / 2
+    return Line(found, level, centre, loss, axes.rank)
 
 
-def _lengths(T: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.square(T).sum(axis=0)))
-
-
-def _mean(X: Any, first: Floats, weights: Floats, total: float) -> Floats:
-    """The mean of each column; of a constant column, its own number to the last digit."""
+def _rows(
+    problem: Problem, roots: Floats, free: bool
+) -> tuple[CentredRows, Floats, Floats, Floats]:
+    """The rows about their mean or as they are, Σ z² of each column, that mean, and rounding."""
+    X, unit = problem.X, float(np.finfo(problem.X.dtype).eps) / 2
     if sp.issparse(X):
-        return np.asarray(X.T @ weights) / total
-    return np.asarray(first + weights @ (X - first) / total)
-
-
-def _solver(K: Floats) -> Any:
-    R, failed = sl.lapack.dpotrf(K, lower=1, clean=0)
-    if failed:
-        return None
-    norm = float(np.abs(K).sum(axis=0).max())
-    share, _ = sl.lapack.dpocon(R, norm, uplo="L")
-    if share < LEAST:
-        return None
-    return lambda right: np.asarray(sl.lapack.dpotrs(R, right, lower=1)[0])
-
-
-def _products(rows: _Rows, n_jobs: int, unit: float) -> Floats | None:
-    """AAᵀ; None where columns are of very different size, or hardly vary about their mean."""
-    X, mean, root = rows
-    if sp.issparse(X):
-        K = np.asarray((X @ X.T).toarray())
-        own = K.diagonal().copy()
-        along = np.asarray(X @ mean)
-        K += float(mean @ mean) - along - along[:, None]
-        if not (np.isfinite(own).all() and (K.diagonal() >= 1e-3 * own).all()):
-            return None
-        largest = np.asarray(abs(X).max(axis=0).toarray()).ravel()
-        if not _even(largest):
-            return None
-        return np.asarray(K * root * root[:, None])
-    d = X.shape[1]
-    widths = np.empty(d)
-
-    def of(start: int) -> Floats:
-        some = slice(start, start + COLUMNS)
-        A = X[:, some] - mean[some]
-        top = np.abs(X[:, some]).max(axis=0)
-        spread = np.abs(A).max(axis=0)
-        widths[some] = np.where((spread > 0) & (spread < 1e3 * unit * top), np.nan, spread)
-        A *= root[:, None]
-        return np.asarray(A @ A.T)
-
-    K = sum_over(of, range(0, d, COLUMNS), np.add, n_jobs)
-    return K if np.isfinite(K).all() and _even(widths) else None
-
-
-def _even(widths: Floats) -> bool:
-    """Whether all columns with any spread are of a size."""
-    filled = widths[widths != 0]
-    if not len(filled) or not np.isfinite(filled).all():
-        return False
-    exponents = np.frexp(filled)[1]
-    return bool(np.ptp(exponents) <= UNEVEN and np.abs(exponents).max() < 300)
+        sums = moments(problem, scatter=False)
+        frame = sums.frame
+        if not free:
+            zero = np.zeros_like(frame.means)
+            sums = Moments(frame._replace(means=zero), zero[0], zero, zero, None)
+        scale = power(frame.exponents)
+        rows, squares = sparse_rows(problem, sums)
+        mean = scale * (sums.centre + sums.offsets[0])
+        return rows.times(scale), np.square(scale) * squares, mean, unit * scale * frame.top
+    first, mean = np.asarray(X[0], np.float64), np.zeros(X.shape[1])
+    if free:  # the mean of a constant column is its own number, to the last digit
+        mean = first + np.square(roots) @ (X - first)
+    Z = (X - mean) * roots[:, None]
+    top = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
+    return CentredRows(Z, slice(None)), np.einsum("ij,ij->j", Z, Z), mean, unit * top

@@ -6,6 +6,7 @@ first pass lost of the means to rounding is put back: an offset of 1e15 costs on
 the data themselves lost to it.
 """
 
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,8 +18,9 @@ from linsep.errors import DataError
 from linsep.kernels import closed
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR
-from linsep.train.closed.frame import Frame, Part, frame_of, in_units, power, scaled
-from linsep.train.closed.pieces import sum_pieces
+from linsep.train.closed.frame import Frame, Part, frame_of, power, scaled
+from linsep.train.closed.pieces import add_both, sum_pieces
+from linsep.train.closed.tsqr import triangle
 from linsep.train.problem import Block, Problem
 
 Array = npt.NDArray[Any]
@@ -50,19 +52,6 @@ class Moments(NamedTuple):
     def means(self) -> Floats:
         """(K, d) class means in the units of the data."""
         return self.frame.raw(self.centre + self.offsets)
-
-    @property
-    def covariance(self) -> Floats:
-        """(d, d) shared covariance in the units of the data, 1/N.
-
-        Raises
-        ------
-        OverflowedError
-            Where a variance is too large or too small for a float.
-        """
-        if self.scatter is None:
-            raise DataError("The scatter was not computed; ask moments for it.")
-        return in_units(self.scatter, self.frame.exponents)
 
     def rows(self, part: Part) -> Floats:
         """xᵢ − mean of its class, to full precision, in tame units, as an array."""
@@ -104,6 +93,12 @@ class Moments(NamedTuple):
         )
 
 
+def factor_of(moments: Moments, problem: Problem) -> Floats:
+    """R with RᵀR the covariance within classes, in tame units."""
+    R = triangle(problem, lambda block: moments.weighted_rows(block, 0, len(block.codes)))
+    return R / math.sqrt(moments.frame.total)
+
+
 def has_room(n: int, d: int) -> bool:
     """Whether a matrix of min(n, d) × d entries fits."""
     return min(n, d) * d <= LARGEST
@@ -137,15 +132,15 @@ def moments(problem: Problem, scatter: bool = True) -> Moments:
     require_room(problem.n_rows if not scatter else problem.n_features, problem.n_features)
     with Pool(1):  # one thread inside each matrix product, so that bytes do not depend on them
         frame = frame_of(problem)
-        square = None
-        if not scatter:
+        square: Floats | None = None
+        if sp.issparse(problem.X):
+            lost, square = _sparse(problem, frame, scatter)
+        elif not scatter:
             lost = problem.sum(lambda block: _lost(frame, block), np.add)
-        elif sp.issparse(problem.X):
-            lost, square = _sparse(problem, frame)
         else:
             d = problem.n_features
             lost, square = sum_pieces(
-                problem, partial(_dense, frame), _add_both, d, float(problem.n_rows) * d**2
+                problem, partial(_dense, frame), add_both, d, float(problem.n_rows) * d**2
             )
     lost /= (frame.shares * frame.total)[:, None]
     if square is not None:
@@ -157,14 +152,7 @@ def moments(problem: Problem, scatter: bool = True) -> Moments:
 
 def _lost(frame: Frame, block: Block) -> Floats:
     part = frame.part(block)
-    return part.remainders(frame.dense(part), len(frame.shares))
-
-
-def _add_both(a: Any, b: Any) -> Any:
-    lost, square = a
-    lost += b[0]
-    square += b[1]  # in place: a second (d, d) matrix for each level of the tree would be too many
-    return lost, square
+    return part.sums(frame.dense(part), len(frame.shares))
 
 
 def _dense(frame: Frame, block: Block, first: int, last: int) -> tuple[Floats, Floats]:
@@ -179,7 +167,7 @@ def _dense(frame: Frame, block: Block, first: int, last: int) -> tuple[Floats, F
     return lost, Z.T @ Z
 
 
-def _sparse(problem: Problem, frame: Frame) -> tuple[Floats, Floats]:
+def _sparse(problem: Problem, frame: Frame, scatter: bool) -> tuple[Floats, Floats | None]:
     """The same for a CSR matrix, in time that grows with its entries.
 
     A column that is mostly zero within every class needs no shift: its variance is at least half
@@ -199,16 +187,21 @@ def _sparse(problem: Problem, frame: Frame) -> tuple[Floats, Floats]:
         W = part.weights[:, None]
         lost = np.zeros((K, len(scale)))
         lost[:, full] = part.sums(D, K)
+        if not scatter:
+            return lost, part.sums(T, K)
         weighted = T.multiply(W).tocsr()
         return lost, part.sums(T, K), weighted.T @ T, weighted.T @ D, (D * W).T @ D
 
     def add(a: Any, b: Any) -> Any:
         return tuple(x + y for x, y in zip(a, b, strict=True))
 
-    lost, thin_sums, TT, TD, DD = problem.sum(of, add)
+    lost, thin_sums, *products = problem.sum(of, add)
     counts = (frame.shares * frame.total)[:, None]
     means = frame.means[:, thin]
     lost[:, thin] = thin_sums - counts * means
+    if not scatter:
+        return lost, None
+    TT, TD, DD = products
     square = np.empty((len(scale), len(scale)))
     # about the frame's means m: Σ(x − m)(x − m)ᵀ = Σ xxᵀ − Σ x mᵀ − m Σ xᵀ + n m mᵀ by class
     cross = thin_sums.T @ means

@@ -21,15 +21,13 @@ import scipy.sparse as sp
 from scipy import linalg as sl
 
 from linsep.data.blocks.blocks import spans
-from linsep.kernels import closed
 from linsep.train.closed.empty_directions import LEAST, empty_directions
 from linsep.train.closed.gram import Border, Gram
 from linsep.train.closed.moments import Floats
-from linsep.train.closed.pieces import sum_pieces
+from linsep.train.closed.pieces import add_both, sum_pieces
 from linsep.train.problem import Block, Problem
 
 U = 2.0**-53
-FUSED = 4  # columns of weights up to which one walk over a row serves both products
 SHARPEST = 1e-12  # relative error of the weights below which no pass is made to lower it
 REFINEMENTS = 3
 SMALL = 1 << 16  # entries below which a pass for the last digits costs next to nothing
@@ -262,21 +260,7 @@ def _against(
 
     mean = given.mean + given.lost[d:]
 
-    planes = np.ascontiguousarray(raw.T)
-
-    def narrow(block: Block, first: int, last: int) -> Any:
-        products, squares = np.zeros((t if back else 0, d)), np.zeros(t)
-        rows = slice(block.start + first, block.start + last)
-        weights = block.weights[first:last] if block.weights.size else block.weights
-        targets = np.empty((0, t)) if Y is None else np.ascontiguousarray(Y[rows])
-        X: Any = block.rows.X  # type: ignore[union-attr]
-        closed.residuals(
-            X[first:last], targets, given.centre, mean, weights,
-            planes, offset, np.empty((4, d)), products, squares,
-        )  # fmt: skip
-        return products, squares
-
-    def wide(block: Block, first: int, last: int) -> Any:
+    def of(block: Block, first: int, last: int) -> Any:
         rows = slice(block.start + first, block.start + last)
         weights = block.weights[first:last] if block.weights.size else block.weights
         Z = problem.X[rows] if sparse else problem.X[rows] - given.centre
@@ -294,12 +278,6 @@ def _against(
             products -= np.outer(given.centre, r.sum(axis=0))
         return products.T, squares
 
-    fused = not sparse and t <= FUSED
-    of = narrow if fused else wide
     width, work = problem.entries // problem.n_rows + t, 2.0 * problem.entries * t
-    products, squares = sum_pieces(problem, of, _add_both, width, work, chunked=fused)
+    products, squares = sum_pieces(problem, of, add_both, width, work)
     return products.T[given.alive] / given.spread[:, None], squares
-
-
-def _add_both(a: Any, b: Any) -> Any:
-    return a[0] + b[0], a[1] + b[1]

@@ -17,11 +17,10 @@ from linsep.data.blocks.blocks import on_cluster
 from linsep.data.blocks.page_release import rows_of
 from linsep.kernels import closed
 from linsep.parallel import share_out
-from linsep.train.closed.gram import Border, middle_of
+from linsep.train.closed.gram import Border, middle_of, symmetric, tiles
 from linsep.train.closed.moments import Floats
 from linsep.train.closed.normal_equations import SINGLE, Centred, about_mean
 from linsep.train.closed.pieces import sum_pieces
-from linsep.train.closed.tiled_products import symmetric, tiles
 from linsep.train.problem import Block, Problem
 
 WIDE = 160  # columns from which on their products outweigh the passes of refinement

@@ -6,19 +6,21 @@ nor offsets decide which directions count as having no spread, but only the roun
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from scipy import linalg as sl
 
+from linsep.train.closed.centred_rows import CentredRows, sparse_rows
 from linsep.train.closed.empty_directions import Directions, empty_directions
 from linsep.train.closed.frame import in_units
 from linsep.train.closed.interruptible import factored
-from linsep.train.closed.moments import Floats, Moments, require_room
-from linsep.train.closed.pieces import sum_pieces
-from linsep.train.closed.tsqr import triangle
-from linsep.train.closed.wide_axes import wide_axes
+from linsep.train.closed.moments import Floats, Moments, factor_of, has_room, require_room
+from linsep.train.closed.pieces import add_both, sum_pieces
+from linsep.train.closed.row_axes import LostDigitsError, RowAxes, row_axes
 from linsep.train.problem import Block, Problem
 
 FLOOR = 1e-8
@@ -28,6 +30,8 @@ classes there: classes that differ in it are told apart, and nothing overflows."
 LEAST_SHARE = 1e-8
 """A class with less of the weight counts as this much where directions of the means are found."""
 
+FEWEST = 32  # rows from which on their products are tried first
+MANY = 8  # sparse rows for each column up to which their products cost less than eigenvectors
 ROUGH = 1e-5  # a scatter matrix with smaller eigenvalues than this has lost too many digits
 
 Flags = npt.NDArray[np.bool_]
@@ -57,6 +61,21 @@ class Axes(NamedTuple):
     rough: bool
     blurred: float = 0.0
 
+    @property
+    def rank(self) -> int:
+        """How many axes there are."""
+        return self.vectors.shape[1]
+
+    def outside(self, B: Floats) -> Floats:
+        """Vectors, (k, d), without their parts along the axes."""
+        for _ in range(2):  # once leaves rounding errors of the size of B along the axes
+            B = B - (B @ self.vectors) @ self.vectors.T
+        return B
+
+    def inside(self, B: Floats) -> Floats:
+        """The axes as columns, each over the root of its variance."""
+        return self.vectors / np.sqrt(self.values)
+
     def covariance(self, exponents: Any) -> Floats:
         """The covariance of these axes in the units of the data."""
         require_room(len(self.unit), len(self.unit))
@@ -74,14 +93,16 @@ class Whitening(NamedTuple):
     map : (d, m)
     means : (K, m) class means minus the centre of the moments, after the map
     floored : in how many directions the classes differ where they have no spread
-    rank : how many columns of the map, the first ones, stand for directions with spread
+    rank : how many directions have spread
+    inner : how many columns of the map, the first ones, stand for these
     """
 
-    axes: Axes
+    axes: Axes | RowAxes
     map: Floats
     means: Floats
     floored: int
     rank: int
+    inner: int
 
     @property
     def equal(self) -> bool:
@@ -114,29 +135,67 @@ def whiten(moments: Moments, problem: Problem, shrinkage: Any = None) -> Whiteni
     quick = None if shrinkage is not None else _full_rank(moments)
     if quick is not None:
         return quick
-    axes = (
-        None if moments.scatter is None else axes_of(moments, moments.scatter, shrinkage, problem)
-    )
+    n, d = problem.n_rows, problem.n_features
+    if FEWEST <= n <= (MANY * d if sp.issparse(problem.X) else d) and has_room(n, n):
+        with suppress(LostDigitsError):
+            return complete(_few_rows(moments, problem, shrinkage), moments)
+    S = moments.scatter
+    axes = None if S is None else axes_of(moments, S, shrinkage, problem)
     if axes is None or axes.rough:
-        R = factor_of(moments, problem)
-        axes = axes_of(moments, R, shrinkage, problem, factor=True)
+        axes = axes_of(moments, factor_of(moments, problem), shrinkage, problem, factor=True)
     return complete(axes, moments)
 
 
+def _few_rows(moments: Moments, problem: Problem, shrinkage: Any) -> RowAxes:
+    """Axes from the products of rows with each other, where rows are not many beside columns."""
+    d, frame = problem.n_features, moments.frame
+    if sp.issparse(problem.X):
+        rows, squares = sparse_rows(problem, moments)
+    else:
+        rows = CentredRows(factor_of(moments, problem), slice(None))
+        squares = np.square(rows.full).sum(axis=0)
+    deviation, rounding = np.sqrt(squares), frame.rounding * frame.top
+    unit, alive = _units(deviation, moments, shrinkage)
+    inverse = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0)
+    rows = rows.times(np.where(alive, inverse, 0.0))
+    trace = float(np.square(deviation[alive] * inverse[alive]).sum())
+    alpha, target = 0.0, 0.0
+    if shrinkage == "auto":
+        square = sum(float(np.square(G).sum()) for G in rows.all_products(problem.n_jobs))
+        alpha, target = _ledoit_wolf(moments, problem, unit, alive, trace, square), 1.0
+    elif shrinkage is not None:
+        alpha, target = float(shrinkage), trace / d
+    rows = rows.times(np.full(d, math.sqrt(1.0 - alpha)))
+    return row_axes(unit, rounding * inverse, rows, alpha * target, alpha, problem.n_jobs)
+
+
 def whiten_each(moments: Moments, problem: Problem) -> Iterator[Whitening]:
-    """The maps for each class against all others together."""
-    R: Floats | None = None
-    for k in range(len(moments.offsets)):
-        two = moments.against_rest(k)
-        quick = _full_rank(two)
-        if quick is not None:
-            yield quick
-            continue
-        axes = None if two.scatter is None else axes_of(two, two.scatter)
-        if axes is None or axes.rough:
-            R = factor_of(moments, problem) if R is None else R
-            axes = axes_of(two, np.vstack([R, moments.apart(k)]), factor=True)
-        yield complete(axes, two)
+    """The maps for each class against all others together.
+
+    All the classes differ in, and how they spread there, lies in as many directions as there are
+    classes, or twice as many where some have no spread: the map of all classes leads to these.
+    """
+    white = whiten(moments, problem)
+    own, outer = white.means[:, : white.inner], white.means[:, white.inner :]
+    _, s, Vt = np.linalg.svd(own, full_matrices=False)
+    V = Vt[s > 0].T
+    few = np.hstack([own @ V, outer])
+    lead = np.hstack([white.map[:, : white.inner] @ V, white.map[:, white.inner :]])
+    inner, top = V.shape[1], np.abs(few).max(axis=0)
+    frame = moments.frame._replace(
+        exponents=np.zeros(len(top), int), top=top, rounding=2.0**-50, means=few
+    )
+    reduced = Moments(frame, np.zeros(len(top)), few, np.zeros_like(few), None)
+    for k in range(len(few)):
+        two = reduced.against_rest(k)
+        axes = axes_of(two, np.vstack([np.eye(inner, len(top)), reduced.apart(k)]), factor=True)
+        one = complete(axes, two)
+        inverse = np.divide(1.0, axes.unit, out=np.zeros_like(axes.unit), where=axes.unit > 0)
+        yield one._replace(
+            axes=white.axes,
+            map=lead @ (one.map * inverse[:, None]),
+            rank=white.rank + one.rank - inner,
+        )
 
 
 def _full_rank(moments: Moments) -> Whitening | None:
@@ -160,13 +219,7 @@ def _full_rank(moments: Moments) -> Whitening | None:
     inverse, failed = sl.lapack.dtrtri(L, lower=1)
     offsets = moments.offsets / unit
     axes = Axes(unit, noise, np.empty((len(S), 0)), np.empty(0), 0.0, 0.0, False)
-    return Whitening(axes, inverse.T, offsets @ inverse.T, 0, len(S))
-
-
-def factor_of(moments: Moments, problem: Problem) -> Floats:
-    """R with RᵀR the covariance within classes, in tame units."""
-    R = triangle(problem, lambda block: moments.weighted_rows(block, 0, len(block.codes)))
-    return R / math.sqrt(moments.frame.total)
+    return Whitening(axes, inverse.T, offsets @ inverse.T, 0, len(S), len(S))
 
 
 def axes_of(
@@ -177,33 +230,25 @@ def axes_of(
     factor: bool = False,
 ) -> Axes:
     """Principal axes of a covariance matrix, or of a factor R of it (`factor`), in tame units."""
-    frame = moments.frame
     deviation = np.sqrt(np.square(spread).sum(axis=0) if factor else spread.diagonal())
-    rounding = frame.rounding * frame.top
-    fixed = not isinstance(shrinkage, str | None) and shrinkage > 0 and deviation.any()
-    if fixed:
-        unit, alive = _common_unit(deviation, frame.exponents), deviation > 0
-    else:
-        unit, alive = _own_unit(deviation, moments, 2 * rounding)
+    rounding = moments.frame.rounding * moments.frame.top
+    unit, alive = _units(deviation, moments, shrinkage)
     S = spread[:, alive] / unit[alive] if factor else spread[np.ix_(alive, alive)]
     if factor:
-        sigma, small = wide_axes(S) if len(S) < S.shape[1] else (None, None)
-        if sigma is None:
-            _, sigma, Vt = factored(np.linalg.svd, S, full_matrices=False)
-            small = Vt.T
-        values = np.square(sigma)
+        _, sigma, Vt = factored(np.linalg.svd, S, full_matrices=False)
+        values, small = np.square(sigma), Vt.T
     else:
         S = S / unit[alive] / unit[alive][:, None]
         values, small = factored(np.linalg.eigh, S)
     vectors = np.zeros((len(unit), len(values)))
     vectors[alive] = small
     noise = np.divide(rounding, unit, out=np.zeros_like(unit), where=unit > 0)
-    if fixed:
+    alpha, target = 0.0, 0.0
+    if shrinkage == "auto" and problem is not None:
+        trace, square = float(values.sum()), float(np.square(values).sum())
+        alpha, target = _ledoit_wolf(moments, problem, unit, alive, trace, square), 1.0
+    elif shrinkage is not None:
         alpha, target = float(shrinkage), float(values.sum()) / len(unit)
-    elif shrinkage == "auto" and problem is not None:
-        alpha, target = _ledoit_wolf(moments, problem, unit, alive, values), 1.0
-    else:
-        alpha, target = 0.0, 0.0
     if alpha * target == 0:
         along = rounding_along(vectors, noise)
         keep = np.sqrt(np.maximum(values, 0)) > along
@@ -240,7 +285,7 @@ def _confirmed(
             return products, np.einsum("ij,ij->j", r, r)
 
         products = float(problem.n_rows) * raw.size * (1 + back)
-        back_sum, squares = sum_pieces(problem, of, _add_both, raw.shape[0], products)
+        back_sum, squares = sum_pieces(problem, of, add_both, raw.shape[0], products)
         if back:
             back_sum = back_sum[alive] / unit[alive][:, None] / total
         return back_sum, squares / total
@@ -248,14 +293,19 @@ def _confirmed(
     return empty_directions(S, against, lambda N: rounding_along(N, noise), ROUGH)
 
 
-def _add_both(a: Any, b: Any) -> Any:
-    return a[0] + b[0], a[1] + b[1]
-
-
 def _rough(values: Floats, covered: Floats) -> bool:
     """Whether a small eigenvalue could be other than it looks, and is not `covered` by rounding."""
     doubt = 8 * 2.0**-53 * math.sqrt(len(values)) * float(values.max(initial=0.0))
     return bool(((values < ROUGH) & (values + doubt > np.square(covered))).any())
+
+
+def _units(deviation: Floats, moments: Moments, shrinkage: Any) -> tuple[Floats, Flags]:
+    """The unit of each column, and whether it has spread; that of the widest for a number."""
+    if not isinstance(shrinkage, str | None) and shrinkage > 0 and deviation.any():
+        exponents = moments.frame.exponents
+        widest = (np.frexp(deviation)[1] + exponents)[deviation > 0].max()
+        return np.ldexp(1.0, np.clip(widest - exponents, -400, 400)), deviation > 0
+    return _own_unit(deviation, moments, 2 * moments.frame.rounding * moments.frame.top)
 
 
 def _own_unit(deviation: Floats, moments: Moments, rounding: Floats) -> tuple[Floats, Flags]:
@@ -273,12 +323,6 @@ def visible(shares: Floats) -> Floats:
     return np.asarray(raised / raised.sum())
 
 
-def _common_unit(deviation: Floats, exponents: Any) -> Floats:
-    """One unit for all columns of the data: that of the widest."""
-    widest = (np.frexp(deviation)[1] + exponents)[deviation > 0].max()
-    return np.ldexp(1.0, np.clip(widest - exponents, -400, 400))
-
-
 def rounding_along(vectors: Floats, noise: Floats) -> Floats:
     """What rounding alone, of the data and of the sums, makes of the spread along each vector."""
     data = 2 * np.sqrt(np.square(noise) @ np.square(vectors))
@@ -286,11 +330,12 @@ def rounding_along(vectors: Floats, noise: Floats) -> Floats:
 
 
 def _ledoit_wolf(
-    moments: Moments, problem: Problem, unit: Floats, alive: Flags, values: Floats
+    moments: Moments, problem: Problem, unit: Floats, alive: Flags, trace: float, square: float
 ) -> float:
     """The shrinkage that minimises the expected squared error of the correlation matrix.
 
-    With zᵢ the n rows about their class means in units of the spread and S = (1/n)Σ zᵢzᵢᵀ:
+    With zᵢ the n rows about their class means in units of the spread, and S = (1/n)Σ zᵢzᵢᵀ, of
+    which `trace` and `square`, ‖S‖², are given:
     α = min(1, (1/n²) Σ‖zᵢzᵢᵀ − S‖² / ‖S − I‖²) (Ledoit and Wolf, 2004).
     """
     frame = moments.frame
@@ -302,24 +347,21 @@ def _ledoit_wolf(
 
     mean_fourth = problem.sum(fourth, lambda a, b: a + b) / frame.total
     n = math.ldexp(frame.total, frame.weight_exponent)
-    square = float(np.square(values).sum())  # ‖S‖²
     error = (mean_fourth - square) / n
-    distance = square - 2 * float(values.sum()) + int(alive.sum())  # ‖S − I‖², as tr I = d
+    distance = square - 2 * trace + int(alive.sum())  # ‖S − I‖², as tr I = d
     return max(0.0, min(error, distance) / distance) if distance > 0 else 0.0
 
 
-def complete(axes: Axes, moments: Moments) -> Whitening:
+def complete(axes: Axes | RowAxes, moments: Moments) -> Whitening:
     """Add the directions in which classes differ but have no spread, and map the class means."""
-    unit, V = axes.unit, axes.vectors
+    unit = axes.unit
     offsets = np.divide(moments.offsets, unit, out=np.zeros_like(moments.offsets), where=unit > 0)
+    inner = axes.inside(offsets)
     shares = visible(moments.frame.shares)
     middle = shares @ offsets  # not zero: the centre is rounded
     B = np.sqrt(shares)[:, None] * (offsets - middle)
     length = float(np.sqrt(np.square(B).sum()))
-    P = B
-    for _ in range(2):  # once leaves rounding errors of the size of B along V
-        P = P - (P @ V) @ V.T
-    _, s, Ut = np.linalg.svd(P, full_matrices=False)
+    _, s, Ut = np.linalg.svd(axes.outside(B), full_matrices=False)
     noise = rounding_along(Ut.T, axes.noise) + 64 * len(unit) * 2.0**-53 * length
     keep = s > noise
     U, s = Ut[keep].T, s[keep]
@@ -327,5 +369,6 @@ def complete(axes: Axes, moments: Moments) -> Whitening:
     assumed = 0.0
     if axes.rest == 0 and len(s):  # one for all, so that axes keep their order; squares keep digits
         assumed = FLOOR * max(float(s[-1]), 1e-3 * float(s[0])) ** 2
-    A = np.hstack([V / np.sqrt(axes.values), U / math.sqrt(max(floor, assumed) or 1.0)])
-    return Whitening(axes, A, offsets @ A, len(s) if assumed > floor else 0, V.shape[1])
+    A = np.hstack([inner, U / math.sqrt(max(floor, assumed) or 1.0)])
+    floored = len(s) if assumed > floor else 0
+    return Whitening(axes, A, offsets @ A, floored, axes.rank, inner.shape[1])

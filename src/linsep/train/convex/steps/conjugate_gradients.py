@@ -25,7 +25,8 @@ from linsep.kernels.tables import sum_of_squares
 from linsep.parallel import Pool
 from linsep.status import Status
 from linsep.train.closed.frame import frame_of, power
-from linsep.train.closed.least_squares import Line, targets_of
+from linsep.train.closed.least_squares import targets_of
+from linsep.train.closed.minimum_norm import Line
 from linsep.train.closed.moments import Floats
 from linsep.train.convex.designs.design import Design
 from linsep.train.convex.drive import Candidate

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.status import Status
-from linsep.train.closed.least_squares import Line, targets_of
+from linsep.train.closed.least_squares import targets_of
+from linsep.train.closed.minimum_norm import Line
 from linsep.train.closed.moments import Floats
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.penalties import RIDGE

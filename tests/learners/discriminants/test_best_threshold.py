@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from linsep.train.closed import best_threshold
-from linsep.train.closed.best_threshold import Levels, Line, best_cut
+from linsep.learners.discriminants import best_threshold
+from linsep.learners.discriminants.best_threshold import Levels, Line, best_cut
 
 
 def line_of(scores, positive, weights=None):

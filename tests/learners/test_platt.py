@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from linsep.train.closed.platt import fit_sigmoid, folds
+from linsep.learners.platt import fit_sigmoid, folds
 
 
 def test_the_sigmoid_is_the_minimum_of_the_cross_entropy():

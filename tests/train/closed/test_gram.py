@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from linsep.train.closed.gram import gram
-from linsep.train.closed.tiled_products import TOGETHER
+from linsep.train.closed.gram import TOGETHER, gram
 from linsep.train.problem import Problem
 
 
