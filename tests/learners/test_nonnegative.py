@@ -21,8 +21,6 @@ def test_weights_are_those_of_lawson_and_hanson():
     np.testing.assert_allclose(weighted.coef_, twice.coef_, atol=1e-12)
     with pytest.raises(ParameterError, match="solver='exact'"):
         linsep.LinearRegression("sgd", positive=True).fit(X, y)
-    with pytest.raises(ParameterError, match="X is sparse"):
-        linsep.LinearRegression(positive=True).fit(sp.csr_array(X), y)
 
 
 def test_tol_none_is_no_end_before_max_iter():

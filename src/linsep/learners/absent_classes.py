@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linsep.errors import ParameterError
 from linsep.learners.fitting.sklearn_compat import l1_share
 from linsep.status import Status
 from linsep.train.problem import Problem
@@ -38,6 +39,11 @@ def train_present(learner: Any, problem: Problem, listeners: list[Listener]) -> 
     if present.sum() == 1:
         problem.settle()
         return _only(learner, problem, int(np.argmax(present)))
+    if learner._is_told:
+        raise ParameterError(
+            "offset, penalty_weights or bounds are given, and y has a class whose rows have no "
+            "weight. Leave the rows out."
+        )
     used = problem.weights > 0
     codes = (np.cumsum(present) - 1).astype(np.int32)[problem.codes[used]]
     count = int(present.sum())

@@ -215,6 +215,10 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
         With `reject`, a probability, rows whose likeliest class has less than that get the label
         `linsep.NO_DECISION`; only learners with `predict_proba` know it.
         """
+        return self._predicted(X, reject, {})
+
+    def _predicted(self, X: Any, reject: float | None, told: dict[str, Any]) -> Array:
+        """`predict`, where `told` is handed to what makes scores."""
         if reject is not None:
             least = check_reject(reject)
             if not hasattr(self, "predict_proba"):
@@ -223,21 +227,27 @@ class LinearClassifier(Fitting, NamedParameters, ClassifierMixin, BaseEstimator)
                     "is set; use LogisticRegression, LinearDiscriminantAnalysis or "
                     "LinearSVC(probability=True)."
                 )
-            return decided(self.predict(X), self.predict_proba(X), least)
-        scores = self.decision_function(X)
+            return decided(self.predict(X, **told), self.predict_proba(X, **told), least)
+        scores = self.decision_function(X, **told)
         return labels(scores, self.classes_, self._first_at_zero)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right, each counted with its weight."""
+        return self._scored(X, y, sample_weight, {})
+
+    def _scored(self, X: Any, y: Any, sample_weight: Any, told: dict[str, Any]) -> float:
         X = labelled_rows(X, self) if y is None else X
         if isinstance(X, Chunks) and y is None:
             y = np.concatenate([part for _, part in X])
-        right = agree(y, self.predict(X))
+        right = agree(y, self.predict(X, **told))
         return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 
     def rank(self, X: Any) -> Array:
         """All classes for each row, best first."""
-        scores = self.decision_function(X)
+        return self._ranked(X, {})
+
+    def _ranked(self, X: Any, told: dict[str, Any]) -> Array:
+        scores = self.decision_function(X, **told)
         return ranked(scores, self.classes_, self._first_at_zero)
 
     def __sklearn_tags__(self) -> Any:

@@ -16,9 +16,11 @@ from linsep.learners.fitting.certificates import (
     counted,
     fit_until_certified,
     fitted_problem,
+    stored,
 )
 from linsep.learners.fitting.diagnosis import explain, separation
 from linsep.learners.fitting.first_order import check_steps, given_start, take_in
+from linsep.learners.fitting.guided import GuidedClassifier, refuse_told
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import (
     SAME_OPTIMUM,
@@ -47,7 +49,7 @@ from linsep.train.run.loop import Listener
 Array = npt.NDArray[Any]
 
 
-class LogisticRegression(Inference, LinearClassifier):
+class LogisticRegression(GuidedClassifier, Inference, LinearClassifier):
     """Probabilities of the classes, from the hyperplanes under which the labels are most likely.
 
     Minimises Ω(w) + C Σ cᵢ log(1 + exp(−yᵢ(⟨w, xᵢ⟩ + b))), or with more classes
@@ -77,6 +79,12 @@ class LogisticRegression(Inference, LinearClassifier):
         Begin at zero weights, or at normal ones of spread one drawn by `random_state`.
     init : array, or pair of arrays
         Weights to begin at instead, in the units of the data, as in `Perceptron`.
+    penalty_weights : (d,) numbers, or dict of feature to number
+        How many times the penalty of each weight counts; 0 leaves it without. A dict goes by the
+        names of the columns, and leaves the others at 1.
+    bounds : 'positive', 'negative', (low, high), one of these for each feature, or dict of them
+        What each weight may be, of every class; None for no bound. See "Telling the model what you
+        know" in the manual.
     tol : float
         The relative duality gap asked for. With `C=inf` the fit ends on Newton's decrement instead,
         at eight digits of the weights or more.
@@ -129,6 +137,10 @@ class LogisticRegression(Inference, LinearClassifier):
         again.
     solver_ : str
         The solver used.
+    constraints_ : list
+        The bounds that hold a weight, each with what it costs; printed, in words.
+    offset_ : str, True or None
+        The column that is the offset, or whether numbers were given in its place.
     diagnosis_ : str or None
         Where the fit met trouble: cause, number, consequence and fix in a sentence. `C=inf` on
         columns that are combinations of others converges, and is told here.
@@ -167,6 +179,8 @@ class LogisticRegression(Inference, LinearClassifier):
         keep: str = "best",
         start: str = "zero",
         init: Any = None,
+        penalty_weights: Any = None,
+        bounds: Any = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         eta0: Any = "auto",
@@ -194,6 +208,8 @@ class LogisticRegression(Inference, LinearClassifier):
         self.keep = keep
         self.start = start
         self.init = init
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
         self.eta0 = eta0
@@ -253,6 +269,9 @@ class LogisticRegression(Inference, LinearClassifier):
         return prior_shift(self.prior, self.classes_.tolist(), self._shares, fitted)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        problem.told = self._told(problem, 1 if problem.binary else problem.n_classes)
+        if problem.told is not None:
+            refuse_told(self, ("auto", "newton"))
         if self.penalty == "firth":
             return fit_firth(self, problem)
         problem.settle()
@@ -349,7 +368,17 @@ class LogisticRegression(Inference, LinearClassifier):
         status = Status.gap_left if status is Status.budget else status
         if status is not Status.no_optimum:
             status = self._recount(problem, solution, status)
+        if problem.told is not None:
+            self._tell_costs(problem, solution)
         return status
+
+    def _tell_costs(self, problem: Problem, solution: Solution) -> None:
+        """What each bound costs, by the multipliers of the rows."""
+        moves = solution.alpha.T if not problem.binary else (problem.signs * solution.alpha)[None]
+        penalty = self._penalty if np.isfinite(self.C) else Elastic(0.0, 0.0)
+        slope = penalty.l2 * problem.told.weight * solution.w - (problem.X.T @ moves.T).T
+        W = np.atleast_2d(solution.w)
+        self._costs(problem.told, W, slope, penalty.l1, self.classes_.tolist())
 
     def _recount(self, problem: Problem, solution: Solution, status: Status) -> Status:
         """Bounds computed anew from data, stored weights and the solver's dual point."""
@@ -366,7 +395,7 @@ class LogisticRegression(Inference, LinearClassifier):
                     again = certify_softmax(fitted, solution.alpha, _pair(solution))
         except KeyboardInterrupt:
             return Status.interrupted
-        if np.isposinf(self.C):
+        if np.isposinf(self.C) and problem.told is None:
             return counted(self, again, status)
         return accept(self, again, status)
 
@@ -374,7 +403,7 @@ class LogisticRegression(Inference, LinearClassifier):
         b, dtype = solution.b, problem.X.dtype
         if not problem.binary:  # one number more for all classes is the same model
             b = b - b.mean()
-        self.coef_ = np.array(solution.w, dtype, ndmin=2, order="C")
+        self.coef_ = stored(solution.w, problem)
         self.intercept_ = np.array(b, dtype, ndmin=1)
         self.n_iter_ = solution.n_iter
         self._learned, self._fitted_C = self.classes_.tolist(), float(self.C)
@@ -385,17 +414,17 @@ class LogisticRegression(Inference, LinearClassifier):
         self.objective_ = float(solution.primal)
         self.gap_ = float(solution.gap / solution.primal) if solution.primal > 0 else 0.0
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, offset: Any = None) -> Array:
         """The probability of each class, a row of numbers that sum to one."""
-        return chances(self.decision_function(X))
+        return chances(self.decision_function(X, offset))
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> Array:
         """Logarithms of the probabilities, exact where these would round to zero or one."""
-        return log_chances(self.decision_function(X))
+        return log_chances(self.decision_function(X, offset))
 
-    def draw(self, X: Any, random_state: Any = 0) -> Array:
+    def draw(self, X: Any, random_state: Any = 0, offset: Any = None) -> Array:
         """A class for each row drawn at random with its probability, instead of the likeliest."""
-        p = self.predict_proba(X)
+        p = self.predict_proba(X, offset)
         chance = np.random.default_rng(seed_of(random_state)).random(len(p))
         place = (np.cumsum(p, axis=1) < chance[:, None]).sum(axis=1)
         return self.classes_[np.minimum(place, p.shape[1] - 1)]

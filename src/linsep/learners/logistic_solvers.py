@@ -17,19 +17,19 @@ from linsep.proofs.gap.certificate import Certificate
 from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex import problem as convex
 from linsep.train.convex.blockwise.logistic import logistic_solver
-from linsep.train.convex.choose import line_for, shape_of
+from linsep.train.convex.choose import line_for, shape_of, told_shape, told_solver
 from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import Goal, Savepoint, Solver, drive, telling
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.parts.outputs import Softmax as JointLogistic
+from linsep.train.convex.penalties import Elastic
 from linsep.train.convex.problem import Problem as Convex
 from linsep.train.convex.several_classes import softmax_solver
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.solvers.dual_descent import DualDescent, posed
 from linsep.train.convex.solvers.newton import Newton
 from linsep.train.convex.solvers.newton_cg import NewtonCG
-from linsep.train.convex.solvers.prox_newton import ProxNewton
 from linsep.train.convex.steps.score_losses import Planes, ScoreLoss, Softmax
 from linsep.train.order import seed_of
 from linsep.train.problem import Problem
@@ -44,12 +44,16 @@ def choose(learner: Any, problem: Problem) -> str:
     """The solver for a problem, by what was asked for and by the shape of the rows."""
     solver = known_solver(learner.solver)
     dual = problem.binary and np.isfinite(learner.C)
+    if problem.told is not None:
+        penalty = learner._penalty if np.isfinite(learner.C) else Elastic(0.0, 0.0)
+        shape = told_shape(problem.X, "logistic", problem.n_classes, penalty, problem.told)
+        return line_for(shape).solver
     if learner._penalty.l1 > 0 and np.isfinite(learner.C):
         if solver == "dual":
             raise ParameterError(
                 f"solver='dual' is for l1_ratio=0; here it is {learner.l1_ratio}. Use 'auto'."
             )
-        if solver != "auto":
+        if solver in STEPPING:
             return solver
         return line_for(shape_of(problem.X, "logistic", problem.n_classes, l1=True)).solver
     shape = shape_of(problem.X, "logistic", problem.n_classes, not np.isfinite(learner.C))
@@ -102,7 +106,7 @@ class Request(NamedTuple):
         """Until the certificate confirms what the solver came to; it is named in `solver_`."""
         learner, problem = self.learner, self.problem
         certify: Callable[[Solution], Certificate] | None = None
-        if np.isfinite(learner.C):
+        if np.isfinite(learner.C) or problem.told is not None:
             certify = (
                 joint_certificate(learner, problem)
                 if joint
@@ -125,10 +129,9 @@ def solve(
 ) -> Any:
     """Fit by `learner.solver_` from `start` on; where another had to take over, it is named."""
     request = Request(learner, problem, listeners, tol, max_iter, start)
-    penalised = bool(np.isfinite(learner.C))
-    corners = learner._penalty.l1 > 0 and penalised
-    if corners and learner.solver_ not in STEPPING:
-        return _sparse_weights(request)
+    corners = learner._penalty.l1 > 0 and np.isfinite(learner.C)
+    if problem.told is not None or (corners and learner.solver_ not in STEPPING):
+        return _with_corners(request)
     if learner.solver_ in STEPPING:
         return descend_scores(
             learner, problem, listeners, loss_of(problem), learner._penalty, start, tol, max_iter
@@ -184,18 +187,20 @@ def _of_several_classes(request: Request) -> Solution:
     return solution
 
 
-def _sparse_weights(request: Request) -> Solution:
-    """An l1 penalty, two classes or all at once."""
-    given, (X, weights, C) = request.problem, request.given
+def _with_corners(request: Request) -> Solution:
+    """An l1 penalty, or what a modeller told; two classes or all at once."""
+    learner, given, (X, weights, C) = request.learner, request.problem, request.given
     if on_cluster(X):
         X = X.in_one_place
-    binary = given.binary
-    loss = Logistic() if binary else JointLogistic(given.n_classes)
-    y = given.signs if binary else given.codes
-    free = bool(request.learner.fit_intercept)
-    problem = Convex.of(X, y, weights, C, loss, free)._replace(penalty=request.learner._penalty)
-    solver = ProxNewton(problem, request.learner.n_jobs, request.start)
-    return request.run(solver, joint=not binary)
+    loss = Logistic() if given.binary else JointLogistic(given.n_classes)
+    y, free = given.signs if given.binary else given.codes, bool(learner.fit_intercept)
+    penalty = learner._penalty if np.isfinite(C) else Elastic(0.0, 0.0)
+    problem = Convex.of(X, y, weights, C if np.isfinite(C) else 1.0, loss, free)
+    told, start = given.told, request.start
+    problem = problem._replace(penalty=penalty) if told is None else problem.told(penalty, told)
+    start = start if learner.solver_ == "prox_newton" else request.plane  # type: ignore[assignment]
+    solver = told_solver(problem, learner.solver_, learner.n_jobs, start)
+    return request.run(solver, joint=not given.binary)
 
 
 def _by_dual(request: Request) -> Solution:

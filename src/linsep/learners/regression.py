@@ -1,12 +1,13 @@
 """Linear regression: exactly, or by the lectures' descents on ½ mean squared error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.data.check.arrays import check_shape, check_weights, frozen_rows, require_finite
@@ -15,17 +16,21 @@ from linsep.data.encoding.label_statistics import EncodedLabels
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
+from linsep.learners.bounded_line import bounded_line
+from linsep.learners.fitting.certificates import stored
 from linsep.learners.fitting.first_order import counted
 from linsep.learners.fitting.frame import Fitting
+from linsep.learners.fitting.guided import Guided, known_names, places_of
 from linsep.learners.fitting.parameters import NamedParameters, check_schedule, one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_regression
 from linsep.learners.fitting.targets import targets_of
 from linsep.learners.inference.summary import Inference
-from linsep.learners.nonnegative import nonnegative_line
 from linsep.model.centred import CentredModel, in_range
 from linsep.model.forms import Centred
 from linsep.parallel import Pool
+from linsep.proofs.gap.moves import Told
+from linsep.proofs.gap.told import certify_regression
 from linsep.status import Status
 from linsep.train.closed.least_squares import least_squares
 from linsep.train.closed.minimum_norm import Line, minimum_norm
@@ -55,7 +60,7 @@ class RegressionProblem(Problem):
         return sampled(self.X, self.y, self._given_weights)
 
 
-class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, BaseEstimator):
+class LinearRegression(Guided, Inference, Fitting, NamedParameters, RegressorMixin, BaseEstimator):
     """Predict a number as ⟨w, x⟩ + b, with the least mean squared error.
 
     Minimises ½ Σ cᵢ (⟨w, xᵢ⟩ + b − yᵢ)² / Σ cᵢ with weights c (one each when not given).
@@ -100,13 +105,18 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         Present rows to minibatch and sgd in a new order each pass, or always as given; or draw
         each row of a pass at random (of each 4,096 rows in turn, where there are more), so that
         some come twice and some not at all.
+    penalty_weights : (d,) numbers, or dict of feature to number
+        A penalty ½ Σ pⱼwⱼ² beside the sum ½ Σ cᵢrᵢ² of squared errors, 0 for none; a dict leaves
+        other features without. Without this there is no penalty.
+    bounds
+        As in `LogisticRegression`; both by solver="exact".
     fit_intercept, random_state, n_jobs
         As in scikit-learn. Threads never change the result.
     trace, callback, verbose
         Record every pass and its weights in `trace_`; be told of every pass; show progress.
     copy_X, positive
         Of scikit-learn: X is never changed, so that either `copy_X` will do; `positive`
-        holds the weights at zero or above, by the solver "exact".
+        holds the weights at zero or above, as bounds="positive" does.
 
     Attributes
     ----------
@@ -120,6 +130,11 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
     rank_ : int
         With solver='exact', how many directions of the features have spread of their own; not
         after conjugate gradients, which do not count them.
+    constraints_, offset_
+        As in `LogisticRegression`.
+    gap_ : float
+        Of fits with bounds, penalty_weights or an offset: by what part of ½ Σ cᵢrᵢ² and the penalty
+        no weights can be better, computed from the data.
     status_ : linsep.Status
         `solved`; `deficient`, with the shortest of the weights that are equally good; `converged`;
         `unfinished`; or `diverged`, with the best weights met.
@@ -139,6 +154,8 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
 
     _resumable = ("_savepoints",)
     _savepoints: list[Savepoint]
+    coef_: Array
+    intercept_: Any
 
     def __init__(
         self,
@@ -148,6 +165,8 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         schedule: Any = "auto",
         start: str = "zero",
         init: Any = None,
+        penalty_weights: Any = None,
+        bounds: Any = None,
         scale: bool = True,
         batch_size: int = 32,
         max_iter: int = 1000,
@@ -168,6 +187,8 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         self.schedule = schedule
         self.start = start
         self.init = init
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.scale = scale
         self.batch_size = batch_size
         self.max_iter = max_iter
@@ -223,17 +244,63 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
         y = self._learnt(problem)
+        Y = y.reshape(len(y), -1)
+        problem.told = told = self._told(problem, Y.shape[1])
+        if told is not None and told.offset is not None:
+            Y = Y - told.offset.reshape(Y.shape)
         begin(self, listeners)
-        status = self._solve(problem, y.reshape(len(y), -1), listeners, y.ndim == 1)
+        status = self._solve(problem, Y, listeners, y.ndim == 1)
         del self._savepoints
+        if hasattr(self, "gap_"):
+            del self.gap_
+        if told is not None and self.solver == "exact" and status is not Status.unfinished:
+            status = self._proved(problem, Y, status)
         return status
 
+    @property
+    def _is_told(self) -> bool:
+        return self.positive or super()._is_told
+
+    def _told_of(self, offset: Any, n: int, d: int, planes: int) -> Told:
+        """Weights of the penalty are 0 unless given: without them there is none."""
+        told, given = super()._told_of(offset, n, d, planes), self.penalty_weights
+        named = np.full(d, given is not None and not isinstance(given, Mapping))
+        for key in given if isinstance(given, Mapping) else ():
+            named[places_of(key, known_names(self), d, "penalty_weights")] = True
+        fixed = (told.low == told.high).all(axis=0)
+        low = np.where(fixed, told.low, np.maximum(told.low, 0.0)) if self.positive else told.low
+        return told._replace(weight=np.where(named, told.weight, 0.0), low=low)
+
+    def _proved(self, problem: Problem, Y: Array, status: Status) -> Status:
+        """Set `gap_` and `constraints_`, as counted from data and stored weights."""
+        W, b = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        told, free = problem.told._replace(offset=None), bool(self.fit_intercept)
+        c = problem.weights if problem.weights.size else 1.0
+        with Pool(1):
+            count = certify_regression(problem.X, Y, c, W, b, free, told, problem.n_jobs)
+        self.gap_ = float(count.gap)
+        moves = (Y - problem.X @ W.T - b) * np.reshape(c, (-1, 1))
+        slope = told.weight * W - (problem.X.T @ moves).T
+        self._costs(problem.told, W, slope, 0.0, list(range(len(W))))
+        noise = 1e-20 * float(np.square(Y).sum())
+        if self.gap_ <= max(self.tol, 1e-8) or count.primal <= noise or status is Status.deficient:
+            return status
+        return Status.unproved
+
     def _solve(self, problem: Problem, Y: Array, listeners: list[Listener], single: bool) -> Status:
+        told = problem.told
+        held = told is not None and bool(
+            told.weight.any() or np.isfinite(told.low).any() or np.isfinite(told.high).any()
+        )
+        if held and self.solver != "exact":
+            raise ParameterError(
+                f"bounds and penalty_weights are for solver='exact'; here it is {self.solver!r}."
+            )
         if self.solver != "exact":
             problem.settle()
             return self._descend(problem, Y, listeners, single)
         self.loss_curve_ = []
-        line = nonnegative_line(problem, Y, self.fit_intercept) if self.positive else None
+        line = bounded_line(problem, Y, self.fit_intercept, told) if held else None
         if line is None and suits(problem.X):
             problem.settle()
             line = self._thin(problem, Y)
@@ -248,7 +315,11 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         self.rank_ = line.rank
         self.loss_curve_.append(line.loss)
         self._set(line, problem.X.dtype, single)
+        if held:
+            self.coef_ = stored(self.coef_, problem).reshape(self.coef_.shape)
         tell(listeners, Pass(self.n_iter_, UNCOUNTED, 1, line.loss))
+        if held and (told.weight > 0.0).all():
+            return Status.solved
         return Status.solved if line.rank == problem.n_features else Status.deficient
 
     def _thin(self, problem: Problem, Y: Array) -> Line | None:
@@ -331,12 +402,19 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
         self.intercept_ = intercept.dtype.type(intercept[0]) if single else intercept
         self.n_iter_ = len(self.loss_curve_)
 
-    def predict(self, X: Any) -> Array:
-        """⟨w, x⟩ + b for each row, a column for each target where there are several."""
+    def predict(self, X: Any, offset: Any = None) -> Array:
+        """⟨w, x⟩ + b for each row, a column for each target where there are several, and the
+        offset of these rows where the fit was told one."""
+        values = self._values(X)
+        if offset is None and getattr(self, "offset_", None) is not True:
+            return values
+        return np.asarray(values + self._given(X, offset, values[0].size if len(values) else 1))
+
+    def _values(self, X: Any) -> Array:
         check_is_fitted(self)
         X = new_rows(X, self)
         if isinstance(X, Chunks):
-            return scores_of(X, getattr(self, "encoding_", None), self.predict)
+            return scores_of(X, getattr(self, "encoding_", None), self._values)
         X = check_shape(X, self, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._form().scores(X)
@@ -345,14 +423,14 @@ class LinearRegression(Inference, Fitting, NamedParameters, RegressorMixin, Base
             require_finite(X, self)
         return in_range(values)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """R²: one minus the share of the variance of `y` that is not explained."""
         X = labelled_rows(X, self) if y is None else X
         if isinstance(X, Chunks) and y is None:
             y = np.concatenate([part for _, part in X])
         weights = check_weights(sample_weight, len(y)) if hasattr(y, "__len__") else sample_weight
         try:
-            return float(super().score(X, y, weights))
+            return float(r2_score(y, self.predict(X, offset), sample_weight=weights))
         except DataError:
             raise
         except (TypeError, ValueError) as problem:

@@ -11,9 +11,10 @@ from linsep.data.sources.learner_rows import by_block
 from linsep.errors import ParameterError
 from linsep.learners.base import LinearClassifier
 from linsep.learners.calibration import cross_fitted
-from linsep.learners.fitting.certificates import accept, fitted_problem, worst
+from linsep.learners.fitting.certificates import accept, fitted_problem, stored, worst
 from linsep.learners.fitting.diagnosis import explain
 from linsep.learners.fitting.first_order import check_steps, descend_scores, given_start, take_in
+from linsep.learners.fitting.guided import GuidedClassifier, refuse_told
 from linsep.learners.fitting.parameters import one_of, positive
 from linsep.learners.fitting.sklearn_compat import check_svm
 from linsep.learners.fitting.support import near_margin, supports
@@ -36,7 +37,7 @@ from linsep.train.run.loop import Listener
 Array = npt.NDArray[Any]
 
 
-class LinearSVC(LinearClassifier):
+class LinearSVC(GuidedClassifier, LinearClassifier):
     """Keep both classes as far from the boundary as a few exceptions allow.
 
     Minimises ½‖w‖² + C Σ cᵢ ℓ(yᵢ(⟨w, xᵢ⟩ + b)) with ℓ(z) = max(0, 1 − z) or its square; the
@@ -71,6 +72,8 @@ class LinearSVC(LinearClassifier):
         The most passes over the rows, or steps. A pass over some rows counts as part of one.
     eta0, schedule, scale, shuffle, init, trace
         Of solver='sgd', as in `LogisticRegression`.
+    penalty_weights, bounds
+        As in `LogisticRegression`; not with multiclass='crammer-singer'.
     warm_start : bool
         Begin from the multipliers or weights of the fit before.
     fit_intercept, class_weight, n_jobs, random_state, callback, verbose
@@ -94,7 +97,10 @@ class LinearSVC(LinearClassifier):
         solver='sgd', which keeps no multipliers, those on or inside the margin.
     dual_coef_ : (K, n_support) array
         Their multipliers times their signs, so that coef_ = dual_coef_ @ X[support_]; not after
-        solver='sgd', nor with penalty='l1', where weights are no such sum.
+        solver='sgd', nor with penalty='l1', where weights are no such sum. With bounds or weights
+        of the penalty the sum is penalty_weights * coef_ where no bound holds a weight.
+    constraints_, offset_
+        As in `LogisticRegression`.
     diagnosis_ : str or None
         Where the fit met trouble: cause, number, consequence and fix in a sentence.
     sigmoids_ : (K, 2) array
@@ -142,6 +148,8 @@ class LinearSVC(LinearClassifier):
         scale: bool = True,
         shuffle: Any = True,
         init: Any = None,
+        penalty_weights: Any = None,
+        bounds: Any = None,
         fit_intercept: bool = True,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -167,6 +175,8 @@ class LinearSVC(LinearClassifier):
         self.scale = scale
         self.shuffle = shuffle
         self.init = init
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -225,6 +235,9 @@ class LinearSVC(LinearClassifier):
             return self._train(problem, listeners)
 
     def _train(self, problem: Problem, listeners: list[Listener]) -> Status:
+        problem.told = self._told(problem, 1 if problem.binary else problem.n_classes)
+        if problem.told is not None:
+            self._refuse_told()
         problem.settle()
         status = self._settle(problem, listeners)
         del self._savepoints
@@ -254,10 +267,34 @@ class LinearSVC(LinearClassifier):
             if self.penalty == "l1":
                 del self.dual_coef_
         self._publish(problem, solutions)
+        if problem.told is not None:
+            self._tell_costs(problem, solutions)
         self._n_rows = problem.n_rows
         self.solver_ = "+".join(sorted({one.solver for one in solutions}))
         certificate = reduce(plus, [one.certificate for one in solutions])
         return accept(self, certificate, worst([one.status for one in solutions]))
+
+    def _refuse_told(self) -> None:
+        refuse_told(self, ("auto", "newton"))
+        if self._joint:
+            raise ParameterError(
+                "offset, penalty_weights and bounds are for multiclass='ovr'; here it is "
+                "'crammer-singer'. LogisticRegression fits all classes at once with them."
+            )
+        if self.probability:
+            raise ParameterError(
+                "probability=True fits parts of the rows, which know no offset, penalty_weights or "
+                "bounds. Leave it out, or use LogisticRegression."
+            )
+
+    def _tell_costs(self, problem: Problem, solutions: list[Solution]) -> None:
+        """What each bound costs, by the multipliers of the rows."""
+        own = np.arange(problem.n_classes)[:, None] == problem.codes
+        moves = np.array([one.alpha for one in solutions])
+        moves *= np.where(own[1:] if problem.binary else own, 1.0, -1.0)
+        W = np.array([one.w for one in solutions])
+        slope = self._penalty.l2 * problem.told.weight * W - (problem.X.T @ moves.T).T
+        self._costs(problem.told, W, slope, self._penalty.l1, self.classes_.tolist())
 
     def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
         """Weights, intercepts and multipliers of the fit before, where they fit this problem."""
@@ -307,19 +344,19 @@ class LinearSVC(LinearClassifier):
             self.sigmoids_ = form.sigmoids
 
     @available_if(lambda self: self.probability)
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, offset: Any = None) -> Array:
         """The probability of each class, a row of numbers that sum to one.
 
         The class that `predict` names is never less likely than another.
         """
-        scores = self.decision_function(X)
+        scores = self.decision_function(X, offset)
         return calibrated_chances(scores, self.sigmoids_)
 
     @available_if(lambda self: self.probability)
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> Array:
         """Logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+            return np.asarray(np.log(self.predict_proba(X, offset)))
 
     @available_if(lambda self: self.solver == "sgd" and not self.probability)
     @by_block
@@ -337,7 +374,7 @@ class LinearSVC(LinearClassifier):
         alone = len(solutions) == 1  # of two classes, or all of them at once
         W = solutions[0].w if alone else [one.w for one in solutions]
         b = solutions[0].b if alone else [one.b for one in solutions]
-        self.coef_, self.intercept_ = np.array(W, dtype, ndmin=2), np.array(b, dtype, ndmin=1)
+        self.coef_, self.intercept_ = stored(np.asarray(W), problem), np.array(b, dtype, ndmin=1)
         self.n_iter_ = max([one.n_iter for one in solutions])
         self.objective_ = float(sum([one.primal for one in solutions]))
         self.gap_ = max(0.0, float(sum([one.gap for one in solutions])) / (self.objective_ or 1.0))

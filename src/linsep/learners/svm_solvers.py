@@ -48,11 +48,12 @@ def fit_planes(
         "tol": float(learner.tol),
         "watched": bool(listeners),
         "penalty": learner._penalty,
+        "told": problem.told,
     }
     penalty = Penalty(*learner._penalty[:2])
     goal = Goal(float(learner.tol), learner.max_iter, telling(listeners))
     X, space = problem.X, None
-    if learner._penalty.l1 == 0 and few_rows(X):
+    if learner._penalty.l1 == 0 and problem.told is None and few_rows(X):
         space = RowSpace.of(X, learner.fit_intercept, learner.n_jobs)
         X = X if space is None else space.Z
 
@@ -63,6 +64,8 @@ def fit_planes(
         certify = plane_certificate(learner, problem, learner.loss, penalty, plane, factor)
         if space is not None and start is not None:
             start = space.inside(*start)
+        if machine.told is not None and not problem.binary:
+            machine = machine._replace(told=machine.told.plane(k))
         solver = machine.solver(learner.solver, start, alpha)
         solver = solver if space is None else InRowSpace(solver, space)
         return drive(solver, goal._replace(certify=certify))

@@ -111,6 +111,7 @@ class Problem:
         self.n_classes = n_classes
         self.n_jobs = threads(n_jobs)
         self.settle: Callable[[], None] = lambda: None
+        self.told: Any = None  # offsets, weights of penalties and bounds
 
     @cached_property
     def _spans(self) -> list[tuple[int, int]]:

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from linsep.proofs.gap.certificate import FittedProblem, certify_planes
 from linsep.proofs.gap.joint_certificate import certify_softmax
+from linsep.proofs.gap.moves import Told
 from linsep.proofs.gap.penalty import Penalty
-from linsep.proofs.gap.told import Told
 from linsep.train.convex.drive import solve
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.parts.outputs import Softmax

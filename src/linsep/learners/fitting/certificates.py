@@ -27,20 +27,33 @@ def fitted_problem(
     penalty: Penalty,
     factor: float = 1.0,
     solution: Any = None,
+    plane: int | None = None,
 ) -> FittedProblem:
-    """What a fit minimised, losses times `factor`, and the weights it stored or would store."""
-    C = factor * float(learner.C)
+    """What a fit minimised, losses times `factor`, and the weights it stored or would store: all
+    of them, or those of one plane of several."""
+    C, told = factor * float(learner.C), problem.told
     if not math.isfinite(C):
         C, penalty = 1.0, Penalty(0.0, 0.0)
     if solution is None:
         W, b = learner.coef_, learner.intercept_
     else:
-        W = np.array(solution.w, problem.X.dtype, ndmin=2)
+        W = stored(solution.w, problem, plane)
         b = np.array(solution.b, problem.X.dtype, ndmin=1)
+        told = told if told is None or plane is None else told.plane(plane)
     return FittedProblem(
         problem.X, problem.codes, C * problem.weights if problem.weights.size else C,
-        W, b, learner.fit_intercept, penalty, problem.n_jobs, float(learner.tol),
+        W, b, learner.fit_intercept, penalty, problem.n_jobs, float(learner.tol), told,
     )  # fmt: skip
+
+
+def stored(w: Array, problem: Problem, plane: int | None = None) -> Array:
+    """Weights (K, d) in the type of the rows, and still within their bounds there."""
+    W = np.array(w, problem.X.dtype, ndmin=2, order="C")
+    if problem.told is not None and W.dtype != np.float64:
+        told = problem.told if plane is None else problem.told.plane(plane)
+        W = np.where(told.low > W, np.nextafter(W, np.inf, dtype=W.dtype), W)
+        W = np.where(told.high < W, np.nextafter(W, -np.inf, dtype=W.dtype), W)
+    return W
 
 
 def plane_certificate(
@@ -50,7 +63,8 @@ def plane_certificate(
     codes = problem.codes if problem.binary else (problem.codes == k).astype(np.int8)
 
     def certify(solution: Solution) -> Certificate:
-        fitted = fitted_problem(learner, problem, penalty, factor, solution)
+        only = None if problem.binary else k
+        fitted = fitted_problem(learner, problem, penalty, factor, solution, only)
         fitted = fitted if problem.binary else fitted._replace(codes=codes)
         alpha = None if solution.alpha is None else solution.alpha[None]
         # Weights are stored as X is; slopes are proposed where the solver came to.

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster
+from linsep.errors import ParameterError
 from linsep.learners.fitting.parameters import check_schedule, one_of, positive
 from linsep.parallel import Pool
 from linsep.status import Status
@@ -131,6 +132,8 @@ def take_in(learner: Any, problem: Problem, loss: ScoreLoss, penalty: Elastic) -
     Folds are those of one pass over all rows so far, and step and penalty follow the rows so far:
     how the rows are cut into parts does not change the weights.
     """
+    if learner._is_told:
+        raise ParameterError("partial_fit knows no penalty_weights or bounds; use fit.")
     problem = counted(problem)
     stream, folds = _streamed(learner, problem)
     by_hand = not isinstance(learner.eta0, str)

@@ -36,6 +36,9 @@ class Fitting(Explained):
     _resumable: tuple[str, ...] = ()
     """Attributes that hold what the next pass of a run depends on."""
 
+    _above = 0
+    """Calls between the user's and `Fitting.fit`."""
+
     status_: Status
     n_iter_: Any
     trace_: Trace
@@ -251,4 +254,5 @@ class Fitting(Explained):
             self._recorder.end(status, *self._returned())
         if not status.good:
             said = getattr(self, "diagnosis_", None) or status.value
-            warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=depth)
+            above = depth + self._above
+            warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=above)

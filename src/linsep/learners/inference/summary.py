@@ -225,6 +225,15 @@ class Inference:
         return rows if len(kept) == rows.shape[1] else rows[:, kept], kept, notes
 
     def _training_rows(self, X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+        known = vars(self)
+        told = [
+            name for name in ("penalty_weights", "bounds", "offset_") if known.get(name) is not None
+        ]
+        if told:
+            raise ParameterError(
+                f"The fit was told {' and '.join(told).replace('offset_', 'an offset')}, of which "
+                "the table of errors knows nothing; it is for fits without."
+            )
         if X is None:
             kept = getattr(self, "_rows_of_fit", None)
             if kept is None:

@@ -280,6 +280,12 @@ def _warm(learner: Any) -> Any:
             f"{type(learner).__name__} has no penalty C to vary with warm starts; give "
             "LogisticRegression or LinearSVC."
         )
+    told = [name for name in ("penalty_weights", "bounds") if known.get(name) is not None]
+    if told:
+        raise ParameterError(
+            f"{' and '.join(told)} cannot be heeded along a path; vary C by scikit-learn's "
+            "GridSearchCV."
+        )
     if known.get("penalty") is None and "penalty" in known:
         raise ParameterError("penalty is None, which leaves no C to choose; leave penalty out.")
     return clone(learner).set_params(warm_start=True)

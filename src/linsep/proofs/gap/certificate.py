@@ -97,7 +97,7 @@ class FittedProblem(NamedTuple):
     penalty : Ω; zeros stand for none, and then only the objective can be counted
     n_jobs : threads; they change no byte
     wanted : a relative gap below which no better proposal need be looked for
-    told : offsets, weights of penalties and bounds: `linsep.proofs.gap.told.Told`, or None
+    told : offsets, weights of penalties and bounds: `linsep.proofs.gap.moves.Told`, or None
     """
 
     X: Any

@@ -21,9 +21,11 @@ from linsep.errors import DataError, ParameterError
 from linsep.model.chances import prior_shift
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, certify_planes
 from linsep.proofs.gap.joint_certificate import certify_crammer_singer, certify_softmax
+from linsep.proofs.gap.moves import Told
 from linsep.proofs.gap.ordinal_certificate import certify_ordinal
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.proofs.gap.proposals import hinge_multipliers, joint_multipliers
+from linsep.proofs.gap.told import certify_regression
 
 Array = npt.NDArray[Any]
 
@@ -50,8 +52,8 @@ class Gap:
     relative: float
 
 
-Objective = Callable[[Any, Any, Array, Any, Array], Certificate]
-"""(model, X, codes, C for each row or all, its number) -> bounds on the objective."""
+Objective = Callable[[Any, Any, Array, Any, Array, Told | None], Certificate]
+"""(model, X, codes, C for each row or all, its number, what was told) -> bounds."""
 
 OBJECTIVES: dict[str, Objective] = {}
 """The convex learners, by class name: adding a learner with a gap is adding an entry."""
@@ -67,14 +69,15 @@ def objective(name: str) -> Callable[[Objective], Objective]:
     return register
 
 
-def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
+def gap(model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Gap:
     """Bound how far a fitted model is from the optimum of its own objective.
 
     Parameters
     ----------
     model : fitted classifier
-        A learner that minimises a convex objective: LogisticRegression or LinearSVC.
-    X, y, sample_weight
+        A learner that minimises a convex objective: LogisticRegression, LinearSVC or
+        LinearRegression.
+    X, y, sample_weight, offset
         The data it was fitted to.
 
     Raises
@@ -92,6 +95,8 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
     True
     """
     name = type(model).__name__
+    if name == "LinearRegression" and hasattr(model, "_told_again"):
+        return _of_regression(model, X, y, sample_weight, offset)
     if name not in OBJECTIVES and hasattr(model, "gap_"):
         raise ParameterError(
             f"model is a {name}, whose gap_, {model.gap_:.3g}, was computed from its multipliers "
@@ -116,13 +121,41 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Gap:
         from linsep.data.cluster.collections import opened
 
         with opened(X, y, model.classes_) as (rows, labels):
-            return _bounded(model, rows, labels.classes, labels.codes, sample_weight)
+            if told_of(model, 1, rows.shape[1], offset) is not None:
+                rows = rows.in_one_place
+            return _bounded(model, rows, labels.classes, labels.codes, sample_weight, offset)
     X = check_rows(X)
     classes, codes = encode(y, X.shape[0], classes=model.classes_)
-    return _bounded(model, X, classes, codes, sample_weight)
+    return _bounded(model, X, classes, codes, sample_weight, offset)
 
 
-def _bounded(model: Any, X: Any, classes: Array, codes: Array, sample_weight: Any) -> Gap:
+def told_of(model: Any, n: int, d: int, offset: Any) -> Told | None:
+    """What a model was told of weights and scores; None where nothing, or of another library."""
+    if not hasattr(model, "_told_again"):
+        if offset is not None:
+            raise ParameterError(f"offset is given, and {type(model).__name__} knows none.")
+        return None
+    given: Told | None = model._told_again(offset, n, d, len(np.atleast_2d(model.coef_)))
+    return given
+
+
+def _of_regression(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Gap:
+    """Bounds on ½ Σ cᵢrᵢ² and the penalty, if any."""
+    X = check_rows(X)
+    n, d = X.shape
+    W, b = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    Y, c = np.asarray(y, np.float64).reshape(n, -1), check_weights(sample_weight, n)
+    told = told_of(model, n, d, offset)
+    if told is None:
+        told = Told(np.zeros(d), np.full(W.shape, -np.inf), np.full(W.shape, np.inf))
+    count = certify_regression(X, Y, 1.0 if c is None else c, W, b, bool(model.fit_intercept), told)
+    distance = count.high - count.low
+    return Gap(count.high, count.low, distance, distance / count.high if count.high else 0.0)
+
+
+def _bounded(
+    model: Any, X: Any, classes: Array, codes: Array, sample_weight: Any, offset: Any
+) -> Gap:
     """The bounds from checked rows, or from rows on a cluster, which stay there."""
     name = type(model).__name__
     if X.shape[1] != np.shape(model.coef_)[1]:
@@ -130,15 +163,18 @@ def _bounded(model: Any, X: Any, classes: Array, codes: Array, sample_weight: An
             f"X has {X.shape[1]} columns and the model {np.shape(model.coef_)[1]}; pass the data "
             "it was fitted to."
         )
+    told = told_of(model, X.shape[0], X.shape[1], offset)
     weights = check_weights(sample_weight, X.shape[0])
-    C = _penalties(model, classes, codes, weights)
+    C = _penalties(model, classes, codes, weights, told)
     if getattr(model, "prior", None) is not None:
         model = _as_fitted(model, classes, codes, weights, C)
     rows = np.arange(X.shape[0])
     if np.ndim(C) and not np.all(C > 0):
         rows = np.flatnonzero(C > 0)
         X, codes, C = X[rows], codes[rows], C[rows]
-    bounds = OBJECTIVES[name](model, X, codes, C, rows)
+        if told is not None and told.offset is not None:
+            told = told._replace(offset=told.offset[rows])
+    bounds = OBJECTIVES[name](model, X, codes, C, rows, told)
     distance = bounds.high - bounds.low
     return Gap(bounds.high, bounds.low, distance, distance / bounds.high if bounds.high else 0.0)
 
@@ -154,9 +190,13 @@ def _as_fitted(model: Any, classes: Array, codes: Array, weights: Array | None, 
     return before
 
 
-def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) -> Any:
+def _penalties(
+    model: Any, classes: Array, codes: Array, weights: Array | None, told: Told | None = None
+) -> Any:
     """Cᵢ = C · class weight · sample weight; one number where all are alike"""
     strength = math.inf if getattr(model, "penalty", "") is None else float(model.C)
+    if strength == math.inf and told is not None:
+        strength = 1.0
     if not 0 < strength < math.inf:
         raise ParameterError(
             f"model has C={strength!r}; a gap needs a finite penalty. Whether a finite optimum "
@@ -174,23 +214,29 @@ def _penalties(model: Any, classes: Array, codes: Array, weights: Array | None) 
     return C if weights is None else C * weights
 
 
-def _problem(model: Any, X: Any, codes: Array, C: Any, penalty: Penalty = RIDGE) -> FittedProblem:
+def _problem(
+    model: Any, X: Any, codes: Array, C: Any, penalty: Penalty = RIDGE, told: Told | None = None
+) -> FittedProblem:
+    if getattr(model, "penalty", "") is None or math.inf == model.C:
+        penalty = Penalty(0.0, 0.0)
     W = np.asarray(model.coef_, np.float64)
     b = np.array(model.intercept_, np.float64, ndmin=1)
     b = np.array(np.broadcast_to(b, max(len(W), len(b))))
-    return FittedProblem(X, codes, C, W, b, bool(model.fit_intercept), penalty)
+    return FittedProblem(X, codes, C, W, b, bool(model.fit_intercept), penalty, told=told)
 
 
 @objective("LogisticRegression")
-def _logistic(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
+def _logistic(
+    model: Any, X: Any, codes: Array, C: Any, rows: Array, told: Told | None
+) -> Certificate:
     ratio = float(getattr(model, "l1_ratio", None) or 0.0)
     if getattr(model, "penalty", None) == "l1":  # scikit-learn's word, which says it alone
         ratio = 1.0
-    problem = _problem(model, X, codes, C, Penalty(ratio, 1.0 - ratio))
+    problem = _problem(model, X, codes, C, Penalty(ratio, 1.0 - ratio), told)
     if len(problem.W) == 1:
         return certify_planes("logistic", problem)
     bounds, present = certify_softmax(problem), np.unique(codes)
-    if len(present) == len(problem.W):
+    if len(present) == len(problem.W) or told is not None:
         return bounds
     # A class without rows only adds to losses and penalty: what bounds the rest from below will do.
     W, b = problem.W[present], problem.b[present]
@@ -201,14 +247,16 @@ def _logistic(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certific
 
 
 @objective("OrdinalRegression")
-def _ordinal(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
+def _ordinal(
+    model: Any, X: Any, codes: Array, C: Any, rows: Array, told: Told | None
+) -> Certificate:
     levels = np.empty(len(model.classes_), codes.dtype)
     levels[:] = model._form().ranks
     return certify_ordinal(_problem(model, X, levels[codes], C))
 
 
 @objective("LinearSVC")
-def _svm(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
+def _svm(model: Any, X: Any, codes: Array, C: Any, rows: Array, told: Told | None) -> Certificate:
     """One plane for two classes, one plane for each class against the rest for more."""
     if type(model).__module__.startswith("sklearn."):
         raise ParameterError(
@@ -216,7 +264,7 @@ def _svm(model: Any, X: Any, codes: Array, C: Any, rows: Array) -> Certificate:
             "a free intercept. Use linsep.LinearSVC."
         )
     penalty = Penalty(1.0, 0.0) if getattr(model, "penalty", "l2") == "l1" else RIDGE
-    problem, hint = _problem(model, X, codes, C, penalty), _hint(model, rows)
+    problem, hint = _problem(model, X, codes, C, penalty, told), _hint(model, rows)
     words = getattr(model, "multiclass", "ovr"), getattr(model, "multi_class", "ovr")
     joint = "crammer-singer" in words or "crammer_singer" in words
     if joint and len(problem.W) > 1:

@@ -24,6 +24,14 @@ def hinge_multipliers(problem: FittedProblem, k: int, signs: Array) -> Array:
     """α of plane k from w = Σ αᵢyᵢxᵢ: C inside the margin, 0 outside, least squares at z = 1."""
     X, C, w = problem.X, problem.caps((0, len(signs))), problem.W[k]
     apart = 1.0 - signs * (X @ w + problem.b[k])
+    if problem.told is not None:  # Σ αyx is known where weights are at no bound and no corner
+        told, (l1, l2) = (
+            problem.told.plane(k) if len(problem.W) > 1 else problem.told,
+            problem.penalty,
+        )
+        apart -= 0.0 if told.offset is None else signs * told.offset
+        held = (w > told.low[0]) & (w < told.high[0]) & ((w != 0.0) | (told.weight * l1 == 0.0))
+        X, w = X[:, held], (told.weight * (l2 * w + l1 * np.sign(w)))[held]
     inside = np.where(apart > 0, C, 0.0)
     most = np.sort(np.abs(apart))[min(len(apart), FEW) - 1]
     best, least = inside, math.inf

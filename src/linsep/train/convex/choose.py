@@ -75,6 +75,7 @@ class Shape(NamedTuple):
     far: bool = False
     begun: bool = False
     fine: bool = False
+    told: bool = False
 
     @property
     def hinges(self) -> bool:
@@ -141,6 +142,8 @@ class Shape(NamedTuple):
     @property
     def last_digits_are_cheap(self) -> bool:
         """Whether rows are few enough for interior steps, which begin at points of their own."""
+        if self.told:
+            return False
         return self.n <= SMALL if self.fine else self.n <= TINY and not (self.begun and self.full)
 
     @property
@@ -187,8 +190,8 @@ TABLE = (
     Line(
         "prox_newton",
         lambda s: s.l1,
-        "an l1 penalty: logistic, squared hinge; two classes, all at once, or each against the "
-        "rest",
+        "an l1 penalty, bounds, or weights without a penalty: all losses; two classes, all at "
+        "once, or each against the rest",
         "proximal steps on working sets of columns: the weights that stay zero cost next to "
         "nothing; raw wine 4,898 x 11 logistic 16 ms, LIBLINEAR 433 ms",
     ),
@@ -213,6 +216,12 @@ TABLE = (
         "two classes: at most 256 features and four million entries, dense or sparse",
         "samples, then a few steps, until one foretells multipliers that close the gap: against "
         "descent 500 x 8 hinge 188 -> 1.8 ms; a9a hinge 204 -> 35 ms, logistic 52 -> 17 ms",
+    ),
+    Line(
+        "newton_cg",
+        lambda s: s.told,
+        "an offset, or weights of the penalty: more features or entries",
+        "the other solvers know neither",
     ),
     Line(
         "newton",
@@ -292,6 +301,26 @@ def as_markdown() -> str:
     )
 
 
+def told_shape(X: Any, loss: str, classes: int, penalty: Elastic, told: Any) -> Shape:
+    """What the choice looks at where offsets, weights of penalties or bounds are told."""
+    bounded = np.isfinite(told.low).any() or np.isfinite(told.high).any()
+    loose = penalty.l2 == 0.0 or not (told.weight > 0.0).all()
+    sharp = bool(penalty.l1 > 0 or bounded or loose or classes > 2)
+    return shape_of(X, loss, classes, l1=sharp)._replace(told=True)
+
+
+def told_solver(
+    problem: Problem, line: str, n_jobs: int | None, start: tuple[Array, Any] | None
+) -> Solver:
+    """The solver of a line that knows offsets, weights of penalties and perhaps bounds."""
+    if line == "prox_newton":
+        return ProxNewton(problem, n_jobs, start)
+    if line == "newton_cg":
+        return NewtonCG(problem, n_jobs, start)
+    newton = Newton(problem, n_jobs, start)
+    return Handover(newton, lambda at: ProxNewton(problem, n_jobs, (at.w, at.b)))
+
+
 class BinarySVM(NamedTuple):
     """One two-class support vector machine to be fitted.
 
@@ -307,7 +336,8 @@ class BinarySVM(NamedTuple):
     keep : whether solvers keep what a checkpoint asks for
     tol : the relative gap asked for
     watched : whether somebody is told of every step
-    penalty : ½‖w‖², or with an l1 part, for the squared hinge
+    penalty : ½‖w‖², or with an l1 part
+    told : offset, weights of the penalty and bounds: `linsep.proofs.gap.moves.Told`
     """
 
     X: Any
@@ -324,6 +354,7 @@ class BinarySVM(NamedTuple):
     tol: float = 1e-4
     watched: bool = False
     penalty: Elastic = RIDGE
+    told: Any = None
 
     @property
     def _given(self) -> tuple[Any, Array, Array | None, float]:
@@ -336,9 +367,17 @@ class BinarySVM(NamedTuple):
         alpha: Array | None = None,
     ) -> Solver:
         """The solver for 'auto', 'newton' or 'dual'; begin at weights or multipliers, if any."""
-        if self.penalty.l1 > 0:
-            problem = Problem.of(*self._given, SquaredHinge(), self.fit_intercept)
-            return ProxNewton(problem._replace(penalty=self.penalty), self.n_jobs, start)
+        if self.penalty.l1 > 0 or self.told is not None:
+            problem, line = (
+                Problem.of(*self._given, LOSSES[self.loss], self.fit_intercept),
+                "prox_newton",
+            )
+            if self.told is None:
+                problem = problem._replace(penalty=self.penalty)
+            else:
+                shape = told_shape(self.X, self.loss, 2, self.penalty, self.told)
+                problem, line = problem.told(self.penalty, self.told), line_for(shape).solver
+            return told_solver(problem, line, self.n_jobs, start)
         shape = shape_of(self.X, self.loss)
         shape = shape._replace(begun=start is not None, fine=self.tol <= interior_point.FINE)
         asked = {"auto": line_for(shape).solver, "dual": "dual_descent", "newton": shape.primal}

@@ -57,6 +57,16 @@ class Problem(NamedTuple):
             intercept=intercept,
         )
 
+    def told(self, penalty: Elastic, told: Any) -> "Problem":
+        """The same with a penalty, and what is told of it: weights, bounds and offset."""
+        bounded = bool(np.isfinite(told.low).any() or np.isfinite(told.high).any())
+        offset = told.offset if told.offset is None else np.ascontiguousarray(told.offset.T)
+        return self._replace(
+            penalty=Elastic(penalty.l1, penalty.l2, told.weight),
+            bounds=Bounds(told.low, told.high) if bounded else None,
+            offset=offset,
+        )
+
     @property
     def size(self) -> int:
         """Weights and intercept together."""

@@ -119,7 +119,8 @@ def _to_face(form: Form, model: Penalised, d: Floats) -> bool:
     slope = g + form.product(d) + ridge * at + corner * np.sign(at)
     on = np.flatnonzero(((at != 0.0) | (corner == 0.0)) & (at > low) & (at < high))
     x = np.zeros(len(g))
-    x[on] = form.solve(on, -slope[on], ridge[on])
+    if len(on):
+        x[on] = form.solve(on, -slope[on], ridge[on])
     crossing = (at * (at + x) < 0.0) & (corner > 0.0)
     to = np.clip(np.where(crossing, 0.0, at + x), low, high)
     met = (crossing | (to != at + x)) & (x != 0.0)

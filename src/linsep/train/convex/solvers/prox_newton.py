@@ -289,11 +289,11 @@ class ProxNewton:
 
     def _narrower(self, promised: float) -> bool:
         """Go on with a sharper corner where it is the width that holds the gap up."""
-        p, goal = self._point, self.tol * self._point.primal
-        corner = p.terms.corner
-        if self._h < LEAST or corner <= max(0.5 * goal, 2.0 * promised):
+        p, goal = self._point, 0.5 * self.tol * self._point.primal
+        corner, stuck = p.terms.corner, self._stalled + 1 >= STALLED
+        if self._h < LEAST or (corner <= max(goal, 2.0 * promised) and not stuck):
             return False
-        self._round(self._h * min(0.7, max(NARROWING, math.sqrt(0.5 * goal / corner))))
+        self._round(self._h * min(0.7, max(NARROWING, math.sqrt(goal / max(goal, corner)))))
         self._at, self._H, self._curved, self._stalled = self._look(p.u), None, None, 0
         return True
 
@@ -382,8 +382,9 @@ class ProxNewton:
             U = self.problem.loss.steepest * self.problem.weights
             squares = self._part.squares(np.broadcast_to(U, self._part.n), self.pool)[:-1]
             form.damp(np.where(flat, squares, 0.0))
-        model = Penalised(slopes, w.ravel(), corners.flat(K, m))
-        d = minimise(form, model, np.tile(size, K), 0.1 * min(1.0, self.tol), UNIT)
+        model, size = Penalised(slopes, w.ravel(), corners.flat(K, m)), np.tile(size, K)
+        size = np.where(size > 0.0, size, np.sqrt(p.value * np.maximum(form.bends, 1e-300)))
+        d = minimise(form, model, size, 0.1 * min(1.0, self.tol), UNIT)
         change = np.empty_like(g)
         change[:, :-1], change[:, -1] = d.reshape(K, m), best(d)
         return change
