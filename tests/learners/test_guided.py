@@ -434,10 +434,10 @@ def test_a_column_is_an_offset_once_and_for_one_plane():
 
 
 def test_what_knows_nothing_of_what_is_told_says_so():
-    told = LogisticRegression(np.inf, bounds="positive").fit(X4, Y4)
+    told = LogisticRegression(bounds="positive").fit(X4, Y4)
     with pytest.raises(ParameterError, match="table of errors"):
         told.summary()
-    offset = LogisticRegression(np.inf).fit(X4, Y4, offset=np.zeros(6))
+    offset = LogisticRegression().fit(X4, Y4, offset=np.ones(6))
     with pytest.raises(ParameterError, match="an offset"):
         offset.marginal_effects()
     with pytest.raises(ParameterError, match="along a path"):
