@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear
 
 from linsep.errors import ParameterError
 from linsep.proofs.gap.moves import Told
-from linsep.train.closed.least_squares import Line
+from linsep.train.closed.minimum_norm import Line
 from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]
