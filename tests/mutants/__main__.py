@@ -2,7 +2,7 @@
 
     python -m mutants [how many of each target] [targets ...]
 
-The package is linked into out/mutants, where one file at a time is changed; a process for each
+The package is linked into a folder of out, where one file at a time is changed; a process for each
 change, forked from one that has the libraries but nothing of linsep. What survives is printed, and
 whether it is listed, with a reason, in survivors.txt.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from mutants.changes import changes
 
 TOP = Path(__file__).parents[2]
-ROOM = TOP / "out" / "mutants"
+ROOM = TOP / "out" / f"mutants-{os.getpid()}"  # several may run side by side
 LISTED = Path(__file__).parent / "survivors.txt"
 SHARE = 0.9  # of the changes, that tests have to notice
 TIMED = ("-p", "pytest_timeout")
@@ -40,6 +40,7 @@ LAB = ["tests/views/lab/test_lab_guard.py"]
 VERIFY = ["tests/proofs/verify/test_verify.py"]
 EXPORTED = ["tests/proofs/exported"]
 MULTIPLIERS = [f"tests/proofs/exported/test_{name}.py" for name in ("multipliers", "verifier")]
+VERIFIER = [f"tests/proofs/exported/test_{name}.py" for name in ("verifier_parts", "verifier")]
 CONVEX = ["tests/train/convex/test_choose.py", "tests/train/convex/test_driver.py"]
 TARGETS = {
     "container": ("src/linsep/model/files/container.py", MODEL),
@@ -49,7 +50,7 @@ TARGETS = {
     "certificate": ("src/linsep/proofs/verify/separability.py", VERIFY),
     "claims": ("src/linsep/proofs/exported/claims.py", EXPORTED),
     "multipliers": ("src/linsep/proofs/exported/multipliers.py", MULTIPLIERS),
-    "verifier": ("verify/linsep_verify.py", EXPORTED),
+    "verifier": ("verify/linsep_verify.py", VERIFIER),
     "guard": ("src/linsep/views/lab/guard.py", LAB),
     "choose": ("src/linsep/train/convex/choose.py", CONVEX[:1]),
     "driver": ("src/linsep/train/convex/drive.py", CONVEX[1:]),
@@ -92,6 +93,7 @@ def main() -> int:
         made, survived = made + len(some), survived + len(left)
         killed = 1 - len(left) / len(some)
         print(f"{name}: {len(some)} of {len(every)} changes, {killed:.1%} noticed", flush=True)
+    shutil.rmtree(ROOM)
     print(f"{made} changes, {1 - survived / made:.1%} noticed; {unlisted} survivors are not listed")
     return int(survived > (1 - SHARE) * made)
 
