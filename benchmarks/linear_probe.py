@@ -37,7 +37,7 @@ Array = Any
 def _pass(X: Array, y: Array) -> float:
     """Seconds of one pass: scores, probabilities, gradient."""
     from linsep.parallel import Pool
-    from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums
+    from linsep.train.convex.classes.class_sums import ClassProblem, ClassSums
 
     K = int(y.max()) + 1
     with Pool(None) as pool:

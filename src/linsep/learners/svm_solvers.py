@@ -13,10 +13,10 @@ from linsep.proofs.gap.joint_certificate import certify_crammer_singer
 from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex.basis import few_rows
 from linsep.train.convex.choose import BinarySVM
+from linsep.train.convex.classes.joint_problem import JointProblem
 from linsep.train.convex.drive import Goal, drive, telling
 from linsep.train.convex.joint import joint_solver
 from linsep.train.convex.one_vs_rest import one_vs_rest
-from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.row_space import InRowSpace, RowSpace
 from linsep.train.convex.solution import Solution
 from linsep.train.order import seed_of

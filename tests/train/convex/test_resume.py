@@ -6,11 +6,11 @@ import scipy.sparse as sp
 
 from linsep.train.convex.blockwise.logistic import HessianNewton, logistic_solver
 from linsep.train.convex.choose import BinarySVM
+from linsep.train.convex.classes.class_sums import ClassProblem
+from linsep.train.convex.classes.joint_problem import JointProblem
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
 from linsep.train.convex.handover import GapTrend, Handover
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
-from linsep.train.convex.parts.class_sums import ClassProblem
-from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.parts.outputs import Softmax
 from linsep.train.convex.penalties import LASSO, Elastic
 from linsep.train.convex.problem import Problem as ConvexProblem

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster
+from linsep.train.convex.classes.joint_problem import JointProblem
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.parts.joint_problem import JointProblem
 from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.solvers.joint_descent import JointDescent
 from linsep.train.convex.solvers.joint_interior_point import JointInteriorPoint

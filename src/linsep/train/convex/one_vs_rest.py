@@ -58,11 +58,9 @@ def one_vs_rest(
                     halt.set()
         return halt.is_set()
 
-    shared = {"halt": halt}
-
     def one(k: int) -> Solution:
         signs = np.where(codes == k, np.int8(1), np.int8(-1))
-        machine = BinarySVM(X, signs, n_jobs=1, shared=shared, **settings)
+        machine = BinarySVM(X, signs, n_jobs=1, shared={"halt": halt}, **settings)
         at = saved[k] if saved else None
         own = goal._replace(listener=partial(tell, k), halt=halt, savepoint=at)
         solution = fit(machine, k, own)

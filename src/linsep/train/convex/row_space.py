@@ -139,9 +139,8 @@ class InRowSpace:
     def __init__(self, inner: Solver, space: Any) -> None:
         self._inner, self._space = inner, space
 
-    @property
-    def name(self) -> str:
-        return self._inner.name
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     @property
     def pool(self) -> Pool:
@@ -167,15 +166,6 @@ class InRowSpace:
         w, b = self._space.outside(at.w, at.b)
         return replace(at, w=w, b=b)
 
-    def interrupted(self) -> None:
-        self._inner.interrupted()
-
     def rescaled(self) -> "InRowSpace | None":
         other = self._inner.rescaled()
         return None if other is None else InRowSpace(other, self._space)
-
-    def state(self) -> dict[str, Any]:
-        return self._inner.state()
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self._inner.restore(state)

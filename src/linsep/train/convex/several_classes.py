@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from linsep.errors import ParameterError
 from linsep.train.convex.basis import better_basis
+from linsep.train.convex.classes.class_sums import ClassProblem
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.handover import Handover
-from linsep.train.convex.parts.class_sums import ClassProblem
 from linsep.train.convex.row_space import InRowSpace
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.solvers.lbfgs import LBFGS

@@ -6,14 +6,14 @@ import scipy.sparse as sp
 
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex.classes import class_hessian
+from linsep.train.convex.classes.class_hessian import ClassHessian
+from linsep.train.convex.classes.joint_face import Face
+from linsep.train.convex.classes.joint_problem import JointProblem, even
+from linsep.train.convex.classes.smoothed_rows import SmoothedRows
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint import joint_solver
-from linsep.train.convex.parts import class_hessian
-from linsep.train.convex.parts.class_hessian import ClassHessian
-from linsep.train.convex.parts.joint_face import Face
-from linsep.train.convex.parts.joint_problem import JointProblem, even
-from linsep.train.convex.parts.smoothed_rows import SmoothedRows
 from linsep.train.convex.solvers import augmented_lagrangian, joint_descent
 from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.solvers.joint_descent import JointDescent
@@ -115,7 +115,7 @@ def test_columns_that_say_nearly_the_same_take_few_passes(layout, free):
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("rho", [0.0, 0.3])
 def test_a_step_that_meets_no_bound_is_the_best_on_its_face(layout, rho, monkeypatch):
-    monkeypatch.setattr("linsep.train.convex.parts.joint_face.PROGRESS", 0.0)
+    monkeypatch.setattr("linsep.train.convex.classes.joint_face.PROGRESS", 0.0)
     X, _ = alike(0, n=12, d=100)
     rng = np.random.default_rng(1)
     a = rng.dirichlet(np.ones(5), 12) * 1e3

@@ -6,10 +6,10 @@ from sklearn.linear_model import LogisticRegression as Theirs
 
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex.classes import class_curvature, class_sums
+from linsep.train.convex.classes.class_curvature import ClassCurvature
+from linsep.train.convex.classes.class_sums import ClassProblem, ClassSums
 from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.parts import class_curvature, class_sums
-from linsep.train.convex.parts.class_curvature import ClassCurvature
-from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums
 from linsep.train.convex.solvers.lbfgs import LBFGS
 
 

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 
 from linsep import LogisticRegression, Status, gap
 from linsep.parallel import Pool
+from linsep.train.convex.classes.class_sums import ClassProblem
+from linsep.train.convex.classes.sparse_classes import FINE, SparseClasses
 from linsep.train.convex.drive import Goal, drive
-from linsep.train.convex.parts.class_sums import ClassProblem
-from linsep.train.convex.parts.sparse_classes import FINE, SparseClasses
 from linsep.train.convex.solvers.lbfgs import LBFGS
 from linsep.train.run.state import copied
 

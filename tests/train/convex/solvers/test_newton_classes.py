@@ -5,8 +5,8 @@ import pytest
 
 from linsep import LogisticRegression
 from linsep.status import Status
+from linsep.train.convex.classes.class_sums import ClassProblem
 from linsep.train.convex.drive import Goal, drive, solve
-from linsep.train.convex.parts.class_sums import ClassProblem
 from linsep.train.convex.several_classes import softmax_solver
 from linsep.train.convex.solvers import newton_classes
 from linsep.train.convex.solvers.newton_classes import NewtonClasses, sample_of_classes

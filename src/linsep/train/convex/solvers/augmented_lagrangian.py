@@ -6,7 +6,7 @@ The multipliers pᵢ of a row, on the simplex, are held near those of the round 
 makes the loss smooth (Rockafellar, *Augmented Lagrangians and applications of the proximal point
 algorithm in convex programming*, 1976). A round minimises ½‖W‖² + Σ Uᵢφᵢ(zᵢ) with
 
-    φ(z) = max over p of ⟨p, z⟩ − (ε/2)‖p − c‖²                          (`parts.smoothed_rows`)
+    φ(z) = max over p of ⟨p, z⟩ − (ε/2)‖p − c‖²                          (`classes.smoothed_rows`)
 
 by Newton's method: H is known wherever multipliers are at no bound, and steps are solved for by
 conjugate gradients, with a factor of H of some rows as preconditioner (Li, Sun and Toh, *A highly
@@ -30,11 +30,11 @@ import numpy.typing as npt
 
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
+from linsep.train.convex.classes.joint_problem import JointProblem, even
+from linsep.train.convex.classes.smoothed_rows import Factors, SmoothedRows
 from linsep.train.convex.coordinates import TOO_LARGE, moderate
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.parts.conjugate_gradients import conjugate_gradients
-from linsep.train.convex.parts.joint_problem import JointProblem, even
-from linsep.train.convex.parts.smoothed_rows import Factors, SmoothedRows
 from linsep.train.convex.solution import Solution
 from linsep.train.run.state import Stateful
 

@@ -1,4 +1,4 @@
-"""Coordinate descent on the dual of Crammer and Singer's machine (`parts.joint_problem`).
+"""Coordinate descent on the dual of Crammer and Singer's machine (`classes.joint_problem`).
 
 The K multipliers of one row are moved to their best place together, which is a projection onto a
 simplex (Crammer and Singer, 2001; Keerthi et al., *A sequential dual method for large scale
@@ -21,10 +21,10 @@ from linsep.kernels import crammer_singer as kernels
 from linsep.kernels import designs
 from linsep.parallel import Pool
 from linsep.rows.rows import CSR, LANES, aligned, as_rows
+from linsep.train.convex.classes.joint_face import Face
+from linsep.train.convex.classes.joint_problem import JointProblem, even
 from linsep.train.convex.coordinates import middle, unit_of
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.parts.joint_face import Face
-from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.solution import Solution
 from linsep.train.order import row_order
 from linsep.train.run.state import Stateful

@@ -27,11 +27,11 @@ import scipy.sparse as sp
 from linsep.data.blocks.blocks import on_cluster
 from linsep.kernels import crammer_singer as kernels
 from linsep.parallel import Pool
+from linsep.train.convex.classes.class_hessian import ClassHessian
+from linsep.train.convex.classes.joint_problem import JointProblem, even
 from linsep.train.convex.coordinates import moderate
 from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import FINEST, Candidate
-from linsep.train.convex.parts.class_hessian import ClassHessian
-from linsep.train.convex.parts.joint_problem import JointProblem, even
 from linsep.train.convex.solution import Solution
 from linsep.train.run.state import Stateful
 

@@ -2,9 +2,9 @@
 
     P(W, b) = ½‖W‖² + C Σ cᵢ (log Σₖ e^{sᵢₖ} − sᵢ,yᵢ),   sᵢₖ = ⟨wₖ, xᵢ⟩ + bₖ,   b not penalised
 
-The rows are `linsep.train.convex.parts.dense_classes`, passes that keep nothing of a row, so that a
-million rows of a thousand classes need the memory of the weights; or `sparse_classes`, which keeps
-the scores of all rows. Their first guess at the inverse Hessian takes correlations and units of
+The rows are `classes.dense_classes`, passes that keep nothing of a row, so that a million rows of a
+thousand classes need the memory of the weights; or `classes.sparse_classes`, which keeps the scores
+of all rows. Their first guess at the inverse Hessian takes correlations and units of
 features out of the way, so that a few passes do where plain L-BFGS takes dozens or hundreds; it is
 made anew once passes have cost as much as making it. Past steps correct it (Nocedal and Wright,
 *Numerical Optimization*, algorithm 7.4). Every pass tells the duality gap ½‖W − A‖², with the
@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex.classes.class_sums import ClassProblem
+from linsep.train.convex.classes.dense_classes import DenseClasses
+from linsep.train.convex.classes.sparse_classes import SparseClasses
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.parts.class_sums import ClassProblem
-from linsep.train.convex.parts.dense_classes import DenseClasses
-from linsep.train.convex.parts.sparse_classes import SparseClasses
 from linsep.train.convex.solution import Solution, end_of_newton
 from linsep.train.run.state import Stateful
 

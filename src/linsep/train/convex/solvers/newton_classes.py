@@ -25,10 +25,10 @@ import numpy.typing as npt
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.status import Status
+from linsep.train.convex.classes.class_sums import COPIED, ClassProblem, ClassSums
 from linsep.train.convex.coordinates import TOO_LARGE
 from linsep.train.convex.curvature import Curvature, at_rounding, decrease_left
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.parts.class_sums import COPIED, ClassProblem, ClassSums
 from linsep.train.convex.sampling import scattered
 from linsep.train.convex.solution import Solution, end_of_newton
 from linsep.train.run.state import Stateful

@@ -18,7 +18,7 @@ from scipy import linalg as sl
 from linsep.data.blocks.blocks import spans
 from linsep.kernels import crammer_singer as kernels
 from linsep.parallel import Pool
-from linsep.train.convex.parts.joint_problem import JointProblem
+from linsep.train.convex.classes.joint_problem import JointProblem
 from linsep.train.convex.sampling import scattered
 
 Array = npt.NDArray[Any]

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
+from linsep.train.convex.classes.class_curvature import ClassCurvature, cost
+from linsep.train.convex.classes.class_sums import ClassProblem, ClassSums
 from linsep.train.convex.coordinates import TOO_LARGE
-from linsep.train.convex.parts.class_curvature import ClassCurvature, cost
-from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums
 from linsep.train.run.state import record
 
 Array = npt.NDArray[Any]

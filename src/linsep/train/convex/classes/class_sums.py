@@ -19,9 +19,9 @@ from linsep.data.blocks.blocks import on_cluster, spans
 from linsep.errors import DataError
 from linsep.kernels import softmax as kernels
 from linsep.parallel import Pool
+from linsep.train.convex.classes.class_hessian import ClassHessian
 from linsep.train.convex.coordinates import columns_of, prepare, spread
 from linsep.train.convex.designs.design import Design
-from linsep.train.convex.parts.class_hessian import ClassHessian
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from linsep.parallel import Pool
-from linsep.train.convex.parts import joint_face
-from linsep.train.convex.parts.joint_face import Face, projected
-from linsep.train.convex.parts.joint_problem import JointProblem, even
-from linsep.train.convex.parts.smoothed_rows import SmoothedRows
+from linsep.train.convex.classes import joint_face
+from linsep.train.convex.classes.joint_face import Face, projected
+from linsep.train.convex.classes.joint_problem import JointProblem, even
+from linsep.train.convex.classes.smoothed_rows import SmoothedRows
 
 N, D, K = 40, 3, 4
 

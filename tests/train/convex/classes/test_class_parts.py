@@ -6,11 +6,11 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from linsep.parallel import Pool
-from linsep.train.convex.parts.class_curvature import ClassCurvature, drawn
-from linsep.train.convex.parts.class_hessian import ClassHessian
-from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums
-from linsep.train.convex.parts.dense_classes import DenseClasses
-from linsep.train.convex.parts.sparse_classes import SparseClasses
+from linsep.train.convex.classes.class_curvature import ClassCurvature, drawn
+from linsep.train.convex.classes.class_hessian import ClassHessian
+from linsep.train.convex.classes.class_sums import ClassProblem, ClassSums
+from linsep.train.convex.classes.dense_classes import DenseClasses
+from linsep.train.convex.classes.sparse_classes import SparseClasses
 
 K = 3
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from linsep.kernels import softmax as kernels
 from linsep.parallel import Pool
+from linsep.train.convex.classes.class_sums import ClassProblem, ClassSums
 from linsep.train.convex.intercept import best_class_intercepts
-from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums
 from linsep.train.run.state import record
 
 Array = npt.NDArray[Any]

@@ -18,7 +18,7 @@ from scipy import linalg as sl
 
 from linsep.data.blocks.blocks import on_cluster
 from linsep.parallel import Pool
-from linsep.train.convex.parts.class_sums import ClassProblem, ClassSums
+from linsep.train.convex.classes.class_sums import ClassProblem, ClassSums
 from linsep.train.convex.sampling import scattered
 
 Array = npt.NDArray[Any]
