@@ -41,7 +41,8 @@ VERIFY = ["tests/proofs/verify/test_verify.py"]
 EXPORTED = ["tests/proofs/exported"]
 MULTIPLIERS = [f"tests/proofs/exported/test_{name}.py" for name in ("multipliers", "verifier")]
 VERIFIER = [f"tests/proofs/exported/test_{name}.py" for name in ("verifier_parts", "verifier")]
-CONVEX = ["tests/train/convex/test_choose.py", "tests/train/convex/test_driver.py"]
+CHOOSE = ["tests/train/convex/test_choose.py"]
+DRIVER = [f"tests/train/convex/test_driver{name}.py" for name in ("_rules", "")]
 TARGETS = {
     "container": ("src/linsep/model/files/container.py", MODEL),
     "values": ("src/linsep/model/files/values.py", MODEL),
@@ -52,8 +53,8 @@ TARGETS = {
     "multipliers": ("src/linsep/proofs/exported/multipliers.py", MULTIPLIERS),
     "verifier": ("verify/linsep_verify.py", VERIFIER),
     "guard": ("src/linsep/views/lab/guard.py", LAB),
-    "choose": ("src/linsep/train/convex/choose.py", CONVEX[:1]),
-    "driver": ("src/linsep/train/convex/drive.py", CONVEX[1:]),
+    "choose": ("src/linsep/train/convex/choose.py", CHOOSE),
+    "driver": ("src/linsep/train/convex/drive.py", DRIVER),
 }
 
 SITE = """import sys
