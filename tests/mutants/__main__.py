@@ -41,7 +41,7 @@ VERIFY = ["tests/proofs/verify/test_verify.py"]
 EXPORTED = ["tests/proofs/exported"]
 MULTIPLIERS = [f"tests/proofs/exported/test_{name}.py" for name in ("multipliers", "verifier")]
 VERIFIER = [f"tests/proofs/exported/test_{name}.py" for name in ("verifier_parts", "verifier")]
-CHOOSE = ["tests/train/convex/test_choose.py"]
+CHOOSE = [f"tests/train/convex/test_choose{name}.py" for name in ("_rules", "")]
 DRIVER = [f"tests/train/convex/test_driver{name}.py" for name in ("_rules", "")]
 TARGETS = {
     "container": ("src/linsep/model/files/container.py", MODEL),
