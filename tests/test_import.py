@@ -35,6 +35,7 @@ NAMES = [
     "export",
     "fewest_mistakes",
     "film",
+    "formula",
     "gap",
     "kesler_rows",
     "likelihood",

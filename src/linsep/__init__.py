@@ -37,6 +37,7 @@ _HOME = {
     "export": "model.export.export",
     "fewest_mistakes": "proofs.mistakes.fewest",
     "film": "views.film",
+    "formula": "data.sources.formula",
     "gap": "proofs.gap.duality_gap",
     "kesler_rows": "rows.features.kesler",
     "likelihood": "likelihood",

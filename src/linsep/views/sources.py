@@ -108,6 +108,13 @@ def open_source(
     if _is_read(name):
         from linsep.data.sources.read import read
 
+        if "formula" in reading:
+            from linsep.data.sources.formula import formula
+
+            if target is not None:
+                raise ParameterError("the formula names the labels; leave --target out.")
+            text = reading.pop("formula")
+            return formula(text, name, classes=classes, bad_rows=bad_rows, **reading)
         known = getattr(like, "encoding_", None) or like
         with warnings.catch_warnings(action="ignore", category=UserWarning):  # notes tell them
             chunks = read(name, target, classes=classes, bad_rows=bad_rows, like=known, **reading)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.encoding.assemble import Beside, dense, sparse
+from linsep.data.encoding.formula import Formula
 from linsep.data.table.column import Column, Texts
 from linsep.data.table.memory import Words, column_of
 from linsep.data.table.target import Target
@@ -41,6 +42,7 @@ class Encoding:
     decimal : the decimal sign of numbers that are written as texts
     unused : columns of the table that no feature is made of, the target among them, each with its
         place; None where that is the target alone, in the last place
+    formula : what makes the features of those of the columns, where a formula was given
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Encoding:
     missing: tuple[str, ...] | None = None
     decimal: str = "."
     unused: tuple[tuple[int, str], ...] | None = None
+    formula: Formula | None = None
 
     @classmethod
     def of(
@@ -80,6 +83,8 @@ class Encoding:
     @property
     def feature_names(self) -> list[str]:
         """The name of every feature; positions where columns have no names."""
+        if self.formula is not None:
+            return list(self.formula.names)
         if self.columns:
             return [name for column in self.columns for name in column.features]
         first = self.base or 0
@@ -88,6 +93,8 @@ class Encoding:
     @property
     def sparse(self) -> bool:
         """Whether rows are better kept sparse: so many features, so few of them not zero."""
+        if self.formula is not None:
+            return False
         return self.base is not None or self.n_features > THIN * max(1, len(self.columns))
 
     def apply(self, table: Mapping[str, Any]) -> Any:
@@ -116,6 +123,9 @@ class Encoding:
         if any(len(column) != n for column in cells):
             raise DataError("the columns of the table differ in length; give one cell per row.")
         become = self._become(parts)
+        if self.formula is not None:
+            rows, odd = dense(cells, become)
+            return self.formula.apply(rows), odd
         if any(column.kind == "words" for column in self.columns):
             from linsep.data.encoding.words import beside_words
 

@@ -2,13 +2,15 @@
 
 Version 1 knows columns of numbers, texts and hashed texts. Where an encoding is more than that, its
 document has version 2: two fields more, and of columns those that are not as usual. Version 3 is
-version 2 with columns of words, version 4 has the decimal sign and the columns that are not used.
+version 2 with columns of words, version 4 has the decimal sign and the columns that are not used,
+version 5 a formula.
 """
 
 import math
 from typing import Any
 
 from linsep.data.encoding.encoding import Encoding
+from linsep.data.encoding.formula import Formula
 from linsep.data.table.cells import ORDERS, PARTS
 from linsep.data.table.column import GAP, KINDS, Column
 from linsep.data.table.target import Target
@@ -16,7 +18,7 @@ from linsep.errors import DataError
 
 OWN = {"number": "mean", "truth": "mean", "date": "mean", "text": "categories", "hash": "bins",
        "words": "categories"}  # fmt: skip
-LATEST = 4
+LATEST = 5
 MORE = ("order", "part", "fold", "other", "source")
 FIELDS = {"version", "columns", "n_features", "target", "header", "base"}
 MORE_FIELDS = {"width", "missing"}
@@ -36,7 +38,8 @@ def write(encoding: Encoding) -> dict[str, Any]:
         "header": encoding.header,
         "base": encoding.base,
     }
-    of_table = encoding.decimal != "." or encoding.unused is not None
+    made = encoding.formula
+    of_table = encoding.decimal != "." or encoding.unused is not None or made is not None
     if plain and encoding.width is None and encoding.missing is None and not of_table:
         return document
     missing = None if encoding.missing is None else list(encoding.missing)
@@ -45,7 +48,8 @@ def write(encoding: Encoding) -> dict[str, Any]:
     if not of_table:
         return document
     unused = None if encoding.unused is None else [list(one) for one in encoding.unused]
-    return document | {"version": 4, "decimal": encoding.decimal, "unused": unused}
+    document |= {"version": 4, "decimal": encoding.decimal, "unused": unused}
+    return document if made is None else document | {"version": 5, "formula": made.to_json()}
 
 
 def _written(column: Column) -> dict[str, Any]:
@@ -61,14 +65,18 @@ def read(document: Any) -> Encoding:
     version = document.get("version") if isinstance(document, dict) else None
     _want(_whole(version) and version in range(1, LATEST + 1), "version", version)
     more = MORE_FIELDS if version != 1 else set()
-    fields = _fields(document, FIELDS | more | (TABLE_FIELDS if version == 4 else set()))
+    fields = _fields(document, FIELDS | more | (TABLE_FIELDS if version in (4, 5) else set())
+                     | ({"formula"} if version == 5 else set()))  # fmt: skip
     _want(isinstance(fields["columns"], list), "columns", fields["columns"])
     columns = tuple(_column(one, int(version or 1)) for one in fields["columns"])
     names = [column.name for column in columns]
     _want(len(set(names)) == len(names), "columns (a name twice)", names)
     n, base = fields["n_features"], fields["base"]
     _want(_whole(n) and 0 < n < 2**31, "n_features", n)
-    _want(not columns or n == sum(c.width for c in columns), "n_features", n)
+    given, made = sum(c.width for c in columns), None
+    if version == 5:
+        made = Formula.from_json(fields["formula"], given)
+    _want(not columns or n == (given if made is None else len(made.names)), "n_features", n)
     _want(base is None or (_whole(base) and base in (0, 1)), "base", base)
     _want(isinstance(fields["header"], bool), "header", fields["header"])
     width, missing = fields.get("width"), fields.get("missing")
@@ -79,7 +87,8 @@ def read(document: Any) -> Encoding:
     decimal, unused = fields.get("decimal", "."), fields.get("unused")
     _want(decimal in (".", ","), "decimal", decimal)
     places = _unused(unused, {column.table_name for column in columns})
-    return Encoding(columns, n, target, fields["header"], base, width, words, decimal, places)
+    return Encoding(columns, n, target, fields["header"], base, width, words, decimal, places,
+                    made)  # fmt: skip
 
 
 def _unused(value: Any, used: set[str]) -> tuple[tuple[int, str], ...] | None:

@@ -80,10 +80,11 @@ class RecordReader:
                         row[first + place] = count
         if not np.isfinite(rows).all():
             i, j = np.argwhere(~np.isfinite(rows))[0].tolist()
-            name = self.encoding.feature_names[j]
+            owners = [c.name for c in self.encoding.columns for _ in range(c.width)]
+            name = owners[j]
             raise DataError(f"X contains infinity: row {i}, column {name!r}. Drop the row.")
         tell(strange.sentences())
-        return rows
+        return rows if self.encoding.formula is None else self.encoding.formula.apply(rows)
 
     def _number(
         self, name: str, cell: Any, read: Any, how: str, row: int, record: Mapping[str, Any]

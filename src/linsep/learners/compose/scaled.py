@@ -16,6 +16,7 @@ from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import opened, scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
 from linsep.errors import ParameterError
+from linsep.learners.fitting.frame import require_intercept
 from linsep.learners.fitting.missing import names_of_features
 from linsep.learners.fitting.parameters import NamedParameters, one_of
 from linsep.model.chances import check_reject, decided
@@ -92,6 +93,7 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
             )
         quiet = np.errstate(over="ignore", invalid="ignore")  # the learner refuses what is lost
         with opened(X, y) as (rows, labels, encoding), quiet:
+            require_intercept(self.learner, encoding)
             self._fit(rows, labels, sample_weight, parameters)
         self.encoding_ = encoding
         self._rows_of_fit = None
@@ -207,7 +209,7 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         """The learner as if it had found its weights in the units of the data."""
         twin = copy(self._fitted())
         for name in ("coef_", "intercept_", "encoding_", "feature_names_in_", "n_features_in_"):
-            if hasattr(self, name):
+            if name in vars(self):
                 setattr(twin, name, getattr(self, name))
         twin.__dict__.pop("_rows_of_fit", None)
         if self._rows_of_fit is not None:

@@ -12,7 +12,7 @@ from linsep.data.cluster.recognise import from_dask
 from linsep.data.encoding.encoding import Encoding
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import opened
-from linsep.errors import NotConverged
+from linsep.errors import NotConverged, ParameterError
 from linsep.learners.cluster.lazy import make_lazy
 from linsep.learners.fitting.missing import Explained
 from linsep.learners.fitting.parameters import check_callback, check_types
@@ -123,6 +123,7 @@ class Fitting(Explained):
     ) -> None:  # fmt: skip
         """`fit` on rows that have been opened; `depth` is how far down the user's call is."""
         vars(self).pop("encoding_", None)
+        require_intercept(self, encoding)
         problem = self._problem(X, y, sample_weight)
         self._from_file, self.encoding_ = False, encoding
         self._digest = problem.digest()
@@ -256,3 +257,14 @@ class Fitting(Explained):
             said = getattr(self, "diagnosis_", None) or status.value
             above = depth + self._above
             warnings.warn(f"{type(self).__name__}: {said}", NotConverged, stacklevel=above)
+
+
+def require_intercept(learner: Any, encoding: Encoding | None) -> None:
+    """Refuse a formula that says otherwise than the learner whether there is an intercept."""
+    made = None if encoding is None else encoding.formula
+    if made is not None and made.intercept != bool(getattr(learner, "fit_intercept", True)):
+        raise ParameterError(
+            f"the formula {made.text!r} has {'an' if made.intercept else 'no'} intercept, and the "
+            f"learner fit_intercept={not made.intercept}; set fit_intercept={made.intercept}, or "
+            f"{'begin with 0 +' if made.intercept else 'leave out 0 +'} on its right."
+        )

@@ -43,6 +43,10 @@ class Inference:
     def _note_rows(self, X: Any, y: Any, weights: Any) -> None:
         """Keep rows in memory at hand, unless they are many; no file or pickle holds them."""
         self.__dict__.pop("_rows_of_fit", None)
+        if isinstance(X, Chunks) and hasattr(X.source, "cells"):  # a table in memory
+            if X.source.size() <= 8 * MOST:
+                self._rows_of_fit = X, None, weights
+            return
         if isinstance(X, (Chunks, np.memmap)) or y is None or hasattr(X, "dask"):
             return
         shape = getattr(
@@ -206,6 +210,8 @@ class Inference:
         """Rows without one text of columns in which every row has one: with an intercept only
         differences from it can be told."""
         encoding = getattr(self, "encoding_", None)
+        if getattr(encoding, "formula", None) is not None:  # which says itself what is left out
+            encoding = None
         kept, first = list(range(rows.shape[1])), 0
         notes: list[str] = []
         left = dict(wanted)

@@ -65,6 +65,7 @@ def _described(model: Model) -> dict[str, Any]:
         "missing_numbers": sorted(words.numbers),
         "missing_texts": sorted(words.texts),
         "columns": [_column(one) for one in encoding.columns] if tabular else [],
+        "formula": _formula(encoding),
         "weights": planes.weights.tolist(),
         "intercept": planes.intercept.tolist(),
         "centre": planes.centre.tolist(),
@@ -72,6 +73,14 @@ def _described(model: Model) -> dict[str, Any]:
         "ranks": [] if levels is None else levels.ranks.tolist(),
         "maps": [_map(one) for one in model.form.maps] if isinstance(model.form, Mapped) else [],
     }
+
+
+def _formula(encoding: Any) -> Any:
+    """Trees of features, and the columns of texts that a row must have one of."""
+    made = getattr(encoding, "formula", None)
+    if made is None:
+        return None
+    return {key: made.to_json()[key] for key in ("trees", "texts")}
 
 
 def _map(one: Any) -> dict[str, Any]:
@@ -101,6 +110,9 @@ def sample(model: Model, n: int) -> tuple[Any, Any]:
     for column in encoding.columns:
         if column.table_name in columns:
             continue
+        if encoding.formula is not None and column.kind in ("number", "text"):
+            columns[column.table_name] = near(column, rng, n)
+            continue
         if column.kind == "truth":
             made: list[Any] = ["True" if k else "false" for k in rng.integers(0, 2, n)]
         elif column.kind == "date":
@@ -118,6 +130,13 @@ def sample(model: Model, n: int) -> tuple[Any, Any]:
         columns[column.table_name] = [None if g else c for g, c in zip(gaps, made, strict=True)]
     records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return records, encoding.apply(columns)
+
+
+def near(column: Any, rng: Any, n: int) -> list[Any]:
+    """Cells that a formula can be asked about: numbers near their mean, texts of the fit."""
+    if column.kind == "number":
+        return [float(x) for x in column.mean * (1.0 + 0.05 * rng.normal(size=n))]
+    return [column.categories[k] for k in rng.integers(0, len(column.categories), n)]
 
 
 def answers_of(source: str, rows: Any) -> tuple[Array, list[Any]]:

@@ -4,6 +4,7 @@ Only what all databases share is used: quoted names, CASE, COALESCE, CAST, sums.
 quoted with their own quotes doubled, so no name of a column or category can end the query.
 """
 
+import math
 import sqlite3
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.encoding.encoding import Encoding
+from linsep.data.encoding.formula import Formula
 from linsep.data.table.column import GAP, Column
 from linsep.data.table.memory import MISSING_TEXTS
 from linsep.errors import ParameterError
+from linsep.model.export.python_source import near
 from linsep.model.ordinal import Ordinal, cuts
 from linsep.model.pipeline import Mapped
 from linsep.model.predictor import Model
@@ -21,6 +24,13 @@ from linsep.rows.feature_maps import PairMap
 
 Array = npt.NDArray[Any]
 
+FUNCTIONS = {
+    "+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "/": "({} / {})",
+    "**": "POWER({}, {})", "log": "LN({})", "log2": "(LN({}) / LN(2e+00))",
+    "log10": "(LN({}) / LN(1e+01))", "log1p": "LN(1e+00 + {})", "exp": "EXP({})",
+    "expm1": "(EXP({}) - 1e+00)", "sqrt": "SQRT({})", "abs": "ABS({})", "sin": "SIN({})",
+    "cos": "COS({})", "tanh": "(1e+00 - 2e+00 / (EXP(2e+00 * {}) + 1e+00))",
+}  # fmt: skip
 MOST_COLUMNS = 1900  # SQLite takes 2000
 
 
@@ -30,7 +40,9 @@ def query_of(model: Model, table: str = "data") -> str:
 
     planes = planes_of(model, "SQL")
     columns = _columns(model)
+    made = getattr(model.encoding_, "formula", None)
     cells = _mapped(model, columns) if isinstance(model.form, Mapped) else None
+    cells = cells if made is None else _of_formula(made, columns)
     if len(columns) > MOST_COLUMNS:
         raise ParameterError(
             f"the model reads {len(columns)} columns; tables of a database have at most "
@@ -58,6 +70,8 @@ def query_of(model: Model, table: str = "data") -> str:
         return f"-- {title}: linsep_score is the number predicted.\n{inner}\n"
     levels = levels_of(model)
     label = _label(names, model) if levels is None else _level(levels, model)
+    if made is not None:
+        label = f"CASE WHEN {names[0]} IS NOT NULL THEN {label} END"
     return (
         f"-- {title}: linsep_label is the class predicted.\n"
         f"SELECT scored.*,\n  {label} AS linsep_label\nFROM (\n{inner}\n) AS scored\n"
@@ -77,6 +91,30 @@ def _mapped(model: Model, columns: tuple[Column, ...]) -> list[str]:
             made = made if one.squared else [f"SQRT({square})" for square in made]
         cells = [*cells, *made] if one.include_input else made
     return cells
+
+
+def _of_formula(made: Formula, columns: tuple[Column, ...]) -> list[str]:
+    """An expression for each feature of a formula; NULL where a text was not in the fit."""
+    cells = []
+    for column in columns:
+        name = quoted(column.table_name)
+        if column.numeric:
+            cells.append(_cell(column, name))
+            continue
+        cell = f"TRIM({name})" if _trimmed(column.categories) else name
+        cell = f"LOWER({cell})" if column.fold else cell
+        known = ", ".join(map(text, column.categories))
+        cells += [f"CASE WHEN {cell} = {text(one)} THEN 1e+00 WHEN {cell} IN ({known}) "
+                  "THEN 0e+00 END" for one in column.categories]  # fmt: skip
+    return [_tree(tree, cells) for tree in made.trees]
+
+
+def _tree(tree: Any, cells: list[str]) -> str:
+    if not isinstance(tree, tuple):
+        return number(tree)
+    if tree[0] == "x":
+        return cells[tree[1]]
+    return FUNCTIONS[tree[0]].format(*(_tree(part, cells) for part in tree[1:]))
 
 
 def _columns(model: Model) -> tuple[Column, ...]:
@@ -255,7 +293,10 @@ def sample(model: Model, n: int) -> tuple[dict[str, list[Any]], Any]:
         else:
             texts = [*column.categories, "a text nobody has seen"]
             cells = [texts[k] for k in rng.integers(0, len(texts), n)]
-        missing = rng.random(n) < (0.1 if gaps else 0.0)
+        formed = getattr(model.encoding_, "formula", None) is not None
+        if formed and column.kind in ("number", "text"):
+            cells = near(column, rng, n)
+        missing = rng.random(n) < (0.1 if gaps and not formed else 0.0)
         columns[column.table_name] = [None if m else c for m, c in zip(missing, cells, strict=True)]
     if not gaps:
         return columns, np.array(list(columns.values()), np.float64).T
@@ -266,6 +307,10 @@ def answers_of(query: str, table: str, columns: dict[str, list[Any]]) -> tuple[A
     """Scores and labels that SQLite finds by the query."""
     names = list(columns)
     with sqlite3.connect(":memory:") as base:
+        for name in ("exp", "sqrt", "sin", "cos"):  # which SQLite has where it was built with them
+            base.create_function(name, 1, getattr(math, name))
+        base.create_function("ln", 1, math.log)
+        base.create_function("power", 2, math.pow)
         listed = ", ".join(quoted(name) for name in names)
         base.execute(f"CREATE TABLE {quoted(table)} ({listed})")
         marks = ", ".join("?" * len(names))

@@ -7,10 +7,13 @@ copied into the file. `MODEL` is put before it.
 import hashlib
 import itertools
 import math
+import operator
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
 MODEL: dict[str, Any] = {}
+FUNCTIONS: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul,
+             "/": operator.truediv, "**": operator.pow, "abs": abs}  # fmt: skip
 
 
 def _read_number(cell: Any, column: dict[str, Any]) -> float:
@@ -88,7 +91,26 @@ def features(row: Any) -> list[float]:
             if place >= 0:
                 own[place] += 1.0
         made += own
-    return made
+    return made if MODEL["formula"] is None else _of_formula(made)
+
+
+def _of_formula(x: list[float]) -> list[float]:
+    """The features of a formula of those of the columns."""
+    for name, first, width in MODEL["formula"]["texts"]:
+        if not sum(x[first : first + width]):
+            raise ValueError(f"column {name!r} holds a text that was not in the fit, or none")
+    return [_tree(tree, x) for tree in MODEL["formula"]["trees"]]
+
+
+def _tree(tree: Any, x: list[float]) -> float:
+    """The value of a tree of functions."""
+    if not isinstance(tree, (list, tuple)):
+        return float(tree)
+    if tree[0] == "x":
+        return x[tree[1]]
+    parts = [_tree(part, x) for part in tree[1:]]
+    function: Any = FUNCTIONS.get(tree[0]) or getattr(math, tree[0])
+    return float(function(*parts))
 
 
 def _mapped(x: list[float]) -> list[float]:

@@ -26,6 +26,11 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
     help="A parameter of the learner, such as C=10 or keep=average; may be given several times.",
 )  # fmt: skip
 @click.option(
+    "--formula", metavar="FORMULA",
+    help="Labels and features as a formula, such as 'y ~ a + C(region) + log(size):b'; the model "
+    "keeps it. Needs the extra formula.",
+)  # fmt: skip
+@click.option(
     "--scale",
     type=click.Choice(["mean", "min-max"]),
     help="Bring the features to one size first (linsep.Scaled); the model takes rows as they are.",
@@ -171,6 +176,8 @@ def _fit(data: str, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], 
     how = arguments.how_to_read(options["columns"], options["base"], options["reading"])
     if options["cluster"] is not None:
         how["cluster"] = options["cluster"]
+    if options["formula"] is not None:
+        how["formula"] = options["formula"]
     source = open_source(data, options["target"], classes, options["bad_rows"], **how)
     settings: dict[str, Any] = {"verbose": not options["quiet"]}
     if options["log"] is not None:
@@ -318,7 +325,7 @@ def _exported(learner: Any) -> str | None:
     from linsep.model.files.store import as_model
 
     model = as_model(learner)
-    if model.form.name not in ("linear", "centred"):
+    if model.form.name not in ("linear", "centred", "ordinal"):
         return None
     columns = getattr(model.encoding_, "columns", ())
     computed = any(column.kind in ("date", "hash", "words") for column in columns)
