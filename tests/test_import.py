@@ -44,6 +44,7 @@ NAMES = [
     "losses",
     "margin",
     "mistake_bound",
+    "ordered_steps",
     "path",
     "plot",
     "proof_steps",

@@ -46,6 +46,7 @@ _HOME = {
     "losses": "losses",
     "margin": "proofs.mistakes.margin",
     "mistake_bound": "proofs.mistakes.mistake_bound",
+    "ordered_steps": "data.encoding.ordered_steps",
     "path": "learners.model_selection.path",
     "plot": "views.plots",
     "proof_steps": "views.scene.proof_steps",

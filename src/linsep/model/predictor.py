@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.check.labels import agree
-from linsep.data.check.plain import not_finite, plain_rows
+from linsep.data.check.plain import check_offset, not_finite, plain_rows
 from linsep.data.sources.dataset import Chunks
 from linsep.data.sources.learner_rows import scores_of
 from linsep.data.sources.new_rows import labelled_rows, new_rows
-from linsep.errors import ParameterError
+from linsep.errors import DataError, ParameterError
 from linsep.model.centred import in_range
 from linsep.model.chances import calibrated_chances, chances, check_reject, decided, log_chances
 from linsep.model.files.values import Unsaved
@@ -124,15 +124,29 @@ class Model:
         """The level of each class, where classes have an order."""
         return getattr(self.inner, "ranks", None)
 
-    def decision_function(self, X: Any) -> Array:
-        """Scores of each row: a vector for two classes, a column per class for more."""
+    def decision_function(self, X: Any, offset: Any = None) -> Array:
+        """Scores of each row, with its offset where the fit had one: a vector for two classes, a
+        column per class for more."""
         self._want_classes("decision_function")
-        return self._scores(X)
+        return self._scores(X, offset)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any, offset: Any = None) -> Array:
+        known, scores = self.parameters.get("offset_"), self._own_scores(X)
+        if offset is None and known is not True:
+            return scores
+        if offset is None or known is not True:
+            raise DataError(
+                "The model was fitted with an offset; give offset= with a number for each row, 0 "
+                "for none." if offset is None
+                else f"offset is {offset!r:.60}, but the model was fitted without numbers for it."
+            )  # fmt: skip
+        planes = 1 if scores.ndim == 1 else scores.shape[1]
+        return np.asarray(scores + check_offset(offset, len(scores), planes))
+
+    def _own_scores(self, X: Any) -> Array:
         X = new_rows(X, self)
         if isinstance(X, Chunks):
-            return scores_of(X, self.encoding_, self._scores)
+            return scores_of(X, self.encoding_, self._own_scores)
         names = self.feature_names_in_
         X = plain_rows(X, self.n_features_in_, None if names is None else names.tolist())
         if self.carries_rows:
@@ -148,7 +162,7 @@ class Model:
         if problem is not None:
             raise problem
 
-    def predict(self, X: Any, reject: float | None = None) -> Array:
+    def predict(self, X: Any, reject: float | None = None, offset: Any = None) -> Array:
         """The class of each row, or for a regression its number.
 
         With `reject`, rows whose likeliest class has a smaller probability than that get the label
@@ -157,8 +171,9 @@ class Model:
         if reject is not None:
             least = check_reject(reject)
             self._want_chances()
-            return decided(self.predict(X), self.predict_proba(X), least)
-        scores = self._scores(X)
+            chances = self.predict_proba(X, offset)
+            return decided(self.predict(X, offset=offset), chances, least)
+        scores = self._scores(X, offset)
         if self.classes_ is not None:
             return labels(scores, self.classes_, self.first_at_zero)
         return scores if self.form.weights.ndim == 1 else scores.reshape(len(scores), -1)
@@ -171,10 +186,10 @@ class Model:
         """All classes for each row, best first."""
         return ranked(self.decision_function(X), self.classes_, self.first_at_zero)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, offset: Any = None) -> Array:
         """The probability of each class for each row."""
         self._want_chances()
-        return self.chances_of(self.decision_function(X))
+        return self.chances_of(self.decision_function(X, offset))
 
     def chances_of(self, scores: Array) -> Array:
         """The probability of each class for rows with these scores."""
@@ -230,7 +245,9 @@ class Model:
 
             return estimator_of(self)
         kept = {k: v for k, v in self.parameters.items() if not isinstance(v, Unsaved)}
+        offset = kept.pop("offset_", None)
         learner = getattr(linsep, self.learner)(**kept)
+        learner.__dict__.update({} if offset is None else {"offset_": offset})
         learner._restore(self.form if self.scaled is None else self.form.inner)
         self._publish(learner)
         if self.scaled is None:

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 
 from linsep.proofs.gap.certificate import FittedProblem, certify_planes
 from linsep.proofs.gap.joint_certificate import certify_softmax
-from linsep.proofs.gap.moves import Told
+from linsep.proofs.gap.moves import Told, least
 from linsep.proofs.gap.penalty import Penalty
+from linsep.proofs.gap.told import certify_regression, certify_told
 from linsep.train.convex.drive import solve
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.parts.outputs import Softmax
@@ -15,6 +16,7 @@ from linsep.train.convex.penalties import Bounds, Elastic
 from linsep.train.convex.problem import Problem
 from linsep.train.convex.solvers.prox_newton import ProxNewton
 
+WIDE = {"low": np.full((1, 1), -np.inf), "high": np.full((1, 1), np.inf)}
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge(), "hinge": Hinge()}
 C = 0.5
 
@@ -108,3 +110,36 @@ def test_columns_that_nothing_holds_and_that_depend_on_each_other_prove_nothing(
     X[:, 3] = X[:, 1]
     loose = told._replace(low=np.full((1, 6), -np.inf), high=np.full((1, 6), np.inf))
     assert certified("logistic", problem._replace(X=X, told=loose), found.alpha).low == 0.0
+
+
+@pytest.mark.parametrize("v", [-3.0, -0.5, 0.0, 0.5, 3.0])
+@pytest.mark.parametrize(("low", "high"), [(-np.inf, np.inf), (0.0, np.inf), (-1.0, 0.5), (1, 1)])
+@pytest.mark.parametrize("ridge", [0.0, 2.0])
+def test_the_least_of_one_variable_is_that_of_a_fine_grid(v, low, high, ridge):
+    told = Told(np.ones(1), np.array([[low]], float), np.array([[high]], float))
+    found = least(np.array([[v]]), np.array([[1.0]]), np.array([[ridge]]), told)[0, 0]
+    grid = np.clip(np.linspace(-1e3, 1e3, 2_000_001), low, high)
+    wanted = (np.abs(grid) + 0.5 * ridge * grid**2 - v * grid).min()
+    if ridge == 0.0 and wanted < -100:
+        assert found == -np.inf
+    else:
+        assert found == pytest.approx(wanted, abs=1e-6) and found <= wanted + 1e-12
+
+
+def test_squared_errors_are_bounded_by_what_least_squares_reach():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 1)) + 100, rng.normal(size=(50, 1))
+    A = np.column_stack([X, np.ones(50)])
+    w, b = np.linalg.lstsq(A, y[:, 0], rcond=None)[0]
+    best = 0.5 * float(np.square(A @ [w, b] - y[:, 0]).sum())
+    told = Told(np.zeros(1), **WIDE)
+    count = certify_regression(X, y, 1.0, np.array([[w]]), np.array([b]), True, told)
+    assert count.gap <= 1e-10 and count.low <= best <= count.high
+    far = certify_regression(X, y, 1.0, np.array([[w + 0.1]]), np.array([b]), True, told)
+    assert far.low <= best
+
+
+def test_a_plane_is_certified_without_a_proposal():
+    found, problem = fitted()
+    alone = certify_told("logistic", problem, problem.codes == 1)
+    assert alone.gap <= 1e-8 and alone.low <= found.primal

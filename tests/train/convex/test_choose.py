@@ -7,9 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import LinearSVC, LogisticRegression
+from linsep.proofs.gap.moves import Told
 from linsep.status import Status
-from linsep.train.convex.choose import TABLE, BinarySVM, as_markdown, line_for, shape_of
+from linsep.train.convex.choose import TABLE, BinarySVM, as_markdown, line_for, shape_of, told_shape
 from linsep.train.convex.drive import Goal, drive
+from linsep.train.convex.penalties import RIDGE
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 
 
@@ -53,6 +55,9 @@ def test_every_line_is_reached():
     reached.add(line_for(shape_of(dense(60, 4)[0], "logistic", 3)).when)
     reached.add(line_for(shape_of(dense(3400, 200)[0], "logistic")).when)
     reached.add(line_for(shape_of(dense(60, 4)[0], "squared_hinge", l1=True)).when)
+    told = Told(np.ones(900), *np.full((2, 1, 900), [[[-np.inf]], [[np.inf]]]))
+    wide = told_shape(sparse(20_000, 900)[0], "hinge", 2, RIDGE, told)
+    reached.add(line_for(wide).when)
     far = shape_of(sparse(3000, 6000)[0], "logistic")._replace(far=True)
     reached.add(line_for(far).when)
     assert reached == {line.when for line in TABLE}

@@ -144,3 +144,26 @@ def _require_format(X: Any) -> None:
             "X.indptr does not run from 0 up to the number of entries; "
             "build the matrix again from its entries."
         )
+
+
+def check_offset(offset: Any, n: int | None, planes: int) -> npt.NDArray[np.float64]:
+    """Offsets as numbers: for each row, and for more than two classes each of them."""
+    try:
+        numbers = np.array(offset, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"offset is {offset!r:.60}; give a number for each row, or the name of a column of a "
+            "frame or file."
+        ) from None
+    if numbers.ndim == 0:
+        numbers = np.full((n or 1,) if planes == 1 else (n or 1, planes), float(numbers))
+    wanted = (n,) if planes == 1 else (n, planes)
+    if n is not None and numbers.shape != wanted and not (planes == 1 and numbers.shape == (n, 1)):
+        raise DataError(
+            f"offset has shape {numbers.shape}; X has {n} rows"
+            f"{'' if planes == 1 else f' and there are {planes} classes'}, so give {wanted}."
+        )
+    if not np.isfinite(numbers).all():
+        i = int(np.argmax(~np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1)))
+        raise DataError(f"offset is {numbers[i]} at row {i}; offsets must be finite.")
+    return numbers[:, 0] if planes == 1 and numbers.ndim == 2 else numbers

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from linsep.data.check.plain import check_offset
 from linsep.data.cluster.shipping import NotOnClusterError
 from linsep.data.sources.dataset import Chunks
 from linsep.errors import DataError, ParameterError
@@ -131,7 +132,7 @@ class Guided:
             _refuse_twice(offset, at, self.penalty_weights, self.bounds)
             weight[at], low[at], high[at] = 0.0, 1.0, 1.0
         elif offset is not None:
-            numbers = offsets(offset, n, planes)
+            numbers = check_offset(offset, n, planes)
         shape = planes, d
         return Told(
             weight, np.broadcast_to(low, shape), np.broadcast_to(high, shape),
@@ -178,7 +179,7 @@ class Guided:
                 "offset= with a number for each row; offset=0 leaves it out."
             )
         n = None if isinstance(X, Chunks) else (X.shape[0] if hasattr(X, "shape") else len(X))
-        return offsets(offset, n, planes)
+        return check_offset(offset, n, planes)
 
 
 class GuidedClassifier(Guided):
@@ -225,43 +226,24 @@ def refuse_told(learner: Any, solvers: tuple[str, ...]) -> None:
         raise ParameterError(f"{told} not for penalty='firth'; leave one or the other out.")
 
 
-def offsets(offset: Any, n: int | None, planes: int) -> Floats:
-    """Offsets as numbers: for each row, and for more than two classes each of them."""
-    try:
-        numbers = np.array(offset, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(
-            f"offset is {offset!r:.60}; give a number for each row, or the name of a column of a "
-            "frame or file."
-        ) from None
-    if numbers.ndim == 0:
-        numbers = np.full((n or 1,) if planes == 1 else (n or 1, planes), float(numbers))
-    wanted = (n,) if planes == 1 else (n, planes)
-    if n is not None and numbers.shape != wanted and not (planes == 1 and numbers.shape == (n, 1)):
-        raise DataError(
-            f"offset has shape {numbers.shape}; X has {n} rows"
-            f"{'' if planes == 1 else f' and there are {planes} classes'}, so give {wanted}."
-        )
-    if not np.isfinite(numbers).all():
-        i = int(np.argmax(~np.isfinite(numbers).reshape(len(numbers), -1).all(axis=1)))
-        raise DataError(f"offset is {numbers[i]} at row {i}; offsets must be finite.")
-    return numbers[:, 0] if planes == 1 and numbers.ndim == 2 else numbers
-
-
 def known_names(learner: Any) -> Array | None:
     """What the features are called; None where they have no names."""
-    names = vars(learner).get("feature_names_in_")
+    given = vars(learner)
+    if given.get("names_told") is not None:  # rows of an array, whose names somebody knows
+        return np.array(given["names_told"], object)
+    names = given.get("feature_names_in_")
     return names_of_features(learner) if names is None else names
 
 
-def places_of(key: Any, names: Array | None, d: int, what: str, columns: Any = ()) -> list[int]:
+def places_of(key: Any, names: Array | None, d: int, what: str) -> list[int]:
     """The features that a name stands for, or the number of one."""
     if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and -d <= key < d:
         return [int(key) % d]
     known = [] if names is None else [str(one) for one in names]
     if str(key) in known:
         return [known.index(str(key))]
-    whole = [j for j, name in enumerate(known) if name.startswith(f"{key}=")]
+    starts = f"{key}=", f"{key}>="  # what a column of texts, or of ordered ones, has become
+    whole = [j for j, name in enumerate(known) if name.startswith(starts)]
     if whole:
         return whole
     if names is None:

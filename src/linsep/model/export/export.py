@@ -85,6 +85,11 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "data") -> 
         raise ParameterError(f"table is {table!r:.60}; give the name of a table.")
     suffix = path.suffix.lower()
     known = as_model(model)
+    if known.parameters.get("offset_") is True:
+        raise ParameterError(
+            "model was fitted with an offset given as numbers, which no export asks for. Fit with "
+            "the name of a column, offset='NAME': then it is a feature whose weight is 1."
+        )
     maps = known.form.maps if isinstance(known.form, Mapped) else ()
     if any(isinstance(one, ChannelMap) for one in maps):
         raise ParameterError(

@@ -146,6 +146,8 @@ def as_model(learner: Any, data: Any = None) -> Model:
     parameters.pop("callback", None)
     if callable(parameters.get("schedule")):  # code
         parameters.pop("schedule")
+    if getattr(learner, "offset_", None) is not None:
+        parameters["offset_"] = learner.offset_  # of fit, and of every prediction
     names = vars(outer).get("feature_names_in_")  # an encoding has its own
     proof = getattr(learner, "proof_", None)
     return Model(

@@ -14,6 +14,7 @@ from linsep.proofs.exported.multipliers import Exact, scaled_multipliers
 from linsep.proofs.gap import duality_gap
 from linsep.proofs.gap.certificate import Certificate, FittedProblem, certify_planes
 from linsep.proofs.gap.joint_certificate import certify_crammer_singer, certify_softmax
+from linsep.proofs.gap.moves import Told
 from linsep.proofs.gap.penalty import RIDGE, Penalty
 from linsep.proofs.gap.proposals import hinge_multipliers, joint_multipliers
 
@@ -66,7 +67,9 @@ def bound_claim(bound: Any) -> Claim:
     }
 
 
-def gap_claims(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Claim]:
+def gap_claims(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+) -> list[Claim]:
     """How near a fitted model is to its optimum: one claim, or one for each class against the rest.
 
     Raises
@@ -84,21 +87,27 @@ def gap_claims(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Cl
     >>> 0 < primal - dual < 1e-8 * primal
     True
     """
-    duality_gap.gap(model, X, y, sample_weight)  # refuses what has none
+    if not hasattr(model, "classes_"):
+        raise ParameterError(
+            f"model is a {type(model).__name__}, and certificates for other programs are of "
+            "classes. linsep.gap proves it here."
+        )
+    duality_gap.gap(model, X, y, sample_weight, offset)  # refuses what has none
     X = check_rows(X)
     X = X.astype(np.float64) if X.dtype != np.float64 else X
     classes, codes = encode(y, X.shape[0], classes=model.classes_)
     if len(np.unique(codes)) < len(classes):
         raise DataError("the data lack a class of the model; give the rows it was fitted to.")
     weights = check_weights(sample_weight, X.shape[0])
-    C = duality_gap._penalties(model, classes, codes, weights)
-    return _Fit(model, X, codes, C).claims()
+    told = duality_gap.told_of(model, X.shape[0], X.shape[1], offset)
+    C = duality_gap._penalties(model, classes, codes, weights, told)
+    return _Fit(model, X, codes, C, told).claims()
 
 
 class _Fit:
     """A fitted LogisticRegression or LinearSVC, and the objective it minimised."""
 
-    def __init__(self, model: Any, X: Any, codes: Array, C: Any) -> None:
+    def __init__(self, model: Any, X: Any, codes: Array, C: Any, told: Told | None) -> None:
         self.model, self.X, self.codes, self.C = model, X, codes, C
         self.K = len(model.classes_)
         word, ratio = getattr(model, "penalty", None), getattr(model, "l1_ratio", None)
@@ -116,7 +125,8 @@ class _Fit:
             if self.joint:
                 self.loss = "hinge"
                 self.penalty = Penalty(0.0, 0.5 if self.K == 2 else 1.0)
-        self.problem = duality_gap._problem(model, X, codes, C, self.penalty)
+        self.problem = duality_gap._problem(model, X, codes, C, self.penalty, told)
+        self.penalty = self.problem.penalty
 
     def claims(self) -> list[Claim]:
         hint = duality_gap._hint(self.model, np.arange(len(self.codes)))
@@ -127,6 +137,8 @@ class _Fit:
             codes = (self.codes == k).astype(self.codes.dtype)
             at = slice(k, k + 1)
             part = self.problem._replace(W=self.problem.W[at], b=self.problem.b[at], codes=codes)
+            if part.told is not None:
+                part = part._replace(told=part.told.plane(k))
             own = None if hint is None else hint[:, at]
             every.append(self._claim(part, codes, k, own))
         return every
@@ -137,9 +149,15 @@ class _Fit:
         C = problem.caps((0, len(codes)))
         l1, l2 = self.penalty
         beta = self._proposal(problem, codes, hint)
+        told = problem.told
         exact, dual = scaled_multipliers(
-            self.loss, beta, self.X, codes, C, l1, l2, problem.free
+            self.loss, beta, self.X, codes, C, l1, l2, problem.free, told
         )  # fmt: skip
+        if told is not None and not dual > 0.0:
+            raise ParameterError(
+                "no bound can be exported: a weight has neither penalty nor bounds, which only "
+                "linsep.gap proves. Give it bounds, or a small number in penalty_weights."
+            )
         primal = _counted(self.loss, problem, exact).high * (1 + _LEAST)
         if not math.isfinite(primal):
             raise ParameterError(
@@ -152,8 +170,7 @@ class _Fit:
             "against_rest": k,
             "objective": {
                 "loss": self.loss, "C": one, "l1": float(l1).hex(), "l2": float(l2).hex(),
-                "intercept": problem.free, "penalty_weights": None, "offset": None,
-                "lower": None, "upper": None,
+                "intercept": problem.free, **_told(told, len(codes)),
             },
             "weights": _hex(problem.W),
             "bias": _hex(problem.b),
@@ -166,6 +183,8 @@ class _Fit:
         """βᵢₖ in floats: the slopes of the loss, or what the model or least squares propose."""
         n, C = len(codes), problem.caps((0, len(codes)))
         S = np.asarray(self.X @ problem.W.T + problem.b)
+        if problem.told is not None and problem.told.offset is not None:
+            S += problem.told.offset.reshape(n, -1)
         if self.joint and self.K > 2:
             if self.loss == "logistic":
                 P = np.exp(S - S.max(axis=1, keepdims=True))
@@ -186,6 +205,20 @@ class _Fit:
         beta = np.zeros((n, 2))
         beta[np.arange(n), 1 - codes] = alpha
         return beta
+
+
+def _told(told: Told | None, n: int) -> Claim:
+    """What was told, as the objective of a claim has it."""
+    if told is None:
+        return dict.fromkeys(("penalty_weights", "offset", "lower", "upper"))
+    lower, upper = (
+        [[None if math.isinf(x) else x.hex() for x in plane] for plane in bound.tolist()]
+        for bound in (told.low, told.high)
+    )
+    offset = None if told.offset is None else _hex(told.offset.reshape(n, -1))
+    return {
+        "penalty_weights": _hex(told.weight), "offset": offset, "lower": lower, "upper": upper,
+    }  # fmt: skip
 
 
 def _counted(loss: str, problem: FittedProblem, exact: Exact) -> Certificate:

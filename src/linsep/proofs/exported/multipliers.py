@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linsep.proofs.gap.moves import Told, least
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
@@ -118,12 +120,15 @@ def _planes(moves: Floats) -> Floats:
 
 
 def lower_bound(
-    loss: str, exact: Exact, X: Any, codes: Array, C: Floats, l1: float, l2: float
-) -> tuple[float, float]:
+    loss: str, exact: Exact, X: Any, codes: Array, C: Floats, l1: float, l2: float,
+    told: Told | None = None,
+) -> tuple[float, float]:  # fmt: skip
     """D of exact multipliers, less all that rounding can have added; and the largest |v|, plus it.
 
     D = Σ E(βᵢ) − Σ max(0, |vₖⱼ| − l1)²/(2 l2), where v = Σ moves xᵢ and, with tᵢ = Σₖ βᵢₖ, E is the
-    entropy Cᵢ H for "logistic", tᵢ for "hinge" and tᵢ − tᵢ²/(4Cᵢ) for "squared hinge".
+    entropy Cᵢ H for "logistic", tᵢ for "hinge" and tᵢ − tᵢ²/(4Cᵢ) for "squared hinge". Where much
+    is told the sum is that of minima within bounds, and |v| counts where nothing bounds a weight,
+    in units of its penalty.
     """
     moves, n = _planes(exact.moves(codes)), len(codes)
     v = np.asarray(X.T @ moves, np.float64)
@@ -139,32 +144,44 @@ def lower_bound(
         terms = t - (t * t / (4 * safe) if loss == "squared hinge" else 0.0)
         fuzz = 8 * t
     over = np.maximum(0.0, long - l1)
-    if l2 == 0:
+    if told is not None:
+        corner, ridge = l1 * told.weight[None], l2 * told.weight[None]
+        ends = [least(v.T + sign * error.T, corner, ridge, told) for sign in (-1.0, 1.0)]
+        conjugate = -float(np.minimum(*ends).sum()) + 1e-14 * float(np.abs(ends).sum())
+        far = np.isinf(np.where(v.T > 0.0, told.high, told.low))
+        long = np.where(far, long.T / np.maximum(told.weight, 1e-300), 0.0)
+        if told.offset is not None:
+            moved = moves * told.offset.reshape(n, -1)
+            terms, fuzz = terms - moved.sum(axis=1), fuzz + 8 * np.abs(moved).sum(axis=1)
+    elif l2 == 0:
         conjugate = 0.0 if not over.any() else math.inf
     else:
         conjugate = float((over * over).sum()) / (2 * l2) * (1 + 8 * (v.size + 8) * _UNIT)
     total = math.fsum(terms.tolist())
-    total -= math.fsum((fuzz * _UNIT).tolist()) + 4 * n * _UNIT * abs(total)
+    total -= math.fsum((fuzz * _UNIT).tolist()) + 4 * n * _UNIT * math.fsum(np.abs(terms).tolist())
     return float(total - conjugate), float(long.max(initial=0.0))
 
 
 def scaled_multipliers(
-    loss: str, proposed: Floats, X: Any, codes: Array, C: Floats, l1: float, l2: float, free: bool
-) -> tuple[Exact, float]:
+    loss: str, proposed: Floats, X: Any, codes: Array, C: Floats, l1: float, l2: float, free: bool,
+    told: Told | None = None,
+) -> tuple[Exact, float]:  # fmt: skip
     """Exact multipliers near t times the proposal, for the t that bounds best, and their bound."""
     caps = np.full(len(C), np.inf) if loss == "squared hinge" else C
     caps = np.where(C > 0, caps, 0.0)
     best, t = None, 1.0
     for _ in range(6):
         exact = exact_multipliers(t * proposed, codes, caps, free)
-        bound, most = lower_bound(loss, exact, X, codes, C, l1, l2)
+        bound, most = lower_bound(loss, exact, X, codes, C, l1, l2, told)
         if best is None or bound > best[1]:
             best = exact, bound
         if l2 == 0 and most > l1:
             t *= l1 / most * (1 - 1e-12)
             continue
+        if l2 == 0 or told is not None:
+            break
         gain, cost = _parts(loss, exact, X, codes, C, l1, l2)
-        if l2 == 0 or not 0 < gain < 1.9 * cost:
+        if not 0 < gain < 1.9 * cost:
             break
         t *= gain / (2 * cost)
     assert best is not None

@@ -129,9 +129,9 @@ class Moves:
             spent = energy * math.sqrt(float((bends * steep * steep).sum()))
             value = float(E.sum()) - float(moved.sum()) - spent - float(fuzz.sum())
             value -= gamma(PAIRWISE) * (float(np.abs(E).sum()) + 2 * float(np.abs(moved).sum()))
-            ends = [_least(t * (v + sign * off), corner, ridge, self.told) for sign in (-1.0, 1.0)]
-            least = np.where(mended, 0.0, np.minimum(*ends))
-            value += float(least.sum()) - gamma(PAIRWISE + 16) * float(np.abs(least).sum())
+            ends = [least(t * (v + sign * off), corner, ridge, self.told) for sign in (-1.0, 1.0)]
+            lowest = np.where(mended, 0.0, np.minimum(*ends))
+            value += float(lowest.sum()) - gamma(PAIRWISE + 16) * float(np.abs(lowest).sum())
             best = max(best, value) if math.isfinite(value) else best
             if best >= 0.5 * float(self.losses.sum()):
                 break
@@ -237,14 +237,16 @@ class _Scaled(NamedTuple):
         return self.scale * (self.vectors @ ((self.vectors.T @ (self.scale * r)) / self.values))
 
 
-def _least(v: Floats, corner: Array, ridge: Array, told: Told) -> Floats:
+def least(v: Floats, corner: Array, ridge: Array, told: Told) -> Floats:
     """min corner|w| + ½ ridge w² − vw within the bounds: of one variable, and convex."""
     over = np.maximum(np.abs(v) - corner, 0.0)
     far = np.divide(over, ridge, out=np.where(over > 0.0, np.inf, 0.0), where=ridge > 0.0)
     w = np.clip(np.copysign(far, v), told.low, told.high)
-    value = corner * np.abs(w) + 0.5 * ridge * w * w - v * w
-    size = corner * np.abs(w) + 0.5 * ridge * w * w + np.abs(v * w)
-    return np.asarray(value - 8 * UNIT * size)
+    ends = np.isfinite(w)
+    w = np.where(ends, w, 0.0)
+    charge = corner * np.abs(w) + 0.5 * ridge * w * w
+    value = charge - v * w - 8 * UNIT * (charge + np.abs(v * w))
+    return np.where(ends, value, -np.inf)
 
 
 def _boxed(told: Told) -> Array:

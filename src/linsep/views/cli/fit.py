@@ -31,6 +31,11 @@ NOT_CONVERGED, INTERRUPTED = 5, 130
     "keeps it. Needs the extra formula.",
 )  # fmt: skip
 @click.option(
+    "--offset", metavar="COL",
+    help="The column that is added to the scores as it stands: what is known of each row "
+    "beforehand. New rows have it too.",
+)  # fmt: skip
+@click.option(
     "--scale",
     type=click.Choice(["mean", "min-max"]),
     help="Bring the features to one size first (linsep.Scaled); the model takes rows as they are.",
@@ -116,7 +121,7 @@ def command(data: str, as_json: bool, strict: bool, **options: Any) -> None:
     if options["report"] is not None:
         from linsep.views.fit_account import write_page
 
-        record["report"] = write_page(learner, source, data, options, _again(options))
+        record["report"] = write_page(learner, source, data, options, _again(options, source))
     if as_json:
         import json
 
@@ -185,6 +190,9 @@ def _fit(data: str, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], 
         settings["verbose"] = "log"
     if options["resume"]:
         settings["checkpoint"] = f"{options['out']}.checkpoint"
+    if options["offset"] is not None:
+        _require_offset(options)
+        settings["offset"] = options["offset"]
     start = time.perf_counter()
     chosen = _tune(source, options) if options["tune"] else None
     learner = _learner(options)
@@ -200,7 +208,8 @@ def _fit(data: str, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any], 
         _write_trace(getattr(learner, "learner_", learner).trace_, options["trace"])
     from linsep.views.fit_account import account_of  # brings in more than a fit needs
 
-    record, texts = account_of(learner, source, data, seconds, options, _again(options))
+    again = _again(options, source)
+    record, texts = account_of(learner, source, data, seconds, options, again)
     if chosen is not None:
         record["C"] = chosen[0]
         texts[2:2] = [f"C = {chosen[0]:.4g} by cross-validation:", *chosen[1]]
@@ -234,7 +243,18 @@ def _tune(source: Any, options: dict[str, Any]) -> tuple[float, list[str]]:
     return chosen
 
 
-def _again(options: dict[str, Any]) -> Any:
+def _require_offset(options: dict[str, Any]) -> None:
+    import linsep
+
+    kind = getattr(linsep, options["learner"])
+    if not hasattr(kind, "_told_of") or options["scale"] is not None or options["tune"]:
+        raise click.UsageError(
+            "--offset is for LogisticRegression, LinearSVC and LinearRegression, without --scale "
+            "and --tune."
+        )
+
+
+def _again(options: dict[str, Any], source: Any) -> Any:
     """A function that fits the learner asked for to other rows, C chosen anew with --tune."""
     import warnings
 
@@ -249,7 +269,14 @@ def _again(options: dict[str, Any]) -> Any:
 
                 C = tuned(_learner(own), Slices(X) if rows is None else rows, y)[0]
                 own["parameters"] = (*own["parameters"], f"C={C!r}")
-            return _learner(own).fit(X, y)
+            learner = _learner(own)
+            if not hasattr(learner, "_told_of"):
+                return learner.fit(X, y)
+            encoding = source.encoding
+            if hasattr(rows, "settled"):
+                encoding = rows.settled(range(rows.n))
+            learner.names_told = getattr(encoding, "feature_names", None)
+            return learner.fit(X, y, offset=options["offset"])
 
     return fit
 
