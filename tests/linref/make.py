@@ -54,6 +54,13 @@ def nearly_apart(n, d, seed):
     return np.vstack([X, wrong]), np.append(y, 0)
 
 
+def touching(n, d, seed):
+    """Separable but for two points of the hyperplane, each in both classes: quasi-separable."""
+    X, y = apart(n, d, seed)  # by a hyperplane of normal (1, -2, 3)
+    on = np.array([[2.0, 1.0, 0.0], [0.0, 1.5, 1.0]])
+    return np.vstack([X, on, on]), np.r_[y, 0, 0, 1, 1]
+
+
 def tied(n, d, seed):
     """Few different rows, many times each, with both labels."""
     rng = np.random.default_rng(seed)
@@ -78,6 +85,10 @@ PLAIN = {  # data that every objective is given: name, what it is, X and y
     "wide": ("more columns than rows", lambda: rows(*WIDE)),
     "separable": ("rows that a hyperplane separates", lambda: apart(28, 3, 5)),
     "nearly-separable": ("separable but for one row by 1/1000", lambda: nearly_apart(24, 2, 6)),
+    "quasi-separable": (
+        "separable but for points of the hyperplane that are in both classes",
+        lambda: touching(24, 3, 12),
+    ),
     "collinear": (
         "a column that another repeats but for a millionth",
         lambda: nearly_collinear(*rows(28, 3, 7)),
