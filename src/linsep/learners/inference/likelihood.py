@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import linalg, special
 
 Array = npt.NDArray[Any]
 
@@ -62,14 +62,14 @@ class LogisticLikelihood:
         p = np.exp(scores)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
-    def value(self, p: Array, firth: bool) -> float:
-        """ℓ, penalised where asked for; −∞ where the information is singular."""
+    def value(self, p: Array, information: Array | None) -> float:
+        """ℓ, penalised where the information is given; −∞ where that is singular."""
         own = p[np.arange(len(p)), self.codes]
         with np.errstate(divide="ignore"):
             total = float(self.weights @ np.log(own))
-        if not firth:
+        if information is None:
             return total
-        sign, logarithm = np.linalg.slogdet(self.information(p))
+        sign, logarithm = np.linalg.slogdet(information)
         units = float(np.log(self.size).sum())  # half of what the columns' sizes add
         return total + 0.5 * float(logarithm) + units if sign > 0 else -np.inf
 
@@ -80,9 +80,10 @@ class LogisticLikelihood:
         for a in range(free):
             for b in range(a, free):
                 w = p[:, a + 1] * ((a == b) - p[:, b + 1]) * self.weights
-                block = np.zeros((width, width))
+                block, root = np.zeros((width, width)), np.sqrt(w) if a == b else w
                 for rows in _blocks(len(p)):
-                    block += (self.Z[rows] * w[rows, None]).T @ self.Z[rows]
+                    part = self.Z[rows] * root[rows, None]
+                    block += part.T @ (part if a == b else self.Z[rows])  # one product, by halves
                 information[a * width : (a + 1) * width, b * width : (b + 1) * width] = block
                 information[b * width : (b + 1) * width, a * width : (a + 1) * width] = block.T
         return information
@@ -92,22 +93,26 @@ class LogisticLikelihood:
         hit = self.codes[:, None] == np.arange(1, self.K)
         left = (hit - p[:, 1:]) * self.weights[:, None]
         if firth:
-            half = np.linalg.cholesky(information)
-            spread = np.linalg.solve(half, self.Z.T)
-            w = p[:, 1] * p[:, 0] * self.weights
-            leverage = w * np.einsum("ij,ij->j", spread, spread)
-            left = left + (leverage * (0.5 - p[:, 1]))[:, None]
+            left = left + (self.leverage(p, information) * (0.5 - p[:, 1]))[:, None]
         return np.asarray(left.T @ self.Z)
+
+    def leverage(self, p: Array, information: Array) -> Array:
+        """hᵢ = wᵢ zᵢᵀ I⁻¹ zᵢ of two classes, with wᵢ = cᵢ pᵢ(1 − pᵢ)."""
+        half, lengths = np.linalg.cholesky(information), np.empty(len(p))
+        for rows in _blocks(len(p)):
+            spread = linalg.solve_triangular(half, self.Z[rows].T, lower=True)
+            lengths[rows] = np.einsum("ij,ij->j", spread, spread)
+        return np.asarray(p[:, 1] * p[:, 0] * self.weights * lengths)
 
     def peak(self, start: Array, firth: bool = False, fixed: Array | None = None) -> Peak | None:
         """Climb from `start` (in the units of the data); None where there is no way up to go."""
         theta = np.asarray(start, np.float64) * self.size
         free = np.ones(theta.size, bool) if fixed is None else ~fixed.ravel()
         p = self.chances(theta)
-        value = self.value(p, firth)
         decrement, information = np.inf, self.information(p)
+        value = self.value(p, information if firth else None)
         for step in range(STEPS):
-            if step and (firth or decrement > NEAR * max(1.0, abs(value))):
+            if step and not firth and decrement > NEAR * max(1.0, abs(value)):
                 information = self.information(p)
             try:
                 score = self.score(p, information, firth).ravel()
@@ -120,9 +125,11 @@ class LogisticLikelihood:
                 return None
             if decrement <= 1e-24 * max(1.0, abs(value)):
                 break
-            theta, p, value, moved = self._climb(theta, p, move.reshape(theta.shape), value, firth)
-            if not moved:
+            found = self._climb(theta, move.reshape(theta.shape), value, firth)
+            if found is None:
                 break
+            theta, p, value, there = found
+            information = information if there is None else there
         if decrement > 1e-10 * max(1.0, abs(value)):
             return None
         scale = np.tile(self.size, self.K - 1)
@@ -130,19 +137,18 @@ class LogisticLikelihood:
         return Peak(theta / self.size, value, decrement, whole, step)
 
     def _climb(
-        self, theta: Array, p: Array, move: Array, value: float, firth: bool
-    ) -> tuple[Array, Array, float, bool]:
-        """Half the step until it does not lead down, but for rounding."""
+        self, theta: Array, move: Array, value: float, firth: bool
+    ) -> tuple[Array, Array, float, Array | None] | None:
+        """Half the step until it does not lead down, but for rounding; None where there is none."""
         room = 1e-12 * max(1.0, abs(value))
-        length = 1.0
-        for _ in range(HALVINGS):
-            new = theta + length * move
+        for halving in range(HALVINGS if move.any() else 0):
+            new = theta + move / 2.0**halving
             chances = self.chances(new)
-            there = self.value(chances, firth)
+            information = self.information(chances) if firth else None
+            there = self.value(chances, information)
             if there >= value - room:
-                return new, chances, there, bool(np.abs(length * move).max() > 0)
-            length /= 2
-        return theta, p, value, False
+                return new, chances, there, information
+        return None
 
 
 def _blocks(n: int) -> list[slice]:
