@@ -116,12 +116,14 @@ def write_page(learner: Any, source: Any, data: str, options: dict[str, Any], re
 
     path = options["report"]
     test = _test_rows(learner, options).load() if options["test"] else None
+    gaps = getattr(getattr(source, "source", None), "missing", {})
+    missing = {name: n for name, n in gaps.items() if n}
     X, y = source.load()
     target = getattr(getattr(source, "encoding", None), "target", None)
     said = "" if target is None else f", predicting {target}"
     write_report(path, learner, X, y, test=test, holdout=options["holdout"], refit=refit,
                  command=shlex.join(["linsep", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else "",
-                 source=f"{data}{said}")  # fmt: skip
+                 source=f"{data}{said}", missing=missing)  # fmt: skip
     size = f" ({Path(path).stat().st_size:,} bytes)" if Path(path).is_file() else ""
     click.echo(f"Report in {path}{size}.", err=True)
     return str(path)

@@ -151,6 +151,15 @@ class Encoding:
             parts.append(column.derived(read[name]) if column.numeric else read[name])
         return parts
 
+    def gaps(self, table: Mapping[str, Any]) -> dict[str, int]:
+        """How many cells are missing in each column that has some, of columns by name."""
+        counts = {}
+        for column in self.columns:
+            cells = self._cells(column, table)
+            lost = cells.codes < 0 if isinstance(cells, Texts) else np.isnan(cells)
+            counts[column.table_name] = int(lost.sum())
+        return {name: count for name, count in counts.items() if count}
+
     def _cells(self, column: Column, table: Mapping[str, Any]) -> Any:
         name = column.table_name
         if name not in table:

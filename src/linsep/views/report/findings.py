@@ -6,6 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linsep.data.check.labels import encode
+from linsep.data.sources.dataset import Chunks
+from linsep.data.table.memory import columns_of as columns_of_table
+from linsep.data.table.memory import is_table
 from linsep.model.files.store import as_model
 from linsep.model.predictor import Model
 from linsep.views.metrics import Confusion
@@ -35,6 +38,7 @@ class Found(NamedTuple):
     planes : weights
     mistakes : the rows it is most wrong about, of the first part
     columns : the features of the rows
+    missing : how many cells of each column of a table are, where some are
     again : how to have the same numbers again: a heading and a text each
     """
 
@@ -45,16 +49,19 @@ class Found(NamedTuple):
     planes: list[Plane]
     mistakes: list[Mistake]
     columns: list[Column]
+    missing: dict[str, int]
     again: list[tuple[str, str]]
 
 
 def find(
     learner: Any, X: Any, y: Any, *, test: Any = None, holdout: float | None = None,
     refit: Refit | None = None, command: str = "", source: str = "",
+    missing: dict[str, int] | None = None,
 ) -> Found:  # fmt: skip
     """Predict, count and prove."""
     if isinstance(learner, Model) and hasattr(learner.form, "maps"):
         learner = learner.to_estimator()  # a pipeline, whose steps are told of
+    missing = _missing(learner, X) if missing is None else missing
     parts = parts_of(learner, X, y, test, holdout, refit)
     known, _, piped, steps = prepared(learner, X[:1] if _sliced(X) else X)
     model, own = as_model(known), parts[-1]
@@ -77,8 +84,19 @@ def find(
     again.append(("Rows, as the model takes them", data_print(own.X, own.y)))
     return Found(
         model, steps, parts, proofs, planes_of(model, names, spread),
-        worst_of(parts[0], names, _means(own.X)), columns_of(own.X, names), again,
+        worst_of(parts[0], names, _means(own.X)), columns_of(own.X, names),
+        missing, again,
     )  # fmt: skip
+
+
+def _missing(learner: Any, X: Any) -> dict[str, int]:
+    """Cells of a table that are missing, as the model reads it."""
+    if isinstance(X, Chunks):
+        return {name: n for name, n in getattr(X.source, "missing", {}).items() if n}
+    encoding = getattr(learner, "encoding_", None)
+    if encoding is None or not encoding.columns or not is_table(X):
+        return {}
+    return dict(encoding.gaps(columns_of_table(X)))
 
 
 def _sliced(X: Any) -> bool:

@@ -333,6 +333,12 @@ def _data(findings: Found) -> str:
             f"{len(y):,} rows; the target has mean {y.mean():.6g}, deviation {y.std():.6g}, from "
             f"{y.min():.6g} to {y.max():.6g}."
         )
+    if findings.missing:
+        some = ", ".join(f"{name} {n:,}" for name, n in sorted(findings.missing.items())[:20])
+        text += _paragraph(
+            f"Missing cells: {some}. A number that is missing counts as the mean of its column in "
+            "the fit, a text as none."
+        )
     constant = [one.name for one in findings.columns if one.least == one.most]
     if constant:
         some = ", ".join(constant[:10]) + (" …" if len(constant) > 10 else ".")
