@@ -230,3 +230,15 @@ def test_what_cannot_be_told_is_refused_in_words():
     with pytest.raises(ParameterError, match="new=True is for numbers"):
         model.predict_interval(X, new=True)
     assert not hasattr(line, "marginal_effects")
+
+
+def test_scaled_learners_compare_and_tell_intervals_as_plain_ones_do():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 3)) * [1.0, 1e3, 1e-3]
+    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
+    plain = [linsep.LogisticRegression(np.inf).fit(X[:, :d], y) for d in (3, 2)]
+    scaled = [linsep.Scaled(linsep.LogisticRegression(np.inf)).fit(X[:, :d], y) for d in (3, 2)]
+    for other in (scaled[1], plain[1]):
+        assert scaled[0].compare(other).ratio == pytest.approx(plain[0].compare(plain[1]).ratio)
+    ends = scaled[0].predict_interval(X[:5])
+    np.testing.assert_allclose(ends, plain[0].predict_interval(X[:5]), rtol=1e-7)

@@ -205,6 +205,16 @@ class Scaled(NamedParameters, MetaEstimatorMixin, BaseEstimator):
         """Effects of a unit of each feature as it was given; arguments as the learner's."""
         return self._unscaled().marginal_effects(*rows, **how)
 
+    @_can("compare")
+    def compare(self, other: Any) -> Any:
+        """The learner's test of two fits, one with columns left out; the other may be scaled."""
+        return self._unscaled().compare(other._unscaled() if isinstance(other, Scaled) else other)
+
+    @_can("predict_interval")
+    def predict_interval(self, X: Any, **how: Any) -> Array:
+        """Intervals for rows in the units of the data; arguments as the learner's."""
+        return np.asarray(self._unscaled().predict_interval(X, **how))
+
     def _unscaled(self) -> Any:
         """The learner as if it had found its weights in the units of the data."""
         twin = copy(self._fitted())

@@ -73,6 +73,19 @@ class Spread(NamedTuple):
             return float(special.ndtri(share))
         return float(special.stdtrit(self.freedom, share))
 
+    def columns(
+        self, names: list[str], theta: Array, level: float, error: Array, told: str = "coef"
+    ) -> dict[str, list[Any]]:
+        """Weights with errors, tests against zero and intervals, as columns of a table."""
+        sign = "z" if self.freedom is None else "t"
+        reach, ratio = self.reach(level) * error, theta / error
+        return {
+            "name": names, told: theta.tolist(), "std err": error.tolist(),
+            sign: ratio.tolist(), f"P>|{sign}|": self.chance(ratio).tolist(),
+            f"low {level:.0%}": (theta - reach).tolist(),
+            f"high {level:.0%}": (theta + reach).tolist(),
+        }  # fmt: skip
+
 
 def require_kind(cov: str, groups: Any) -> None:
     """Refuse kinds that there are not, and groups without a use."""

@@ -36,17 +36,11 @@ def marginal_effects(
     effect = np.concatenate([effects[k] for k in told])
     slopes = np.vstack([turns[k] for k in told])
     error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, spread.matrix, slopes))
-    reach = spread.reach(level) * error
     columns: dict[str, list[Any]] = {}
     names = fit.columns
     if fit.K > 2:
         columns["class"] = [fit.classes[k] for k in told for _ in names]
-    columns |= {
-        "name": names * len(told), "effect": effect.tolist(), "std err": error.tolist(),
-        "z": (effect / error).tolist(), "P>|z|": spread.chance(effect / error).tolist(),
-        f"low {level:.0%}": (effect - reach).tolist(),
-        f"high {level:.0%}": (effect + reach).tolist(),
-    }  # fmt: skip
+    columns |= spread.columns(names * len(told), effect, level, error, "effect")
     where = "on average over the rows" if at == "rows" else "at the mean row"
     of = f"the class {fit.classes[1]}" if fit.K == 2 else "each class"
     notes = [f"Change of the probability of {of} for one unit of each feature, {where}."]

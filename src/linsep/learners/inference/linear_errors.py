@@ -59,15 +59,7 @@ class LinearFit:
     def table(self, level: float, cov: str, groups: Any) -> Summary:
         estimate = self.estimate()
         spread = spread_of(estimate, cov, groups)
-        theta, error = self.theta, spread.errors
-        t = theta / error
-        reach = spread.reach(level) * error
-        columns = {
-            "name": self.names, "coef": theta.tolist(), "std err": error.tolist(), "t": t.tolist(),
-            "P>|t|": spread.chance(t).tolist(),
-            f"low {level:.0%}": (theta - reach).tolist(),
-            f"high {level:.0%}": (theta + reach).tolist(),
-        }  # fmt: skip
+        columns = spread.columns(self.names, self.theta, level, spread.errors)
         notes = [spread.note] if spread.note else []
         title = f"LinearRegression, {len(self.y):,} rows"
         return Summary(title, columns, self.figures(), notes)

@@ -15,7 +15,7 @@ from linsep.learners.inference.regular import (
     surely_regular,
     with_ones,
 )
-from linsep.learners.inference.tables import Summary
+from linsep.learners.inference.tables import Summary, add_odds, likelihood_figures
 
 Array = npt.NDArray[Any]
 
@@ -83,25 +83,18 @@ class LogisticFit:
     def table(self, interval: str, level: float, cov: str, groups: Any) -> Summary:
         estimate = self.estimate()
         spread = spread_of(estimate, cov, groups)
-        theta, error = estimate.theta, spread.errors
-        z = theta / error
         columns: dict[str, list[Any]] = {}
         if self.K > 2:
             columns["class"] = [one for one in estimate.outcomes for _ in self.names]
-        columns |= {
-            "name": self.names * (self.K - 1), "coef": theta.tolist(), "std err": error.tolist(),
-            "z": z.tolist(), "P>|z|": spread.chance(z).tolist(),
-        }  # fmt: skip
-        reach = spread.reach(level) * error
-        low, high = theta - reach, theta + reach
+        names = self.names * (self.K - 1)
+        columns |= spread.columns(names, estimate.theta, level, spread.errors)
         if interval == "profile":
+            ends = [f"low {level:.0%}", f"high {level:.0%}"]
             low, high, ratio = _profiles(self.likelihood, self.peak, self.firth, level)
+            columns = {name: cells for name, cells in columns.items() if name not in ends}
             columns |= {"LR": ratio.tolist(), "P>LR": special.chdtrc(1, ratio).tolist()}
-        columns |= {
-            f"low {level:.0%}": low.tolist(), f"high {level:.0%}": high.tolist(),
-            "odds ratio": np.exp(theta).tolist(), f"OR low {level:.0%}": np.exp(low).tolist(),
-            f"OR high {level:.0%}": np.exp(high).tolist(),
-        }  # fmt: skip
+            columns |= dict(zip(ends, (low.tolist(), high.tolist()), strict=True))
+        add_odds(columns, level)
         notes = [self._meaning(), *([spread.note] if spread.note else [])]
         if self.firth:
             notes.append(
@@ -200,19 +193,7 @@ def _figures(
             null = np.nan if held is None else held.value
     else:
         null, fewer = -total * float(np.log(likelihood.K)), 0
-    ratio = 2 * (peak.value - null)
-    figures: dict[str, float | int] = {
-        "log-likelihood": peak.value,
-        "null log-likelihood": null,
-        "deviance": -2 * peak.value,
-        "likelihood-ratio chi2": ratio,
-        "degrees of freedom": free - fewer,
-        "P>chi2": float(special.chdtrc(free - fewer, ratio)) if free > fewer else 1.0,
-        "pseudo R2": 1 - peak.value / null,
-        "AIC": 2 * free - 2 * peak.value,
-        "BIC": free * float(np.log(total)) - 2 * peak.value,
-    }
-    return figures
+    return likelihood_figures(peak.value, null, free, fewer, total)
 
 
 def _profiles(

@@ -14,7 +14,7 @@ from scipy import special
 from linsep.errors import DataError, ParameterError
 from linsep.learners.inference.covariances import Estimate, spread_of
 from linsep.learners.inference.regular import require_rank, require_rows, surely_regular, with_ones
-from linsep.learners.inference.tables import Summary
+from linsep.learners.inference.tables import Summary, add_odds, likelihood_figures
 from linsep.train.convex.coordinates import columns_of
 from linsep.train.convex.designs.design import Design
 from linsep.train.convex.drive import FINEST, Goal, drive
@@ -114,18 +114,8 @@ class OrdinalFit:
         if interval == "profile":
             raise ParameterError("interval is 'profile', which OrdinalRegression has not; 'wald'.")
         spread = spread_of(self.estimate(), cov, groups)
-        theta, error = self.theta, spread.errors
-        reach = spread.reach(level) * error
-        low, high = theta - reach, theta + reach
-        odds = np.where(np.arange(self.size) < self.rows.shape[1], 0.0, np.nan)
-        columns: dict[str, list[Any]] = {
-            "name": self.names, "coef": theta.tolist(), "std err": error.tolist(),
-            "z": (theta / error).tolist(), "P>|z|": spread.chance(theta / error).tolist(),
-            f"low {level:.0%}": low.tolist(), f"high {level:.0%}": high.tolist(),
-            "odds ratio": np.exp(theta + odds).tolist(),
-            f"OR low {level:.0%}": np.exp(low + odds).tolist(),
-            f"OR high {level:.0%}": np.exp(high + odds).tolist(),
-        }  # fmt: skip
+        columns = spread.columns(self.names, self.theta, level, spread.errors)
+        add_odds(columns, level, np.arange(self.size) < self.rows.shape[1])
         notes = [
             f"Modelled are the log-odds of a class above each threshold: {' < '.join(self.classes)}"
             ".", *([spread.note] if spread.note else []),
@@ -134,21 +124,9 @@ class OrdinalFit:
         return Summary(title, columns, self.figures(), notes)
 
     def figures(self) -> dict[str, float | int]:
-        free, fewer, total = self.size, self.K - 1, float(self.weights.sum())
         shares = np.bincount(self.levels, self.weights)
-        null = float(shares @ np.log(shares / total))
-        ratio = 2.0 * (self.value - null)
-        return {
-            "log-likelihood": self.value,
-            "null log-likelihood": null,
-            "deviance": -2 * self.value,
-            "likelihood-ratio chi2": ratio,
-            "degrees of freedom": free - fewer,
-            "P>chi2": float(special.chdtrc(free - fewer, ratio)) if free > fewer else 1.0,
-            "pseudo R2": 1 - self.value / null,
-            "AIC": 2 * free - 2 * self.value,
-            "BIC": free * float(np.log(total)) - 2 * self.value,
-        }
+        null = float(shares @ np.log(shares / shares.sum()))
+        return likelihood_figures(self.value, null, self.size, self.K - 1, float(shares.sum()))
 
     def same_labels(self, other: "OrdinalFit") -> bool:
         same = np.array_equal(self.levels, other.levels)

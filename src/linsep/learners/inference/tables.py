@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from linsep.errors import DataError, ParameterError
 
@@ -62,6 +63,31 @@ class Summary:
         return "\n".join(text + (["", *self.notes] if self.notes else []))
 
     __repr__ = __str__
+
+
+def add_odds(columns: dict[str, list[Any]], level: float, told: Any = True) -> None:
+    """Odds ratios beside weights that are log-odds, with their intervals; none where not `told`."""
+    for name in ("coef", f"low {level:.0%}", f"high {level:.0%}"):
+        odds = np.where(told, np.exp(columns[name]), np.nan).tolist()
+        columns["odds ratio" if name == "coef" else f"OR {name}"] = odds
+
+
+def likelihood_figures(
+    value: float, null: float, free: int, fewer: int, rows: float
+) -> dict[str, float | int]:
+    """Measures of a fit of so many free weights, and of one without features that has fewer."""
+    ratio = 2 * (value - null)
+    return {
+        "log-likelihood": value,
+        "null log-likelihood": null,
+        "deviance": -2 * value,
+        "likelihood-ratio chi2": ratio,
+        "degrees of freedom": free - fewer,
+        "P>chi2": float(special.chdtrc(free - fewer, ratio)) if free > fewer else 1.0,
+        "pseudo R2": 1 - value / null,
+        "AIC": 2 * free - 2 * value,
+        "BIC": free * float(np.log(rows)) - 2 * value,
+    }
 
 
 def _written(cell: Any) -> str:
