@@ -19,6 +19,7 @@ from linsep.data.sources.raw_table import RawTable, joined
 from linsep.data.table.cells import number
 from linsep.data.table.column import Texts, wanted
 from linsep.views.arguments import one_line
+from linsep.views.figures import roc_auc
 
 Array = npt.NDArray[Any]
 
@@ -253,23 +254,14 @@ def _near_leak(name: str, values: Array, gaps: Array, table: Table) -> list[Find
     positive = (y == y.max())[there]
     if min(positive.sum(), (~positive).sum()) < FEWEST:
         return []
-    area = _area(values[there], positive)
-    if max(area, 1 - area) < NEARLY:
+    area = roc_auc(positive, values[there])
+    if area is None or max(area, 1 - area) < NEARLY:
         return []
     text = (
         f"nearly tells the label by itself (ROC AUC {max(area, 1 - area):.3f}), so it may be known "
         "only afterwards"
     )
     return [Finding(name, "nearly a leak", text, _drop(name))]
-
-
-def _area(values: Array, positive: Array) -> float:
-    """The area under the ROC curve of a column of numbers."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts - 1) / 2  # of ties the mean
-    n = int(positive.sum())
-    below = ranks[place[positive]].sum() - n * (n + 1) / 2
-    return float(below / (n * (len(values) - n)))
 
 
 def _tells(codes: Array, y: Array) -> bool:
