@@ -178,9 +178,7 @@ class LogisticRegression(GuidedClassifier, Inference, LinearClassifier):
         solver: str = "auto",
         keep: str = "best",
         start: str = "zero",
-        init: Any = None,
-        penalty_weights: Any = None,
-        bounds: Any = None,
+        init: Any = None, penalty_weights: Any = None, bounds: Any = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         eta0: Any = "auto",
@@ -201,7 +199,7 @@ class LogisticRegression(GuidedClassifier, Inference, LinearClassifier):
         dual: Any = False,
         intercept_scaling: float = 1,
         multi_class: str = "deprecated",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.C = C
         self.l1_ratio = l1_ratio
         self.solver = solver
@@ -369,16 +367,11 @@ class LogisticRegression(GuidedClassifier, Inference, LinearClassifier):
         if status is not Status.no_optimum:
             status = self._recount(problem, solution, status)
         if problem.told is not None:
-            self._tell_costs(problem, solution)
+            moves = solution.alpha.T
+            moves = (problem.signs * moves)[None] if problem.binary else moves
+            penalty = self._penalty[:2] if np.isfinite(self.C) else (0.0, 0.0)
+            self._costs(problem, solution.w, moves, penalty, self.classes_.tolist())
         return status
-
-    def _tell_costs(self, problem: Problem, solution: Solution) -> None:
-        """What each bound costs, by the multipliers of the rows."""
-        moves = solution.alpha.T if not problem.binary else (problem.signs * solution.alpha)[None]
-        penalty = self._penalty if np.isfinite(self.C) else Elastic(0.0, 0.0)
-        slope = penalty.l2 * problem.told.weight * solution.w - (problem.X.T @ moves.T).T
-        W = np.atleast_2d(solution.w)
-        self._costs(problem.told, W, slope, penalty.l1, self.classes_.tolist())
 
     def _recount(self, problem: Problem, solution: Solution, status: Status) -> Status:
         """Bounds computed anew from data, stored weights and the solver's dual point."""

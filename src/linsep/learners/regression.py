@@ -280,8 +280,7 @@ class LinearRegression(Guided, Inference, Fitting, NamedParameters, RegressorMix
             count = certify_regression(problem.X, Y, c, W, b, free, told, problem.n_jobs)
         self.gap_ = float(count.gap)
         moves = (Y - problem.X @ W.T - b) * np.reshape(c, (-1, 1))
-        slope = told.weight * W - (problem.X.T @ moves).T
-        self._costs(problem.told, W, slope, 0.0, list(range(len(W))))
+        self._costs(problem, W, moves.T, (0.0, 1.0), list(range(len(W))))
         noise = 1e-20 * float(np.square(Y).sum())
         if self.gap_ <= max(self.tol, 1e-8) or count.primal <= noise or status is Status.deficient:
             return status

@@ -268,7 +268,11 @@ class LinearSVC(GuidedClassifier, LinearClassifier):
                 del self.dual_coef_
         self._publish(problem, solutions)
         if problem.told is not None:
-            self._tell_costs(problem, solutions)
+            own = np.arange(problem.n_classes)[:, None] == problem.codes
+            signs = np.where(own[1:] if problem.binary else own, 1.0, -1.0)
+            moves = signs * [one.alpha for one in solutions]
+            W, penalty = np.array([one.w for one in solutions]), self._penalty[:2]
+            self._costs(problem, W, moves, penalty, self.classes_.tolist())
         self._n_rows = problem.n_rows
         self.solver_ = "+".join(sorted({one.solver for one in solutions}))
         certificate = reduce(plus, [one.certificate for one in solutions])
@@ -286,15 +290,6 @@ class LinearSVC(GuidedClassifier, LinearClassifier):
                 "probability=True fits parts of the rows, which know no offset, penalty_weights or "
                 "bounds. Leave it out, or use LogisticRegression."
             )
-
-    def _tell_costs(self, problem: Problem, solutions: list[Solution]) -> None:
-        """What each bound costs, by the multipliers of the rows."""
-        own = np.arange(problem.n_classes)[:, None] == problem.codes
-        moves = np.array([one.alpha for one in solutions])
-        moves *= np.where(own[1:] if problem.binary else own, 1.0, -1.0)
-        W = np.array([one.w for one in solutions])
-        slope = self._penalty.l2 * problem.told.weight * W - (problem.X.T @ moves.T).T
-        self._costs(problem.told, W, slope, self._penalty.l1, self.classes_.tolist())
 
     def _before(self, problem: Problem) -> tuple[Array, Array, Array | None] | None:
         """Weights, intercepts and multipliers of the fit before, where they fit this problem."""

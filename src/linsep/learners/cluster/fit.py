@@ -95,6 +95,17 @@ def fit_rows(
     in_order: bool = False, **how: Any,
 ) -> None:  # fmt: skip
     """Fit on rows of a cluster, or on a copy of them where that is what it takes."""
+    learner.names_told = rows.names
+    try:
+        _fit_somewhere(learner, rows, labels, weights, encoding, in_order, **how)
+    finally:
+        del learner.names_told
+
+
+def _fit_somewhere(
+    learner: Any, rows: ClusterRows, labels: Any, weights: Any, encoding: Any, in_order: bool,
+    **how: Any,
+) -> None:  # fmt: skip
     if rows.size > SMALL and not in_order:
         try:
             learner._fit_rows(rows, labels, weights, encoding, **how)

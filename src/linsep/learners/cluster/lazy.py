@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.errors import ParameterError
+
 METHODS = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "rank",
 )  # fmt: skip
@@ -36,6 +38,11 @@ def _later(learner: Any, name: str, X: Any, arguments: Any, options: Any) -> Any
     import dask.array as da
     from dask.delayed import delayed
 
+    if any(getattr(given, "ndim", 0) for given in (*arguments, *options.values())):
+        raise ParameterError(
+            "offset is an array, and rows on a cluster are predicted part by part. Fit with the "
+            "name of a column, offset='NAME', or predict parts with their own offsets."
+        )
     width = X.shape[1]
     one = _call(learner, name, np.zeros((1, int(width)), np.float64), arguments, options, True)
     if hasattr(X, "map_partitions"):

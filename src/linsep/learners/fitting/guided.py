@@ -149,20 +149,30 @@ class Guided:
         offset = fitted if offset is None else offset
         return self._told_of(offset, n, d, planes) if self._is_told or offset is not None else None
 
-    def _costs(self, told: Told, W: Array, slope: Floats, l1: float, labels: Sequence[Any]) -> None:
-        """Set `constraints_` by the slopes of the objective but for the l1 part."""
-        W = np.asarray(W, np.float64)
-        fixed = told.low == told.high if isinstance(self.offset_, str) else np.zeros(W.shape, bool)
-        costs = Bounds(told.low, told.high).multipliers(W, slope, l1 * told.weight)
-        small = 1e-9 * (np.abs(slope).max(initial=0.0) + np.finfo(float).tiny)
-        at = ((told.low == W) | (told.high == W)) & ~fixed
-        names = known_names(self)
-        for k, j in zip(*np.nonzero(at), strict=True):
-            lower = W[k, j] == told.low[k, j] and not costs[k, j] < 0.0
-            cost = abs(float(costs[k, j]))
+    def _costs(
+        self, problem: Problem, W: Array, moves: Floats, penalty: tuple[float, float],
+        labels: Sequence[Any],
+    ) -> None:  # fmt: skip
+        """Set `constraints_`: what each bound costs, by the multipliers of the rows, (K, n)."""
+        told, W, (l1, l2) = problem.told, np.atleast_2d(np.asarray(W, np.float64)), penalty
+        at = (told.low == W) | (told.high == W)
+        if isinstance(self.offset_, str):
+            at &= told.low != told.high
+        columns, names = np.flatnonzero(at.any(axis=0)), known_names(self)
+        if not len(columns):
+            return
+        X = problem.X[:, columns]
+        pull, noise = np.asarray((X.T @ moves.T).T), 1e-9 * np.asarray(abs(X).T @ abs(moves).T).T
+        weight, w = told.weight[columns], W[:, columns]
+        bounds = Bounds(told.low[:, columns], told.high[:, columns])
+        costs = bounds.multipliers(w, l2 * weight * w - pull, l1 * weight)
+        costs[np.abs(costs) <= noise] = 0.0
+        for k, j in zip(*np.nonzero(at[:, columns]), strict=True):
+            lower = w[k, j] == bounds.low[k, j] and not costs[k, j] < 0.0
+            feature = int(columns[j]) if names is None else str(names[columns[j]])
             self.constraints_.append(ActiveBound(
-                int(j) if names is None else str(names[j]), labels[k] if len(W) > 1 else None,
-                "lower" if lower else "upper", float(W[k, j]), cost if cost > small else 0.0,
+                feature, labels[k] if len(W) > 1 else None, "lower" if lower else "upper",
+                float(w[k, j]), abs(float(costs[k, j])),
             ))  # fmt: skip
 
     def _given(self, X: Any, offset: Any, planes: int = 1) -> Any:

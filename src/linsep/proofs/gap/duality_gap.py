@@ -97,6 +97,24 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = Non
     name = type(model).__name__
     if name == "LinearRegression" and hasattr(model, "_told_again"):
         return _of_regression(model, X, y, sample_weight, offset)
+    _require_objective(model, name)
+    if from_dask(X):
+        from linsep.data.cluster.collections import opened
+
+        with opened(X, y, model.classes_) as (rows, labels):
+            if told_of(model, rows.shape[0], rows.shape[1], offset) is not None:
+                from linsep.data.cluster.rows import gathered
+
+                with gathered(rows) as X:
+                    return _bounded(model, X, labels.classes, labels.codes, sample_weight, offset)
+            return _bounded(model, rows, labels.classes, labels.codes, sample_weight, offset)
+    X = check_rows(X)
+    classes, codes = encode(y, X.shape[0], classes=model.classes_)
+    return _bounded(model, X, classes, codes, sample_weight, offset)
+
+
+def _require_objective(model: Any, name: str) -> None:
+    """Refuse models without a convex objective that has a dual, and what is not fitted."""
     if name not in OBJECTIVES and hasattr(model, "gap_"):
         raise ParameterError(
             f"model is a {name}, whose gap_, {model.gap_:.3g}, was computed from its multipliers "
@@ -117,16 +135,6 @@ def gap(model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = Non
         )
     if not hasattr(model, "coef_"):
         raise ParameterError(f"model is a {name} that has not been fitted; call fit first.")
-    if from_dask(X):
-        from linsep.data.cluster.collections import opened
-
-        with opened(X, y, model.classes_) as (rows, labels):
-            if told_of(model, 1, rows.shape[1], offset) is not None:
-                rows = rows.in_one_place
-            return _bounded(model, rows, labels.classes, labels.codes, sample_weight, offset)
-    X = check_rows(X)
-    classes, codes = encode(y, X.shape[0], classes=model.classes_)
-    return _bounded(model, X, classes, codes, sample_weight, offset)
 
 
 def told_of(model: Any, n: int, d: int, offset: Any) -> Told | None:
