@@ -14,6 +14,7 @@ PORT = 8808  # where it is free
 @click.argument("opened", metavar="[DATA|TRACE]", required=False, type=arguments.DATA)
 @arguments.target
 @arguments.classes
+@click.option("--model", metavar="FILE", help="Show this saved model on the rows of DATA.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -25,6 +26,7 @@ def command(
     opened: str | None,
     target: str | None,
     classes: str | None,
+    model: str | None,
     port: int | None,
     no_browser: bool,
     as_json: bool,
@@ -42,6 +44,7 @@ def command(
       linsep lab
       linsep lab run.jsonl
       linsep lab people.csv --target income
+      linsep lab new-people.csv --model people.linsep
     """
     from linsep.errors import LinsepError
 
@@ -58,7 +61,7 @@ def command(
     from linsep.views.lab.server import lab, serve
 
     shared = _shared(opened)
-    held = None if shared else _open(opened, target, classes)
+    held = None if shared else _open(opened, target, classes, model)
     listener = _listen(port)
     keys = Keys(listener.getsockname()[1])
     app = lab(held, keys)
@@ -113,15 +116,19 @@ def _shared(opened: str | None) -> str:
     return "&" + opened.partition("#")[2]
 
 
-def _open(name: str | None, target: str | None, classes: str | None) -> Any:
-    from linsep.views.lab.opening import open_rows, open_trace
+def _open(name: str | None, target: str | None, classes: str | None, model: str | None) -> Any:
+    from linsep.views.lab.opening import open_fitted, open_rows, open_trace
 
+    about_data = target is not None or classes is not None or model is not None
     if name is None:
-        if target is not None or classes is not None:
-            raise click.UsageError("--target and --classes are about DATA: give it.")
+        if about_data:
+            raise click.UsageError("--target, --classes and --model are about DATA: give it.")
         return None
     if name.lower().endswith(".jsonl"):
-        if target is not None or classes is not None:
-            raise click.UsageError("--target and --classes are about DATA, not about a TRACE.")
+        if about_data:
+            said = "--target, --classes and --model are about DATA, not about a TRACE."
+            raise click.UsageError(said)
         return open_trace(name)
+    if model is not None:
+        return open_fitted(model, name, target, arguments.split_classes(classes))
     return open_rows(name, target, arguments.split_classes(classes))

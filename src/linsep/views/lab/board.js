@@ -21,7 +21,7 @@ export function board(stage, head, actions, most, classes) {
   tag("span", { class: "pick" }, tools, "Add class");
   for (let k = 0; k < classes; k++) {
     const name = `Add points of class ${LETTERS[k]} (${LETTERS[k]})`;
-    const button = press("", name, () => choose(k), { class: "swatch", "data-code": k, "aria-label": name });
+    const button = press("", name, () => choose(k), { class: "swatch", "data-code": k });
     shape("path", { d: markPath(k, 9, 9, 6), fill: colourOf(k) }, shape("svg", { viewBox: "0 0 18 18", "aria-hidden": "true" }, button));
     button.append(LETTERS[k]);
     swatches.push(button);

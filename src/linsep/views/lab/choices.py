@@ -56,6 +56,7 @@ class Choice(NamedTuple):
 _ALL = ("max_iter", "shuffle", "random_state", "fit_intercept")
 _RULE = ("eta0", "margin", "bias_step", *_ALL, "multiclass")
 _LIKELIHOOD = ("C", "penalised", "fit_intercept")
+_BOUNDS = {"positive": "positive", "negative": "negative", "-1..1": (-1.0, 1.0)}
 _KERNEL = ("kernel", "degree", "gamma")
 
 LEARNERS = {
@@ -75,14 +76,16 @@ LEARNERS = {
                          {"solver": "sgd"}, _ALL, two=True),
     "least-squares": Learner("exact", "Least squares", "LinearRegression", {"solver": "exact"},
                              ("fit_intercept",), two=True),
-    "logistic": Learner("Newton", "Logistic", "LogisticRegression", {}, _LIKELIHOOD),
+    "logistic": Learner("Newton", "Logistic", "LogisticRegression", {},
+                        (*_LIKELIHOOD, "bounds")),
     "logistic-gradient": Learner("gradient", "Logistic", "LogisticRegression",
                                  {"solver": "gradient"}, ("max_iter", *_LIKELIHOOD)),
     "logistic-minibatch": Learner("minibatch", "Logistic", "LogisticRegression",
                                   {"solver": "minibatch"}, ("batch_size", "C", *_ALL)),
     "logistic-sgd": Learner("row by row", "Logistic", "LogisticRegression", {"solver": "sgd"},
                             ("C", *_ALL)),
-    "svm": Learner("widest margin", "SVM", "LinearSVC", {}, ("C", "loss", "fit_intercept")),
+    "svm": Learner("widest margin", "SVM", "LinearSVC", {},
+                   ("C", "loss", "fit_intercept", "bounds")),
     "svm-sgd": Learner("row by row", "SVM", "LinearSVC", {"solver": "sgd"}, ("C", *_ALL)),
     "lda": Learner("LDA", "Discriminant", "LinearDiscriminantAnalysis", {}, ()),
     "fisher": Learner("Fisher", "Discriminant", "FisherDiscriminant", {}, ("bias",), two=True),
@@ -106,6 +109,7 @@ PARAMETERS: dict[str, Number | Switch | Choice] = {
     "kernel": Choice("kernel", "rbf", ("rbf", "poly")),
     "loss": Choice("loss", "hinge", ("hinge", "squared_hinge")),
     "variant": Choice("variant", "PA-I", ("PA-I", "PA-II")),
+    "bounds": Choice("weights", "free", ("free", *_BOUNDS)),
     "bias": Choice("intercept by", "margin", ("margin", "midpoint")),
     "bias_step": Choice("step of b", "unit", ("unit", "radius")),
     "multiclass": Choice("many classes", "kesler", ("kesler", "ovr")),
@@ -121,6 +125,9 @@ def settings(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     given = {key: parameters[key] for key in learner.takes}
     if not given.pop("penalised", True):
         given["C"] = np.inf
+    bounds = given.pop("bounds", "free")
+    if bounds in _BOUNDS:
+        given["bounds"] = _BOUNDS[bounds]
     return learner.fixed | given
 
 
@@ -146,7 +153,7 @@ def _thumbnail(X: Array, y: Array) -> dict[str, Any]:
         return {"points": _as_points(np.round(X, DIGITS), codes)}
     around = X - X.mean(axis=0)
     flat = around @ np.linalg.svd(around, full_matrices=False)[2][:2].T
-    return {"shadow": _as_points(np.round(flat[::4], 2), codes[::4])}
+    return {"shadow": _as_points(np.round(flat[::8], 1), codes[::8])}
 
 
 def _as_points(X: Array, codes: Array) -> dict[str, Any]:

@@ -16,7 +16,7 @@ export function keslerView(place) {
     }
     const now = Math.min(t, run.T - 1), row = story.frames.at[now], k = row >= 0 ? row : 0, before = row >= 0 && now > 0 ? now - 1 : now;
     const own = story.codes[k], x = [story.points[2 * k], story.points[2 * k + 1], ...(run.third ? [run.third[k]] : [])].slice(0, story.features), extended = [...x, 1];
-    tag("p", {}, root, `Row ${story.numbers[k]} of class ${story.classes[own]}, x̃ = (${extended.map((one) => brief(one, 3)).join(", ")}), as one long vector for each class that it must beat: x̃ in the block of its own class, −x̃ in that of the rival. The stacked weights W have to score each of them above 0.`);
+    tag("p", {}, root, `Row ${story.numbers[k]} of class ${story.classes[own]}, x̃ = (${extended.map((one) => brief(one, 3)).join(", ")}), is one long vector for each rival: x̃ in the block of its class, −x̃ in the rival's. The stacked weights W must score each above 0.`);
     const plane = (j) => { const all = run.plane(before, j); return [...Array.from(all).slice(0, story.features), all[run.wide - 1]]; };
     const score = (j) => plane(j).reduce((sum, one, i) => sum + one * extended[i], 0), written = (values) => values.map((one) => brief(one, 3)).join("  ");
     const rivals = story.classes.map((_, j) => j).filter((j) => j !== own);

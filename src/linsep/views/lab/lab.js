@@ -291,12 +291,12 @@ function help() {
   tag("h2", { id: "dialog-title" }, dialog, "Help");
   const list = tag("ul", {}, dialog);
   for (const line of [
-    "Click adds a point of the class chosen, drag moves one, right-click or Delete deletes it; on a screen, tap and drag. Every change is fitted at once by linsep.",
-    "By keyboard: Tab goes to the points; arrows (or Page Up and Page Down) go from one to the next, Enter takes it up and puts it down, arrows move it then (Shift: far); N adds one, Delete deletes it, A to F change its class.",
-    "Z and Y undo and redo. Space plays and pauses, ← and → step, Shift with them goes to the next mistake, Home and End to the ends.",
+    "Click or tap adds a point, drag moves it, right-click deletes it. Every change is fitted at once by linsep.",
+    "Keys: Tab to the points; arrows, Page Up and Page Down go from one to the next; Enter takes one up, so that arrows move it (Shift: far), and puts it down; N adds one, Delete deletes it, A to F are its class.",
+    "Z and Y undo and redo. Space plays and pauses, ← and → step, with Shift to the next mistake, Home and End to the ends.",
     "Point at a row and its line in weight space lights up, and the other way round; P goes to the next one.",
-    "1 to 6 choose the family of learners, W, H, O, J, K and L the right picture, S shares, E exports, Escape leaves a presentation.",
-    "All numbers are computed by the library on this machine. Nothing leaves it.",
+    "1 to 6 choose a family of learners, W, H, O, J, K and L the right picture, S shares, E exports, Escape ends a presentation.",
+    "The library computes all numbers on this machine. Nothing leaves it.",
   ]) tag("li", {}, list, line);
   tag("button", { type: "button" }, tag("div", { class: "row" }, dialog), "Close").addEventListener("click", () => dialog.close());
   dialog.showModal();

@@ -42,7 +42,7 @@ export function liftView(place) {
       shape("path", { d: markPath(story.codes[k], at[0], at[1], 6), fill: colourOf(story.codes[k]), class: "mark" }, svg);
     });
     const names = [["x₁", (x0 + x1) / 2, y0, z0], ["x₂", x1, (y0 + y1) / 2, z0], [story.lift === "product" ? "x₁·x₂" : "x₁² + x₂²", x0, y0, share * z1 + (1 - share) * z0]];
-    for (const [name, ...at] of names) { const [px, py] = project(...at); shape("text", { x: px, y: py + (name.length > 2 ? -4 : 18), class: "label", "text-anchor": "middle", "aria-hidden": "true" }, svg).textContent = name; }
+    for (const [name, ...at] of names) { const [px, py] = project(...at); shape("text", { x: px, y: py + (name.length > 2 ? -4 : 18), class: "label", "text-anchor": "middle" }, svg).textContent = name; }
   }
 
   return {

@@ -12,8 +12,9 @@ from linsep.train.run.trace import Trace
 from linsep.views.film.story import story_of
 from linsep.views.lab.choices import POINTS
 from linsep.views.lab.runs import Opened
-from linsep.views.scene.run import open_run
+from linsep.views.scene.run import Run, open_run
 from linsep.views.sources import open_source
+from linsep.views.stored import open_model
 
 CLASSES = 20  # at most: more cannot be told apart, and are numbers as a rule
 FEATURES = 1000  # at most: the path of the weights is kept whole
@@ -28,6 +29,34 @@ def open_trace(name: str) -> Opened:
 def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opened:
     """The rows of a file or of an embedded set: at most 2,000, an even sample of each class."""
     source = open_source(name, target, classes)
+    X, y, more, said = _taken(name, target, source)
+    read = f"X, y = open_data({name!r}, target={target!r}, classes={classes!r})"
+    lines = ["from linsep.views.sources import open_data", read, *more]
+    encoding = source.encoding
+    columns = range(X.shape[1]) if encoding is None else encoding.feature_names
+    return Opened(Path(name).name, None, (X, y), lines, [str(one) for one in columns], said)
+
+
+def open_fitted(model: str, name: str, target: str | None, classes: list[str] | None) -> Opened:
+    """A saved model on the rows of a file: a run of one frame."""
+    known = open_model(model)
+    if known.classes_ is None or known.form.name not in ("linear", "centred"):
+        raise DataError(f"{model} holds a {known.learner}, which has no boundary that is a plane.")
+    X, y, _, said = _taken(name, target, open_source(name, target, classes, like=known))
+    strangers = np.setdiff1d(y, known.classes_)
+    if len(strangers):
+        raise DataError(f"{name} has the class {strangers[0]!r}, which {model} does not know.")
+    title = f"{known.learner} of {Path(model).name}"
+    still = Trace(known.learner, known.parameters, known.classes_.tolist())
+    still.status = known.status_
+    still.keep_rows(X, np.searchsorted(known.classes_, y))
+    W, b = np.atleast_2d(known.coef_)[None], np.atleast_1d(known.intercept_)[None]
+    story = story_of(Run(still, still.rows, W, b, [], 1), title)  # type: ignore[arg-type]
+    return Opened(f"{title} on {Path(name).name}", story, None, [], [], said)
+
+
+def _taken(name: str, target: str | None, source: Any) -> tuple[Any, Any, list[str], str]:
+    """Rows and labels of a source, Python that takes them, and what the page says of a sample."""
     if source.n_rows > ROWS or source.n_features > FEATURES:
         raise DataError(
             f"{name} has {source.n_rows:,} rows of {source.n_features:,} features; the lab takes "
@@ -40,15 +69,9 @@ def open_rows(name: str, target: str | None, classes: list[str] | None) -> Opene
         raise DataError(f"{name} has rows of one class only; the lab needs two or more.")
     if len(labels) > CLASSES:
         raise DataError(_too_many(name, target or _target(source), labels))
-    read = f"X, y = open_data({name!r}, target={target!r}, classes={classes!r})"
-    lines = ["from linsep.views.sources import open_data", read]
-    encoding = source.encoding
-    columns = range(X.shape[1]) if encoding is None else encoding.feature_names
     some, more, said = sampled(codes)
-    X, y = X[some], y[some]
-    X = X.toarray() if sparse.issparse(X) else np.asarray(X, float)
-    names = [str(one) for one in columns]
-    return Opened(Path(name).name, None, (X, y), lines + more, names, said)
+    X = X[some].toarray() if sparse.issparse(X) else np.asarray(X[some], float)
+    return X, y[some], more, said
 
 
 def sampled(codes: Any) -> tuple[Any, list[str], str]:

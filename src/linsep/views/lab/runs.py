@@ -25,6 +25,11 @@ from linsep.views.scene.run import Run, open_run
 Array = npt.NDArray[Any]
 
 FRAMES = 10_000
+WALLS: dict[Any, Any] = {
+    "positive": [0, None],
+    "negative": [None, 0],
+    (-1.0, 1.0): [-1, 1],
+}  # of each weight
 FADING = (1, 10, 100, 1000, 10_000, 100_000)  # ever weaker penalties
 verdict = Verdicts()  # of this process: a worker answers the drags of one page after the other
 
@@ -142,6 +147,7 @@ def packed(job: Job) -> bytes:
         if trace and not _regression(kind):
             lines.append(f'linsep.film({place}.trace_, "{place}.html")')
         stories[-1]["command"] = _command(kind, given)
+        stories[-1]["walls"] = WALLS.get(given.get("bounds"))
     if not job.traced:
         return pack({"stories": stories})
     return pack({"stories": stories, "python": "\n".join(dict.fromkeys(lines))})
@@ -152,6 +158,8 @@ def _written(value: Any) -> str:
 
 
 def _command(kind: str, given: dict[str, Any]) -> str:
+    if isinstance(given.get("bounds"), tuple):
+        return ""  # for Python alone
     said = " ".join(f"-p {key}={value}" for key, value in given.items() if value != np.inf)
     return f"linsep fit points.csv --target label --learner {kind} {said} --out model.linsep"
 

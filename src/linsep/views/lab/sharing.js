@@ -92,6 +92,7 @@ export function written(svg) {
     for (const name of STYLES) { const value = style.getPropertyValue(name); if (value) to[k].setAttribute(name, value); }
     to[k].removeAttribute("class");
   });
+  copy.removeAttribute("opacity"); // behind another view
   const [, , width, height] = svg.getAttribute("viewBox").split(" ");
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", width);

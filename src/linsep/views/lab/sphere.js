@@ -57,7 +57,7 @@ export function sphereView(place) {
     if (here) { const [cx, cy, depth] = at(here); shape("circle", { cx, cy, r: 6, class: `now own${depth < 0 ? " behind" : ""}` }, svg); }
     for (const [name, axis] of [["w₁", [1, 0, 0]], ["w₂", [0, 1, 0]], ["b", [0, 0, 1]]]) {
       const [x, y, depth] = at(axis.map((one) => 1.04 * one));
-      shape("text", { x, y, class: `label${depth < 0 ? " behind" : ""}`, "text-anchor": "middle", "aria-hidden": "true" }, svg).textContent = name;
+      shape("text", { x, y, class: `label${depth < 0 ? " behind" : ""}`, "text-anchor": "middle" }, svg).textContent = name;
     }
   }
 

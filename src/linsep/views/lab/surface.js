@@ -14,7 +14,7 @@ export function surfaceView(place) {
   const picture = panel(root, "Loss surface over the two weights, and the path");
   const lines = shape("path", { class: "contours" }, picture.body);
   const path = shape("polyline", { class: "path own" }, picture.body), dot = shape("circle", { r: 6, class: "now own" }, picture.body);
-  const note = shape("text", { x: 70, y: 28, class: "empty", "aria-hidden": "true" }, picture.svg);
+  const note = shape("text", { x: 70, y: 28, class: "empty" }, picture.svg);
   let run = null, t = 0, box = null;
 
   const fits = () => run && run.binary && run.story.features === 2 && !run.story.grid;
@@ -63,7 +63,7 @@ export function projectionView(place, rows) {
   const slider = tag("input", { id: "direction", type: "range", min: 0, max: 180, step: 0.5 }, line);
   const own = tag("button", { type: "button", id: "own-direction" }, line, "of the weights");
   const axis = shape("path", { class: "axis", visibility: "hidden" }, rows.picture.body);
-  const handle = shape("circle", { r: 9, class: "handle", visibility: "hidden", "aria-hidden": "true" }, rows.picture.svg);
+  const handle = shape("circle", { r: 9, class: "handle", visibility: "hidden" }, rows.picture.svg);
   let run = null, t = 0, turned = null;
   on(slider, "input", () => { turned = (Number(slider.value) * Math.PI) / 180; show(t); });
   on(own, "click", () => { turned = null; show(t); });

@@ -27,7 +27,7 @@ export function statePanel(parent) {
     shown = places.map((place, k) => part(place, runs[k] ? modelSays(runs[k], runs.length) : null, () => runs[k] && modelPart(place, runs[k], runs.length > 1)));
     const { note } = story.weights, remarks = runs[0].T === 1 && story.grid ? story.notes : [...story.notes, `Weight space: ${note}${runs[1] && !story.weights.exact && runs[1].solvable() ? " The lines are those of the first learner; the dashed region is that of the second, at its own b." : ""}`]; // a curve has no plane of weights
     const regional = !story.grid && runs[0].solvable() && facts.separable !== false;
-    part(more, [runs[0].T > 1, runs.map(({ story: { title, model, geometry } }) => [title, Boolean(model && model.support), Boolean(geometry)]), facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, regional, remarks], () => {
+    part(more, [runs[0].T > 1, runs.map(({ story: { title, model, geometry, walls } }) => [title, walls, Boolean(model && model.support), Boolean(geometry)]), facts.rows.map((k) => [story.codes[k], story.numbers[k]]), facts.multipliers, story.classes, regional, remarks], () => {
       legend(more, runs, regional);
       certificate(more, story);
       const notes = tag("ul", { class: "notes" }, more);
@@ -158,6 +158,7 @@ function legend(parent, runs, regional) {
     if (model && model.support) sign(`support vector${of}`, (svg) => shape("circle", { cx: 9, cy: 9, r: 7, class: `support${other}` }, svg));
     if (geometry) sign(`one deviation${of}`, (svg) => shape("ellipse", { cx: 9, cy: 9, rx: 8, ry: 5, class: `ellipse${other}`, stroke: "currentColor" }, svg));
   });
+  if (runs.some((run) => run.story.walls)) sign("wall: a bound on a weight", (svg) => shape("path", { d: "M9 1v16M9 4h6M9 9h6M9 14h6", class: "wall" }, svg));
   if (regional) sign("weights that solve it", (svg) => shape("rect", { x: 1, y: 3, width: 16, height: 12, class: "solution" }, svg));
 }
 

@@ -8,15 +8,17 @@ export function weightSpace(parent, onLight) {
   const picture = panel(parent, "Weight space: a line for each row, and the path of the weights"), { body } = picture;
   const regions = ["solution", "solution other"].map((name) => shape("polygon", { class: name }, body));
   const zero = shape("path", { class: "zero" }, body);
+  const wall = shape("path", { class: "wall" }, body);
   // Lines of one look are one path: of each class those that are satisfied, above them those that are not.
   const strands = ["constraint", "constraint", "constraint violated", "constraint violated"].map((name, k) => shape("path", { class: name, stroke: colourOf(k % 2) }, body));
   const bright = shape("path", { class: "constraint lit" }, body);
   const loop = shape("polyline", { class: "loop" }, body);
   const pathsOf = pool(body, (group) => shape("polyline", { class: "path" }, group));
   const dotsOf = pool(body, (group) => shape("path", { class: "now" }, group));
-  const namesOf = pool(body, (group) => shape("text", { class: "label", "aria-hidden": "true" }, group));
+  const namesOf = pool(body, (group) => shape("text", { class: "label" }, group));
   const step = arrow(body, "step");
-  const empty = shape("text", { x: 70, y: 28, class: "empty", "aria-hidden": "true" }, picture.svg), slices = shape("text", { class: "slices", "aria-hidden": "true" }, picture.svg);
+  const empty = shape("text", { x: 70, y: 28, class: "empty" }, picture.svg);
+  const slices = shape("text", { class: "slices" }, picture.svg);
   let runs = [], box = null, lit = -1, t = 0, drawn = [];
   on(picture.svg, "pointermove", (event) => { const row = under(event); if (row !== lit) onLight(row); });
   on(picture.svg, "pointerleave", () => onLight(-1));
@@ -37,10 +39,26 @@ export function weightSpace(parent, onLight) {
       for (let s = 0; s < run.T; s += Math.max(1, Math.floor(run.T / 2000))) for (let k = 0; k < run.K; k++) seen.push(...where(run, s, k));
       for (let k = 0; k < run.K; k++) seen.push(...where(run, run.T - 1, k));
     }
+    const bounds = runs.flatMap(boundsOf);
+    for (const [axis, value] of bounds) seen.push(...(axis ? [0, value] : [value, 0]));
     const around = extent(seen);
     if (!steady || !box || !holds(box, around)) box = roomy(around, 0.25, ...picture.size(), Infinity);
     const scale = picture.frame(box, runs[0].story.weights.names);
     put(zero, { d: `M${scale.x(box[0])} ${scale.y(0)}H${scale.x(box[1])}M${scale.x(0)} ${scale.y(box[2])}V${scale.y(box[3])}` });
+    put(wall, { d: bounds.map((one) => wallOf(scale, one)).join("") });
+  }
+
+  // Bounds on weights that are drawn as they are: [axis, value, the way that is forbidden].
+  function boundsOf(run) {
+    const { walls, features, lift } = run.story, known = walls && (features <= 2 || lift) ? walls : [null, null];
+    const axes = flat(run) ? [0] : [0, 1];
+    return known.flatMap((value, side) => (value === null ? [] : axes.map((axis) => [axis, value, side ? 1 : -1])));
+  }
+
+  function wallOf(scale, [axis, value, way]) {
+    const [left, right, low, high] = box, ends = axis ? [[left, value], [right, value]] : [[value, low], [value, high]];
+    const [[x1, y1], [x2, y2]] = ends.map(([x, y]) => [scale.x(x), scale.y(y)]);
+    return pathOf({ at: [x1, y1, x2, y2], away: axis ? [0, -way] : [way, 0] }, true);
   }
 
   // sᵢ(Aᵢu + Bᵢv + Cᵢ) > 0 places a row rightly; `k` is the place of the row among the lines.
