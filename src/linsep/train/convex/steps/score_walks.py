@@ -1,8 +1,8 @@
 """Passes of a descent on scores: how long the steps are, what is kept, and when it ends.
 
-A walk goes over the rows once for each pass; `Progressing` keeps the best weights met and the
-highest bound, so that the run ends on the gap between them
-(`linsep.train.convex.steps.score_descent` says what both are).
+A walk goes over the rows once for each pass; the solver keeps the best weights met and the highest
+bound, and the run ends on the gap between them (`linsep.train.convex.steps.score_descent` says what
+both are).
 """
 
 import math
@@ -25,55 +25,6 @@ from linsep.train.run.trace import Trace
 Floats = npt.NDArray[np.float64]
 
 EVERYTHING = 1e4  # an objective this many times the first one has left for good
-
-
-class Progressing(Stateful):
-    """The best weights met and the highest bound, as passes go on."""
-
-    state_names = ("best", "dual", "alpha")
-
-    def __init__(
-        self, descent: ScoreDescent, last: bool, tell: Callable[[Evaluation], None]
-    ) -> None:
-        self.descent, self.last, self._tell = descent, last, tell
-        self.best: Evaluation | None = None
-        self.dual = 0.0
-        self.alpha: Floats | None = None
-
-    def note(self, seen: Evaluation) -> None:
-        """Keep what is better, and tell of it. Slopes give each point a bound of its own; where
-        the loss has a corner, bounds come from the multipliers of all passes."""
-        best, same = self.best, 1e-13 * seen.value  # values this close are told apart by bounds
-        corner = self.descent.loss.corner
-        if best is None or self.last or self._better(seen, best, 0.0 if corner else same):
-            self.best = best = seen
-            self.dual = self.dual if corner else seen.dual
-        if corner and seen.dual > self.dual:
-            self.dual, self.alpha = seen.dual, self.descent.multipliers
-        self._tell(best)
-
-    @staticmethod
-    def _better(seen: Evaluation, best: Evaluation, same: float) -> bool:
-        if abs(seen.value - best.value) <= same:
-            return seen.dual > best.dual
-        return seen.value <= best.value
-
-    @property
-    def gap(self) -> float:
-        return max(0.0, self.best.value - self.dual) if self.best else np.inf
-
-    @property
-    def scale(self) -> float:
-        """P / J"""
-        descent = self.descent
-        return float(descent.unit if descent.lam else descent.problem.total)
-
-    def solution(self, status: Status, n_iter: int) -> Solution:
-        """The best weights in the units of the data."""
-        assert self.best is not None
-        W, b = self.descent.outside(self.best.a, self.best.b)
-        primal, gap = self.best.value * self.scale, self.gap * self.scale
-        return Solution(W, b, self.alpha, primal, primal - gap, gap, n_iter, status)
 
 
 @dataclass
@@ -107,7 +58,7 @@ class Steps(NamedTuple):
     pace: Pace
 
 
-class Stepping:
+class Stepping(Stateful):
     """The passes of a walk as a solver.
 
     Whole batches with no step size given search along each step; with one, and in folds, steps are
@@ -124,6 +75,7 @@ class Stepping:
     """
 
     tol = 1e-4
+    state_names = ("_best", "_dual", "_alpha", "_start", "_epoch")
 
     def __init__(
         self,
@@ -134,11 +86,12 @@ class Stepping:
         name: str = "gradient",
     ) -> None:
         self.descent, self.steps, self.trace, self.name = descent, steps, trace, name
-        self.pool = Pool(1)
+        self.pool, self._publish = Pool(1), publish
+        self._unit = float(descent.unit if descent.lam else descent.problem.total)  # P / J
         self._walk: Any = None
-        self._known = Progressing(
-            descent, steps.last, lambda seen: publish(*descent.outside(seen.a, seen.b))
-        )
+        self._best: Evaluation | None = None  # the best weights met
+        self._dual = 0.0  # the highest bound
+        self._alpha: Floats | None = None  # its multipliers
         self._epoch, self._done = 0, Pass(0, 0, 0, math.inf)
         self._start, self._ending = math.inf, Status.budget
 
@@ -153,16 +106,41 @@ class Stepping:
 
     def _begin(self) -> None:
         walk = self._walk = self._made()
-        self._known.note(walk.seen)
+        self._note(walk.seen)
         self._start = walk.seen.value
         if self.trace is not None:
             self.trace.begin(*self.descent.outside(self.descent.a, self.descent.b))
+
+    def _note(self, seen: Evaluation) -> None:
+        """Keep what is better, and tell of it. Slopes give each point a bound of its own; where
+        the loss has a corner, bounds come from the multipliers of all passes."""
+        best, corner = self._best, self.descent.loss.corner
+        same = 0.0 if corner else 1e-13 * seen.value  # values this close are told apart by bounds
+        if best is not None and abs(seen.value - best.value) <= same:
+            better = seen.dual > best.dual
+        else:
+            better = best is None or seen.value <= best.value
+        if better or self.steps.last:
+            self._best = seen
+            self._dual = self._dual if corner else seen.dual
+        if corner and seen.dual > self._dual:
+            self._dual, self._alpha = seen.dual, self.descent.multipliers
+        self._publish(*self.descent.outside(self.best.a, self.best.b))
+
+    @property
+    def best(self) -> Evaluation:
+        assert self._best is not None
+        return self._best
+
+    @property
+    def _gap(self) -> float:
+        return max(0.0, self.best.value - self._dual)
 
     def candidates(self) -> Iterator[Candidate]:
         """One after each pass, and one before the first where a warm start is good enough."""
         if self._walk is None:
             self._begin()
-            if self.descent.lam and self._known.gap <= self.tol * self._start:
+            if self.descent.lam and self._gap <= self.tol * self._start:
                 yield self._candidate()
         else:
             yield self._candidate()
@@ -174,65 +152,51 @@ class Stepping:
         walk, trace = self._walk, self.trace
         self._epoch += 1
         made, eta = walk.go(self._epoch)
-        self._known.note(walk.seen)
+        self._note(walk.seen)
         if trace is not None and self.steps.batch_size is None:
             w, b = self.descent.outside(walk.seen.a, walk.seen.b)
             trace.update(1, self._epoch, None, np.empty(0), np.empty(0), w, b)
         self._done = Pass(self._epoch, walk.seen.mistakes, made, walk.seen.loss, eta)
 
     def _candidate(self) -> Candidate:
-        """The bounds so far; without a penalty the slope along standard columns stands in."""
-        known, scale = self._known, self._known.scale
-        best = known.best
-        assert best is not None
-        dual = known.dual
+        """The bounds so far; without a penalty the slope along standard columns stands in: what
+        one of them by itself could gain, summed, is no bound, but of its size."""
         if not self.descent.lam and self._epoch:
-            dual = known.dual = max(dual, best.value - self._left())
-        return Candidate(self._epoch, scale * best.value, scale * dual, done=self._done)
-
-    def _left(self) -> float:
-        """What one standard column by itself could gain, summed: no bound, but of its size."""
-        seen = self._walk.seen
-        return float(np.sum(seen.slope**2) + np.sum(seen.slope_b**2)) / self.descent.loss.bend
+            seen = self._walk.seen
+            left = float(np.sum(seen.slope**2) + np.sum(seen.slope_b**2)) / self.descent.loss.bend
+            self._dual = max(self._dual, self.best.value - left)
+        bounds = self._unit * self.best.value, self._unit * self._dual
+        return Candidate(self._epoch, *bounds, done=self._done)
 
     def _ended(self) -> bool:
         """Whether the run ends by itself: it has left for good, or a separator
         shows that without a penalty no finite optimum exists."""
-        known, walk, free = self._known, self._walk, not self.descent.lam
-        seen, best = walk.seen, known.best
-        assert best is not None
+        seen, self._ending = self._walk.seen, Status.budget
         if not self._epoch:
             return False
         if not seen.value <= EVERYTHING * self._start + 1e-300:
             self._ending = Status.diverged
-        elif free and seen.mistakes == 0:
+        elif not self.descent.lam and seen.mistakes == 0:
             self._ending = Status.no_optimum
             return not self.steps.last
-        else:
-            self._ending = Status.budget
         return self._ending is not Status.budget
 
     def state(self) -> dict[str, Any]:
-        parts: dict[str, Any] = {
-            "descent": self.descent, "walk": self._walk, "known": self._known
-        }  # fmt: skip
         pace, done = self.steps.pace, self._done
-        numbers = (done.epoch, done.mistakes, done.updates, done.loss, done.eta)
         return {
-            **{name: part.state() for name, part in parts.items()},
-            "pace": (pace.before, pace.passes, pace.failures), "done": numbers,
-            "start": self._start,
+            **super().state(), "descent": self.descent.state(), "walk": self._walk.state(),
+            "pace": (pace.before, pace.passes, pace.failures),
+            "done": (done.epoch, done.mistakes, done.updates, done.loss, done.eta),
         }  # fmt: skip
 
     def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
         self._walk = self._made()
         self.descent.restore(state["descent"])
         self._walk.restore(state["walk"])
-        self._known.restore(state["known"])
         pace = self.steps.pace
         pace.before, pace.passes, pace.failures = state["pace"]
-        self._done, self._start = Pass(*state["done"]), state["start"]
-        self._epoch = self._done.epoch
+        self._done = Pass(*state["done"])
 
     def interrupted(self) -> None:
         if self._walk is None:
@@ -242,7 +206,10 @@ class Stepping:
         """Columns are seen through a lens already."""
 
     def solution(self) -> Solution:
-        return self._known.solution(self._ending, self._epoch)
+        """The best weights in the units of the data."""
+        W, b = self.descent.outside(self.best.a, self.best.b)
+        primal, gap = self.best.value * self._unit, self._gap * self._unit
+        return Solution(W, b, self._alpha, primal, primal - gap, gap, self._epoch, self._ending)
 
 
 class Walk(Stateful):

@@ -141,20 +141,21 @@ class SquaredErrorSteps(Stepping):
         self.losses, self._calm, self._changed = (state[k] for k in ("losses", "calm", "changed"))
 
     @property
-    def _best(self) -> tuple[Floats, Floats, float]:
-        best, descent = self._known.best, self.descent
+    def _told(self) -> tuple[Floats, Floats, float]:
+        """Weights and intercepts, and what they lose in the units of y."""
+        best, descent = self._best, self.descent
         if best is None:
             return descent.a, descent.b, np.inf
         return best.a, best.b, self._raw(best)
 
     def solution(self) -> Solution:
         """The best weights, in the units of the lens; `line` has them in those of y."""
-        a, b, loss = self._best
+        a, b, loss = self._told
         return Solution(a, b, None, loss, -np.inf, np.inf, self._epoch, self._ending)
 
     def line(self) -> Line:
         """The best weights met, in the units of the data."""
-        (a, b, loss), lens, targets = self._best, self.descent.view.lens, self.targets
+        (a, b, loss), lens, targets = self._told, self.descent.view.lens, self.targets
         with np.errstate(over="ignore", invalid="ignore"):
             weights = targets.raw(a * lens.rate) * lens.exact
             centre = lens.shift / lens.exact
