@@ -14,7 +14,7 @@ from linsep.train.convex.classes.smoothed_rows import SmoothedRows
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.joint import joint_solver
-from linsep.train.convex.solvers import augmented_lagrangian, joint_descent
+from linsep.train.convex.solvers import joint_descent
 from linsep.train.convex.solvers.augmented_lagrangian import AugmentedLagrangian
 from linsep.train.convex.solvers.joint_descent import JointDescent
 from linsep.train.convex.solvers.joint_interior_point import JointInteriorPoint, Path
@@ -176,8 +176,7 @@ def test_the_matrix_of_all_classes_is_what_its_formula_says(free, some, monkeypa
     assert once.tobytes() == again.tobytes()
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_a_factor_of_all_rows_inverts_what_one_class_sees_of_the_curvature(shared):
+def test_a_factor_of_all_rows_inverts_what_classes_see_of_the_curvature_on_average():
     X, y = classes(200, 6, 5)
     W = np.random.default_rng(5).standard_normal((5, 7))
     rows = SmoothedRows(problem_of(X, y), Pool(1), np.float64)
@@ -188,10 +187,9 @@ def test_a_factor_of_all_rows_inverts_what_one_class_sees_of_the_curvature(share
         count = np.count_nonzero(rows.P[i])
         for k in np.flatnonzero(rows.P[i]):
             each[k] += h * (1 - 1 / count) * np.outer(Z[i], Z[i])
-    each = np.array([each.mean(axis=0)] * 5) if shared else each
     G = np.random.default_rng(6).standard_normal((5, 7))
-    expected = [np.linalg.solve(H + np.eye(7), g) for H, g in zip(each, G, strict=True)]
-    found = rows.factors(np.ones(7), shared)(G)
+    expected = np.linalg.solve(each.mean(axis=0) + np.eye(7), G.T).T
+    found = rows.inverse(np.ones(7))(G)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 
@@ -202,16 +200,6 @@ def test_float32_rows_are_enough_until_more_digits_are_asked_for():
     assert few.status is many.status is Status.converged
     assert few.primal == pytest.approx(many.primal, rel=1e-4)
     assert few.primal >= many.primal * (1 - 1e-6)
-
-
-def test_a_factor_for_each_class_is_made_where_one_for_all_is_not_enough(monkeypatch):
-    X, y = classes(400, 40, 4, apart=0.1)
-    monkeypatch.setattr(augmented_lagrangian, "DEAR", 0)
-    solver = AugmentedLagrangian(problem_of(X, y))
-    own = drive(solver, Goal(1e-5))
-    assert own.status is Status.converged and not solver._shared
-    monkeypatch.undo()
-    assert own.primal == pytest.approx(solve(AugmentedLagrangian, X, y).primal, rel=2e-5)
 
 
 def test_the_solver_follows_from_what_each_would_cost():

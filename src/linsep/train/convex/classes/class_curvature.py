@@ -18,7 +18,7 @@ from scipy import linalg as sl
 
 from linsep.data.blocks.blocks import on_cluster
 from linsep.parallel import Pool
-from linsep.train.convex.classes.class_sums import ClassProblem, ClassSums
+from linsep.train.convex.classes.class_sums import UNPENALISED, ClassProblem, ClassSums
 from linsep.train.convex.sampling import scattered
 
 Array = npt.NDArray[Any]
@@ -31,7 +31,6 @@ DEAREST = 25.0  # passes that a covariance for each class may cost
 FRESH = 10.0  # passes more before another that hardly differs
 LARGEST = 1 << 24  # numbers that covariances of all classes may have
 MISSED = 0.05  # of the variance in a column, below which a sample is taken to have missed it
-UNPENALISED = 1e-4  # of the curvature, that stands for a penalty where there is none
 
 
 def sample_size(problem: ClassProblem) -> int:

@@ -29,6 +29,7 @@ Span = tuple[int, int]
 
 COPIED = 1 << 22  # entries up to which dense rows are copied, and what is made of them is kept
 AT_ONCE = 1 << 21  # scores, rows times classes, that are looked at together
+UNPENALISED = 1e-4  # of the curvature, that stands for a penalty where there is none
 MIXED, SHARED = 4.0, 1e-12  # what mixed probabilities cost, of the objective; a share of rounding
 ROWS, FEWEST = 4096, 256  # rows looked at together, at most and at least
 
@@ -56,6 +57,7 @@ class ClassProblem(NamedTuple):
     design : the rows
     codes, c : class number and weight of each row; the weights sum to one
     ridge : of every column, the last zero where the intercept is free
+    share : the part of all weight that each class has
     K, free : classes, and whether they have intercepts
     unit : P / F
     real : the type that rows were given in
@@ -66,6 +68,7 @@ class ClassProblem(NamedTuple):
     codes: npt.NDArray[np.int32]
     c: Floats
     ridge: Floats
+    share: Floats
     K: int
     free: bool
     unit: float
@@ -82,8 +85,9 @@ class ClassProblem(NamedTuple):
             X = np.ascontiguousarray(X[0:n] if on_cluster(X) else X, np.float64)
         unit, codes = C * total if np.isfinite(C) else total, codes.astype(np.int32, copy=False)
         ridge = np.full(1, 1.0 / unit if np.isfinite(C) else 0.0)
-        problem = cls(Design(X), codes, c, ridge, K, free, unit, real)
-        empty = np.flatnonzero(problem.share == 0)
+        share = np.bincount(codes, c, minlength=K).astype(np.float64)
+        problem = cls(Design(X), codes, c, ridge, share, K, free, unit, real)
+        empty = np.flatnonzero(share == 0)
         if free and len(empty):
             raise DataError(
                 f"class number {empty[0]} has no row of positive weight; every class needs "
@@ -108,9 +112,9 @@ class ClassProblem(NamedTuple):
         return None if self.careful or self.design.sparse else self._seen_through(careful=True)
 
     @property
-    def share(self) -> Floats:
-        """The part of all weight that each class has."""
-        return np.asarray(np.bincount(self.codes, self.c, minlength=self.K), np.float64)
+    def copied(self) -> bool:
+        """Whether rows are dense, and few enough to keep what is made of them."""
+        return not self.design.sparse and self.design.entries <= COPIED
 
     @property
     def penalised(self) -> bool:
@@ -147,8 +151,10 @@ class ClassProblem(NamedTuple):
 
     def of_rows(self, which: Array, weights: Floats) -> Self:
         """The problem of some rows, each counted so many times."""
-        c = self.c[which] * weights
-        return self._replace(design=self.design.some(which), codes=self.codes[which], c=c / c.sum())
+        c, codes = self.c[which] * weights, self.codes[which]
+        c /= c.sum()
+        share = np.bincount(codes, c, minlength=self.K).astype(np.float64)
+        return self._replace(design=self.design.some(which), codes=codes, c=c, share=share)
 
     def half(self, u: Floats) -> float:
         """½ Σ ridge u²"""
@@ -168,9 +174,11 @@ class ClassSums:
     def __init__(self, problem: ClassProblem, pool: Pool, real: Any = np.float64) -> None:
         self._problem, self._pool, self.real = problem, pool, np.dtype(real)
         self._design, self._K, self._d = problem.design, problem.K, problem.design.d
+        if problem.copied and problem.design.X.dtype != self.real:
+            self._design = Design(problem.design.X.astype(self.real), problem.design.columns)
         self._width = -(-problem.K // 4) * 4
         self._step = max(FEWEST, min(ROWS, AT_ONCE // problem.K) // FEWEST * FEWEST)
-        self._keep = not self._design.sparse and self._design.entries <= COPIED
+        self._keep = problem.copied
         self._hessians: dict[int, ClassHessian] = {}
         n, far = self._design.n, on_cluster(self._design.X)
         halves = [(0, n // 2), (n // 2, n)]  # sums of weights in all classes are dear to add up

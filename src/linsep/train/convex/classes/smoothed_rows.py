@@ -19,6 +19,7 @@ from linsep.data.blocks.blocks import spans
 from linsep.kernels import crammer_singer as kernels
 from linsep.parallel import Pool
 from linsep.train.convex.classes.joint_problem import JointProblem
+from linsep.train.convex.parts.conjugate_gradients import Product
 from linsep.train.convex.sampling import scattered
 
 Array = npt.NDArray[Any]
@@ -139,44 +140,22 @@ class SmoothedRows:
 
         return self.pool.sum(one, spans(m, -(-m // PARTS)))
 
-    def factors(self, ridge: Floats, shared: bool) -> "Factors":
-        """(H + ridge)⁻¹ without what classes have in common, from some of the rows.
+    def inverse(self, ridge: Floats) -> Product:
+        """(H + ridge)⁻¹ without what classes have in common, for weights (K, d + 1): from some of
+        the rows, and averaged over the classes."""
+        counts = np.count_nonzero(self.P[self.rows], axis=1)
+        weight, some = self.curved * (counts - 1.0) / self.K, np.arange(len(self.rows))
+        wanted = max(FEWEST, PER_FEATURE * self.d)
+        if len(some) > 2 * wanted:
+            some = scattered(len(some), wanted)
+            weight = weight[some] * (len(self.rows) / len(some))
+        x = self.x(self.rows[some])
+        x = np.concatenate([x, np.full((len(x), 1), self.problem.intercept, x.dtype)], axis=1)
+        H = np.asarray((x.T * weight.astype(x.dtype)) @ x, np.float64)
+        H.flat[:: len(H) + 1] += ridge + TINY * (H.diagonal().max() + ridge.max())
+        factor = sl.lapack.dpotrf(H.T, lower=1, overwrite_a=1)[0]
 
-        One factor serves all classes, H averaged over them; or each has its own, of the rows that
-        have it among several above zero.
-        """
-        active = self.P[self.rows] > 0.0
-        counts = active.sum(axis=1)
-        weight = self.curved * (1.0 - 1.0 / counts)
+        def solve(G: Floats) -> Floats:
+            return np.ascontiguousarray(sl.lapack.dpotrs(factor, G.T, lower=1)[0].T)
 
-        def one(k: int) -> Array:
-            which = np.flatnonzero(active[:, k]) if not shared else np.arange(len(self.rows))
-            some, wanted = which, max(FEWEST, PER_FEATURE * self.d)
-            if len(which) > 2 * wanted:
-                some = which[scattered(len(which), wanted)]
-            w = weight[some] * (len(which) / max(1, len(some)))
-            w *= counts[some] / self.K if shared else 1.0
-            x = self.x(self.rows[some])
-            x = np.concatenate([x, np.full((len(x), 1), self.problem.intercept, x.dtype)], axis=1)
-            H = np.asarray((x.T * w.astype(x.dtype)) @ x, np.float64)
-            H.flat[:: len(H) + 1] += ridge + TINY * (H.diagonal().max() + ridge.max())
-            return np.asarray(sl.lapack.dpotrf(H.T, lower=1, overwrite_a=1)[0])
-
-        return Factors(self.pool.map(one, range(1 if shared else self.K)), self.pool)
-
-
-class Factors:
-    """Cholesky's factors, one for all classes or one of each."""
-
-    def __init__(self, each: list[Array], pool: Pool) -> None:
-        self._each, self._pool = each, pool
-
-    def __call__(self, G: Floats) -> Floats:
-        """The inverse times G, (K, d + 1)."""
-        if len(self._each) == 1:
-            return np.ascontiguousarray(sl.lapack.dpotrs(self._each[0], G.T, lower=1)[0].T)
-
-        def one(k: int) -> Any:
-            return sl.lapack.dpotrs(self._each[k], G[k], lower=1)[0]
-
-        return np.array(self._pool.map(one, range(len(G))))
+        return solve

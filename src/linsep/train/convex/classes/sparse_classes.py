@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from linsep.kernels import softmax as kernels
 from linsep.parallel import Pool
-from linsep.train.convex.classes.class_sums import ClassProblem, ClassSums
+from linsep.train.convex.classes.class_sums import UNPENALISED, ClassProblem, ClassSums
 from linsep.train.convex.intercept import best_class_intercepts
 from linsep.train.run.state import record
 
@@ -26,7 +26,6 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 FINE, COARSE = 1e-13, 1e-7  # of all weight, what a class may be out of balance: at the end, before
-UNPENALISED = 1e-4  # of the curvature, that stands for a penalty where there is none
 
 
 @record

@@ -18,7 +18,7 @@ are feasible, A = U(e_y − p), so that every point bounds the optimum:
 A round ends where the second part, which Newton's method makes small, is no longer the larger one.
 ε falls as rounds go on, but not far: multipliers come near because c does. Few rows have several
 multipliers above zero, and only these take part in products. With a new centre many lose theirs,
-and H its curvature with them: steps begin damped, as if every row had a little.
+and H its curvature with them: steps are damped, as if every row had a little.
 """
 
 import math
@@ -31,10 +31,10 @@ import numpy.typing as npt
 from linsep.errors import OverflowedError
 from linsep.parallel import Pool
 from linsep.train.convex.classes.joint_problem import JointProblem, even
-from linsep.train.convex.classes.smoothed_rows import Factors, SmoothedRows
+from linsep.train.convex.classes.smoothed_rows import SmoothedRows
 from linsep.train.convex.coordinates import TOO_LARGE, moderate
 from linsep.train.convex.drive import Candidate
-from linsep.train.convex.parts.conjugate_gradients import conjugate_gradients
+from linsep.train.convex.parts.conjugate_gradients import Product, conjugate_gradients
 from linsep.train.convex.solution import Solution
 from linsep.train.run.state import Stateful
 
@@ -43,20 +43,15 @@ Floats = npt.NDArray[np.float64]
 
 WIDEST, LEAST, TINY = 1.0, 0.1, 1e-9  # ε at first; down to where it falls in any case; the least
 FEW, NARROWER = 2, 0.5  # steps of a round after which ε falls, and to which part
-FAR = 100.0  # times what the centre takes off the loss: a gap of the multipliers that is far off
-MANY, GENTLY = 6, 0.8  # steps after which it falls less: what is left of the gap goes with ε
 INNER = 0.3  # of what the centre takes off the loss: what Newton's method may leave of the gap
 SLIGHT = 0.03  # part of the gap of the multipliers that counts as little
 FORCING = 0.3  # part of the gradient that a step may leave
-AIM = 0.1  # part of what a round may leave that its last step aims at
 MOST = 300  # products for a step, at most
-DEAR = 40  # products of a step from which each class gets a factor of its own
-LARGEST = 1 << 26  # numbers that factors of all classes may have
 DAMPED, LEAST_DAMPED = 0.05, 1e-3  # of H's diagonal: at the beginning of a round, and later
 SHORT, LONG = 0.3, 0.7  # parts of a step: below, damping grows; above, it falls
 MORE, LESS = 5.0, 0.2
+AIM = 0.1  # part of what a round may leave that its last step aims at
 SEARCH = 8  # points along a step that are tried, at most
-ENOUGH = 1e-4  # of what the slope promises: by how much the function falls at least
 NEAR = 0.3  # part of the slope that may be left along a step
 PATIENCE = 60  # steps without half the gap
 SINGLE = 1e-6  # relative gap down to which float32 rows are multiplied as such
@@ -101,11 +96,15 @@ class AugmentedLagrangian(Stateful):
     name = "augmented_lagrangian"
     tol = 1e-4
     state_names = (
-        "_W", "_epsilon", "n_iter", "_lowest", "_highest", "_halved", "_since", "_shared",
+        "_W",
+        "_epsilon",
+        "n_iter",
+        "_lowest",
+        "_highest",
+        "_halved",
+        "_since",
         "_damping",
-    )  # fmt: skip
-    _factors: Factors | None  # of this round
-    _products: int  # of the last step
+    )
 
     def __init__(
         self,
@@ -115,7 +114,7 @@ class AugmentedLagrangian(Stateful):
     ) -> None:
         self._whole, self._problem = problem, problem.used
         self.pool, self.n_iter, self._start = Pool(n_jobs), 0, start
-        self._epsilon, self._shared, self._restored = WIDEST, True, False
+        self._epsilon, self._restored = WIDEST, False
 
     def _begin(self) -> None:
         problem = self._problem
@@ -174,12 +173,13 @@ class AugmentedLagrangian(Stateful):
         """Newton steps with one centre; whether one of them could be made."""
         rows, epsilon = self._rows, self._epsilon
         rows.scores(self._W, rows.S)
-        self._factors, self._products = None, 0
-        self._damping = max(self._damping, DAMPED)
-        p = self._evaluate(0.0, self._W)
-        exact, before = False, self.n_iter
+        inverse: Product | None = None
+        exact, self._damping = False, max(self._damping, DAMPED)
+        p, before = self._evaluate(0.0, self._W), self.n_iter
         while p.left > p.allowed and self._gap(p) > self.tol * p.primal and self._since <= PATIENCE:
-            step = self._step(p, exact)
+            ridge = self._damped()
+            inverse = inverse or rows.inverse(ridge)
+            step = self._step(p, ridge, inverse, exact)
             rows.scores(step, rows.dS)
             t = self._length(p, step)
             if t == 0.0:
@@ -196,12 +196,8 @@ class AugmentedLagrangian(Stateful):
         self._keep(p)
         self._W = p.W
         rows.centre[:] = rows.P
-        steps = self.n_iter - before
-        if steps <= FEW or epsilon > LEAST:
-            far = p.kink > FAR * p.pulled
-            self._epsilon = max(TINY, epsilon * (NARROWER**3 if far else NARROWER))
-        elif steps >= MANY:
-            self._epsilon = max(TINY, GENTLY * epsilon)
+        if self.n_iter - before <= FEW or epsilon > LEAST:
+            self._epsilon = max(TINY, NARROWER * epsilon)
         return self.n_iter > before or p.kink > 0.0
 
     def _gap(self, p: Point) -> float:
@@ -236,11 +232,15 @@ class AugmentedLagrangian(Stateful):
         if gap <= 0.5 * self._halved:
             self._halved, self._since = gap, 0
 
-    def _step(self, p: Point, exact: bool) -> Floats:
-        """Nearly −H⁻¹∇, by preconditioned conjugate gradients."""
+    def _damped(self) -> Floats:
+        """The ridge, and a part of H's diagonal, were every row as curved as these are."""
         curved = float(self._rows.curved.sum()) or float(self._problem.caps.sum()) / self._epsilon
-        ridge = self._ridge + self._damping * curved / self._problem.n_classes * self._moments
-        inverse = self._preconditioner(ridge)
+        return np.asarray(
+            self._ridge + self._damping * curved / self._problem.n_classes * self._moments
+        )
+
+    def _step(self, p: Point, ridge: Floats, inverse: Product, exact: bool) -> Floats:
+        """Nearly −H⁻¹∇, by preconditioned conjugate gradients."""
         free, left = self._problem.intercept, FORCING**2
         if exact and p.left > 0.0:
             left = min(left, max(1e-8, AIM * p.allowed / p.left))
@@ -255,17 +255,7 @@ class AugmentedLagrangian(Stateful):
             y[:, -1] *= free
             return y
 
-        s, self._products = conjugate_gradients(product, solve, -p.gradient, left, MOST)
-        return np.asarray(s)
-
-    def _preconditioner(self, ridge: Floats) -> Factors:
-        """The one there is, or another where steps have become dear."""
-        size = self._W.size * self._W.shape[1]
-        if self._factors is not None and (self._products <= DEAR or size > LARGEST):
-            return self._factors
-        self._shared = self._shared and self._factors is None
-        self._factors = self._rows.factors(ridge, self._shared)
-        return self._factors
+        return np.asarray(conjugate_gradients(product, solve, -p.gradient, left, MOST)[0])
 
     def _length(self, p: Point, step: Floats) -> float:
         """How far to go along a step: to where the function has fallen and most of the slope is
@@ -279,7 +269,7 @@ class AugmentedLagrangian(Stateful):
         low, high, t = (0.0, slope), (0.0, 0.0), 1.0
         for k in range(4 * SEARCH):
             value, rise = self._rows.along(self._epsilon, t)
-            fell = value - start + t * (a + 0.5 * t * b) <= ENOUGH * t * slope
+            fell = value - start + t * (a + 0.5 * t * b) <= 1e-4 * t * slope
             rise += a + t * b
             if fell and abs(rise) <= -NEAR * slope:
                 return t

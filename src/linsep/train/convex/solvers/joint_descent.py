@@ -37,11 +37,10 @@ Start = tuple[Array, Array] | None
 PULL = 0.1  # ρ as a part of the typical ‖x‖²
 INNER = 10  # visits to the rows that move, in one pass
 BETWEEN = 5  # passes between two evaluations over all rows, at most
-NEGLIGIBLE = 0.1  # of its share in the gap that is asked for: what a row may lack and rest
+NEGLIGIBLE = 0.1  # of its share in the gap asked for: what a row may lack and rest, or a face
 SOON = 10  # passes that are made before the first step on a face
 SHARE = 3  # visits that steps on faces may take, for each of descent
 FEWEST = 8  # products that are worth a step on a face
-AIM = 0.1  # part of the gap that is asked for: what the rows of a face may be left with
 LEFT = 0.01  # part of what faces gained that another must gain to be worth one more
 SHORT = 80  # features up to which dense rows are quicker entry by entry, all classes at each
 MOSTLY = 0.7  # part of the entries that are not zero, up to which they are quicker as well
@@ -125,7 +124,7 @@ class JointDescent(Stateful):
             self.n_iter += 1
             aim = self._part * self.tol * self._lowest[0]
             if self.n_iter > SOON:
-                self._step_on_faces(AIM * aim)
+                self._step_on_faces(NEGLIGIBLE * aim)
             soon = self._pass(aim)
             over = soon or not self._moving or self.n_iter >= self.max_iter
             if not over and self.n_iter % BETWEEN != 1:
