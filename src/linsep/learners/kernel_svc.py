@@ -186,8 +186,10 @@ class KernelSVC(LinearClassifier):
         """Both values of each machine from the multipliers kept, kernel values computed anew."""
         each = self._kernel.shared(pool.map)
         F = self._support.expand(self._kernel, problem.X, self._coefficients, each)
+        own = self._kernel.rounding(problem.X, len(self.support_))
+        size = own[self.support_] @ np.abs(self._coefficients)
         return [
-            evaluate(one.alpha, F[:, k], one.y, one.caps, one.free)
+            evaluate(one.alpha, F[:, k], one.y, one.caps, one.free, own * size[k])
             for k, one in enumerate(machines)
         ]
 

@@ -94,6 +94,18 @@ class Kernel(NamedTuple):
             self._require_finite(K, left, right, second)
         return K
 
+    def rounding(self, A: Matrix, terms: int) -> Array:
+        """sᵢ for each row: a sum of so many βⱼκ(aᵢ, aⱼ) is right to sᵢ Σ |βⱼ|sⱼ.
+
+        A user's function is taken at its word.
+        """
+        squares = _squares(A.astype(np.float64, copy=False))
+        size = np.sqrt(squares) if self.form == "linear" else np.ones(len(squares))
+        if self.form == "poly":
+            size = (abs(self.gamma) * squares + abs(self.coef0)) ** (self.degree / 2)
+        own = terms + (A.shape[1] + 4) * max(1, self.degree if self.form == "poly" else 1)
+        return np.asarray(size * np.sqrt(own * 2.0**-53))
+
     def shared(self, each: Each) -> Each:
         """How to go through blocks that call this kernel: a user's function by one thread only."""
         return each if isinstance(self.form, str) else map

@@ -28,3 +28,13 @@ def test_columns_are_called_sums_of_others_only_where_they_are(noise):
     with pytest.raises(DataError, match="sums of others" if noise else "sums of others, so that"):
         learner.fit(X, y)
     assert not hasattr(learner, "coef_")
+
+
+def test_a_failed_fit_leaves_nothing_of_an_earlier_one():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((40, 2)), np.arange(40) % 2
+    learner = LogisticRegression(penalty="firth").fit(X, y)
+    with pytest.raises(DataError, match="sums of others"):
+        learner.fit(np.column_stack([X, X[:, 0]]), y)
+    results = ("coef_", "intercept_", "solver_", "gap_", "diagnosis_", "status_", "n_iter_")
+    assert not any(hasattr(learner, name) for name in results)

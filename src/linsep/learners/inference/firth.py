@@ -16,7 +16,10 @@ from linsep.train.problem import Problem
 
 Array = npt.NDArray[Any]
 
-LEFT = ("coef_", "intercept_", "certificate_", "objective_", "proof_", "status_", "n_iter_")
+LEFT = (
+    "coef_", "intercept_", "certificate_", "objective_", "proof_", "status_", "n_iter_",
+    "solver_", "gap_", "diagnosis_",
+)  # fmt: skip
 
 
 class FirthCertificate(NamedTuple):

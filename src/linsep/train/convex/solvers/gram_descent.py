@@ -78,15 +78,20 @@ class Evaluation(NamedTuple):
         return max(0.0, self.primal - self.dual)
 
 
-def evaluate(alpha: Floats, f: Floats, y: Floats, caps: Floats, free: bool) -> Evaluation:
+def evaluate(
+    alpha: Floats, f: Floats, y: Floats, caps: Floats, free: bool, error: Floats | float = 0.0
+) -> Evaluation:
     """Primal and dual value, given the scores f = Kβ without intercept.
 
-    Where rounding has left Σβ ≠ 0, the dual value is charged for it.
+    Where rounding has left Σβ ≠ 0, the dual value is charged for it; so it is for what the scores
+    may be off, by `error`: the losses of rows within reach of their margin, and ‖w‖².
     """
     square = float((y * alpha) @ f)
     b = best_bias(f, y, caps) if free else 0.0
     primal = 0.5 * square + float(caps @ np.maximum(0.0, 1.0 - y * (f + b)))
     off = abs(float(y @ alpha) * b) if free else 0.0
+    reach = 1.0 - y * (f + b) + error > 0.0
+    off += float((alpha + caps * reach) @ np.broadcast_to(error, alpha.shape))
     return Evaluation(primal, float(alpha.sum()) - 0.5 * square - off, b)
 
 
