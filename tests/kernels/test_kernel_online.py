@@ -247,8 +247,9 @@ def test_a_screened_row_is_read_only_where_its_bound_leaves_a_doubt():
     rows = as_rows(np.array([[2.0, 0.0], [2.0, 0.0]]))
     planes, tally, shown = room(rows, 1, 2)
     planes.W[:] = 1.0, 0.0
-    Q = np.array([[127, 0], [127, 0]], np.int8)
-    screen = Int8Screen(Q, np.full(2, 2.0 / 127), np.array([0.1, 3.0]))
+    Q = np.zeros((2, 32), np.int8)
+    Q[:, 0] = 127
+    screen = Int8Screen(Q, np.full(2, 2.0 / 127), np.array([0.1, 3.0]), np.full(2, 2.0))
     presented = Presented(np.ones(2, np.int32), np.array([0, 1]), NOTHING)
     given = rosenblatt(1.0, 0.0), rows, screen, presented, 0, 9
     online.present(*given, planes, Kept(), tally, shown)
@@ -295,7 +296,10 @@ def test_what_does_not_belong_together_is_refused():
     with pytest.raises(TypeError, match="incompatible function arguments"):
         present(presented._replace(codes=y.astype(np.int64)))
     with pytest.raises(ValueError, match="screen must be of these rows"):
-        present(screen=Int8Screen(np.zeros((6, 2), np.int8), np.zeros(6), np.zeros(6)))
+        present(screen=Int8Screen(np.zeros((9, 32), np.int8), *np.zeros((3, 9))))
+    with pytest.raises(ValueError, match="multiple of 32"):
+        n = len(y)
+        present(screen=Int8Screen(np.zeros((n, 33), np.int8), *np.zeros((3, n))))
 
 
 def test_several_classes_are_refused_numbers_of_no_class_and_logs_that_are_full():

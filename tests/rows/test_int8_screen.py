@@ -45,9 +45,10 @@ def same(one, other):
 @pytest.mark.parametrize("magnitude", [1e-25, 1.0, 1e15])
 def test_rounded_rows_are_as_far_off_as_they_say_at_most(dtype, magnitude):
     X = (magnitude * np.random.default_rng(0).normal(size=(300, 40))).astype(dtype)
-    Q, unit, error = of_any_size(X)
-    exact = np.linalg.norm(X.astype(float) - unit.astype(float)[:, None] * Q, axis=1)
-    assert (exact <= error).all()
+    Q, unit, error, length = of_any_size(X)
+    rounded = unit[:, None] * Q[:, :40]
+    assert (np.linalg.norm(X.astype(float) - rounded, axis=1) <= error).all()
+    assert (np.linalg.norm(rounded, axis=1) <= length).all() and not Q[:, 40:].any()
     assert (error < 0.01 * np.linalg.norm(X.astype(float), axis=1)).all()
 
 

@@ -35,7 +35,7 @@ class Dense(NamedTuple):
 
     def weights(self, n_classes: int, n_features: int) -> Array:
         """Zero weights in this layout's own order."""
-        return np.zeros((n_classes, n_features), self.X.dtype)
+        return aligned((n_classes, n_features), self.X.dtype)
 
     def by_class(self, W: Array, n_classes: int) -> Array:
         """Weights as (K, d), whatever this layout's own order."""

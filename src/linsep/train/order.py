@@ -1,5 +1,6 @@
 """The order in which rows are presented, a pure function of (seed, pass, block)."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,21 +35,28 @@ def block_order(n_blocks: int, seed: int, epoch: int, shuffle: bool | str) -> Or
     return _permutation(n_blocks, seed, epoch, 0) if shuffle else np.arange(n_blocks)
 
 
+@lru_cache(256)  # machines of one against the rest meet the same rows in the same order
 def row_order(n_rows: int, seed: int, epoch: int, block: int, shuffle: bool | str) -> Order:
     """Which row of this block comes when in this pass; with 'draw' each is drawn from all."""
     if shuffle == "draw":
         bits = np.random.Philox(key=_key(seed, epoch, block + 1))
-        return np.random.Generator(bits).integers(n_rows, size=n_rows)
-    return _permutation(n_rows, seed, epoch, block + 1) if shuffle else np.arange(n_rows)
+        return _frozen(np.random.Generator(bits).integers(n_rows, size=n_rows))
+    return _frozen(_permutation(n_rows, seed, epoch, block + 1) if shuffle else np.arange(n_rows))
 
 
+@lru_cache(1)
 def whole_order(n_rows: int, seed: int, epoch: int, shuffle: bool) -> Order:
     """The rows of all blocks in the order of a pass: `row_order` along `block_order`."""
     if not shuffle:
-        return np.arange(n_rows)
+        return _frozen(np.arange(n_rows))
     order = np.empty(n_rows, np.int64)
     blocks = block_order(-(-n_rows // BLOCK), seed, epoch, True)
     kernels.rows_of_blocks(order, blocks, BLOCK, seed & WHOLE, epoch & WHOLE)
+    return _frozen(order)
+
+
+def _frozen(order: Order) -> Order:
+    order.flags.writeable = False
     return order
 
 

@@ -43,16 +43,13 @@ inline void require(bool holds, const char* wanted) {
   if (!holds) throw std::invalid_argument(wanted);
 }
 
-template <class T> constexpr const char* type_name() {
-  using U = std::remove_const_t<T>;
-  if constexpr (std::is_same_v<U, double>) return "float64";
-  else if constexpr (std::is_same_v<U, float>) return "float32";
-  else if constexpr (std::is_same_v<U, bool>) return "bool";
-  else if constexpr (std::is_integral_v<U>) {
-    constexpr const char* names[2][4] = {{"uint8", "uint16", "uint32", "uint64"}, {"int8", "int16", "int32", "int64"}};
-    constexpr int width = sizeof(U) == 1 ? 0 : sizeof(U) == 2 ? 1 : sizeof(U) == 4 ? 2 : 3;
-    return names[std::is_signed_v<U>][width];
-  }
+// What an array holds, as signatures tell it.
+template <class T> constexpr auto type_name() {
+  using nb::detail::const_name;
+  constexpr auto bits = const_name<8 * sizeof(T)>();
+  if constexpr (std::is_same_v<T, bool>) return const_name("bool");
+  else if constexpr (std::is_floating_point_v<T>) return const_name("float") + bits;
+  else return const_name<std::is_signed_v<T>>("int", "uint") + bits;
 }
 
 // Whether a letter of Python's `struct` module stands for T.
@@ -101,7 +98,8 @@ template <class F> void def(nb::module_& module, const char* name, F function, c
 namespace nanobind::detail {
 template <class T, int N> struct type_caster<linsep::Array<T, N>> {
   using Taken = linsep::Array<T, N>;
-  NB_TYPE_CASTER(Taken, const_name("array"))
+  NB_TYPE_CASTER(Taken, const_name<std::is_const_v<T>>("array[", "writable[") + linsep::type_name<std::remove_const_t<T>>() +
+                            const_name(", ") + const_name<N>() + const_name("]"))
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     return linsep::read_array(source.ptr(), value);
   }

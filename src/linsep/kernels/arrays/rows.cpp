@@ -2,7 +2,6 @@
 #include "rows.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -19,33 +18,19 @@ static bool sound(Vector<const uint32_t> column, Vector<const int64_t> start, in
   return start[0] == start[n] || int64_t(largest) < d;
 }
 
-// max |xⱼ|, NaN and ∞ above all: magnitudes are ordered as their bits are
-template <class T> static double largest_magnitude(const T* x, int64_t d) {
-  using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-  Bits most = 0;
-  for (int64_t j = 0; j < d; ++j) {
-    Bits bits;
-    std::memcpy(&bits, x + j, sizeof(T));
-    most = std::max(most, bits & std::numeric_limits<Bits>::max());
-  }
-  T largest;
-  std::memcpy(&largest, &most, sizeof(T));
-  return double(largest);
-}
-
-// Dense rows rounded to whole numbers of a unit: xᵢ ≈ unitᵢ qᵢ with |q| ≤ 127, and errorᵢ at least as large as what the
-// score of the rounded row can be off for each unit of ‖w‖: ‖xᵢ − unitᵢ qᵢ‖ (Cauchy-Schwarz), and the rounding of the
-// sums that make either score. No screen for rows whose largest number is no ordinary one: error is infinite.
+// Dense rows rounded to whole numbers of a unit: xᵢ ≈ unitᵢ qᵢ with |q| ≤ 127, lengthᵢ = ‖unitᵢ qᵢ‖, and errorᵢ at least as
+// large as what the score of the rounded row can be off for each unit of ‖w‖: ‖xᵢ − unitᵢ qᵢ‖ (Cauchy-Schwarz), and the
+// rounding of the sums that make either score. No screen for rows whose largest number is no ordinary one: error is infinite.
 template <class T>
-static void round_rows(Matrix<const T> X, Matrix<int8_t> Q, Vector<double> unit, Vector<double> error) {
+static void round_rows(Matrix<const T> X, Matrix<int8_t> Q, Vector<double> unit, Vector<double> error, Vector<double> length) {
   const int64_t n = X.shape[0], d = X.shape[1];
-  require(Q.shape[0] == n && Q.shape[1] == d && unit.shape[0] == n && error.shape[0] == n, "there must be a place for each row");
+  require(Q.shape[0] == n && Q.shape[1] >= d && unit.shape[0] == n && error.shape[0] == n && length.shape[0] == n, "there must be a place for each row");
   const double rounding = 1.3e-7 * double(d + 8);
   std::vector<T> whole(size_t(X.shape[1])), rest(size_t(X.shape[1]));
   for (int64_t i = 0; i < n; ++i) {
     const T* x = X.row(i);
-    const double largest = largest_magnitude(x, d);
-    unit[i] = 0;
+    const double largest = double(largest_magnitude(x, d));
+    unit[i] = length[i] = 0;
     error[i] = std::numeric_limits<double>::infinity();
     if (!(1e-30 < largest && largest < 1e30)) continue;
     unit[i] = largest / 127;
@@ -56,8 +41,9 @@ static void round_rows(Matrix<const T> X, Matrix<int8_t> Q, Vector<double> unit,
       rest[size_t(j)] = x[j] * scale - whole[size_t(j)];
       q[j] = int8_t(int32_t(whole[size_t(j)]));
     }
-    const T left = inner(rest.data(), rest.data(), d), square = inner(whole.data(), whole.data(), d);
-    error[i] = unit[i] * (1.001 * std::sqrt(double(left)) + rounding * (std::sqrt(double(square)) + std::sqrt(double(left))));
+    const double left = std::sqrt(double(inner(rest.data(), rest.data(), d))), all = std::sqrt(double(inner(whole.data(), whole.data(), d)));
+    length[i] = 1.001 * unit[i] * all;
+    error[i] = unit[i] * (1.001 * left + rounding * (all + left));
   }
 }
 

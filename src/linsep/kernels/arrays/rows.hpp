@@ -149,7 +149,7 @@ template <class Bind> void each_layout(Bind bind) {
 namespace nanobind::detail {
 template <class T> struct type_caster<linsep::Dense<T>> {
   using Taken = linsep::Dense<T>;
-  NB_TYPE_CASTER(Taken, const_name("Dense"))
+  NB_TYPE_CASTER(Taken, const_name("Dense[") + linsep::type_name<T>() + const_name("]"))
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     PyObject* given = source.ptr();
     linsep::Matrix<const T> X;
@@ -162,7 +162,7 @@ template <class T> struct type_caster<linsep::Dense<T>> {
 
 template <class T> struct type_caster<linsep::CSR<T>> {
   using Taken = linsep::CSR<T>;
-  NB_TYPE_CASTER(Taken, const_name("CSR"))
+  NB_TYPE_CASTER(Taken, const_name("CSR[") + linsep::type_name<T>() + const_name("]"))
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     PyObject* given = source.ptr();
     linsep::Vector<const T> x;

@@ -5,6 +5,9 @@
 #define LINSEP_AVX2
 #endif
 
+#include <algorithm>
+#include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "sums.hpp"
@@ -31,6 +34,14 @@ template <class T> struct Vec {
     for (int l = 0; l < lanes; ++l) b.x[l] += x[l];
     return b;
   }
+  // Lanes l and l + half added, until one is left
+  T total() const {
+    T sums[lanes];
+    store(sums);
+    for (int half = lanes / 2; half > 0; half /= 2)
+      for (int l = 0; l < half; ++l) sums[l] += sums[l + half];
+    return sums[0];
+  }
 };
 template <class T> inline Vec<T> fused(Vec<T> a, Vec<T> b, Vec<T> c) {
   for (int l = 0; l < Vec<T>::lanes; ++l) c.x[l] = fused(a.x[l], b.x[l], c.x[l]);
@@ -47,6 +58,10 @@ template <> struct Vec<double> {
   static Vec same(double a) { return {_mm256_set1_pd(a)}; }
   void store(double* a) const { _mm256_storeu_pd(a, x); }
   Vec operator+(Vec b) const { return {_mm256_add_pd(x, b.x)}; }
+  double total() const {
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+  }
 };
 template <> struct Vec<float> {
   static constexpr int lanes = 8;
@@ -59,6 +74,11 @@ template <> struct Vec<float> {
   static Vec same(float a) { return {_mm256_set1_ps(a)}; }
   void store(float* a) const { _mm256_storeu_ps(a, x); }
   Vec operator+(Vec b) const { return {_mm256_add_ps(x, b.x)}; }
+  float total() const {
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
 };
 inline Vec<double> fused(Vec<double> a, Vec<double> b, Vec<double> c) { return {_mm256_fmadd_pd(a.x, b.x, c.x)}; }
 inline Vec<float> fused(Vec<float> a, Vec<float> b, Vec<float> c) { return {_mm256_fmadd_ps(a.x, b.x, c.x)}; }
@@ -88,25 +108,35 @@ template <class S, class X, class W> inline S inner_in(const X* x, const W* w, i
     s0 = term(j, s0), s1 = term(j + N, s1);
     s2 = term(j + 2 * N, s2), s3 = term(j + 3 * N, s3);
   }
-  const int64_t whole = (n - j) / N;
+  const uint64_t left = uint64_t(n - j), whole = left / N;
   if (whole > 0) s0 = term(j, s0);
   if (whole > 1) s1 = term(j + N, s1);
   if (whole > 2) s2 = term(j + 2 * N, s2);
-  if ((n - j) % N > 0) {
-    j += whole * N;
+  if (left % N > 0) {
+    j += int64_t(whole) * N;
     const V a = load_some<V>(x + j, n - j), b = load_some<V>(w + j, n - j);
     if (whole == 0) s0 = fused(a, b, s0);
     if (whole == 1) s1 = fused(a, b, s1);
     if (whole == 2) s2 = fused(a, b, s2);
     if (whole == 3) s3 = fused(a, b, s3);
   }
-  S lanes[N];
-  ((s0 + s2) + (s1 + s3)).store(lanes);
-  for (int half = N / 2; half > 0; half /= 2)
-    for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-  return lanes[0];
+  return ((s0 + s2) + (s1 + s3)).total();
 }
 template <class X, class W> inline W inner(const X* x, const W* w, int64_t n) { return inner_in<W>(x, w, n); }
+
+// max |xⱼ|, NaN and ∞ above all: magnitudes are ordered as their bits are
+template <class T> inline T largest_magnitude(const T* x, int64_t d) {
+  using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  Bits most = 0;
+  for (int64_t j = 0; j < d; ++j) {
+    Bits bits;
+    std::memcpy(&bits, x + j, sizeof(T));
+    most = std::max(most, bits & std::numeric_limits<Bits>::max());
+  }
+  T largest;
+  std::memcpy(&largest, &most, sizeof(T));
+  return largest;
+}
 
 // w ← w + a x
 template <class X, class W> inline void accumulate(const X* x, W a, W* w, int64_t n) {

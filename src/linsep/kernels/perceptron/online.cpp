@@ -51,15 +51,16 @@ static int64_t present(Rule rule, Rows rows, Int8Screen screen, Presented presen
   require(b.shape[0] == 1 && start >= 0, "there must be one hyperplane, and a place to start at");
   screen.require_agreement(rows.n, rows.d);
   T* w = W.data;
-  std::vector<float> rounded;
-  double seen = tally[SEEN], run = tally[RUN], total = 0, norm = screen.round(w, rows.d, rounded);
+  WholeWeights rounded;
+  screen.round(w, rows.d, rounded);
+  double seen = tally[SEEN], run = tally[RUN], total = 0;
   int64_t updates = 0, mistakes = 0, p = start;
   for (bool going = true; going && p < order.shape[0]; ++p) {
     const int64_t i = row_at(order, p, rows.n);
     const double y = codes[i] == 1 ? 1 : -1;
     if (screen.Q.data == nullptr) bring_ahead(rows, order, p);
-
-    if (screen.settles(rule, i, y, rounded, b[0], norm)) {
+    else bring_ahead(Dense<int8_t>{screen.Q.data, rows.n, screen.Q.shape[1]}, order, p);
+    if (screen.settles(rule, i, y, rounded, b[0])) {
       run += 1;
       seen += 1;
       continue;
@@ -78,7 +79,7 @@ static int64_t present(Rule rule, Rows rows, Int8Screen screen, Presented presen
         rows.add(i, step * seen, sums.data);
         bias_sums[0] += step * seen * bias;
       }
-      norm = screen.round(w, rows.d, rounded);
+      screen.round(w, rows.d, rounded);
       std::get<0>(shown)[0] = score;
       std::get<1>(shown)[0] = step;
       tally[ROW] = double(i);

@@ -19,9 +19,9 @@ template <class I> int64_t row_at(Vector<I> order, int64_t p, int64_t n) {
   return order[p];
 }
 
-// The next rows of an order, asked for ahead.
+// A row of an order, asked for ahead of time.
 template <class Rows> inline void bring_ahead(const Rows& rows, Vector<const int64_t> order, int64_t p) {
-  constexpr int64_t AHEAD = 2;
+  constexpr int64_t AHEAD = 6;  // visits, in which a row arrives from memory
   if (p + AHEAD < order.shape[0] && uint64_t(order[p + AHEAD]) < uint64_t(rows.n)) rows.bring(order[p + AHEAD]);
 }
 
