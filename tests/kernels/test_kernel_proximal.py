@@ -92,35 +92,6 @@ def test_multipliers_are_kept_within_their_bounds(loss):
     assert kernels.dual_terms(loss, out, U, 0.7) == pytest.approx(terms, rel=1e-12)
 
 
-def bent(loss, z, step, c=1.0):
-    """The model's curvature of one row, and the one in its place"""
-    D, bends = np.array([c * loss.curvature(z)]), np.empty(1)
-    given = np.array([z]), np.array([z + step]), np.ones(1, np.int8), np.array([c])
-    count = kernels.bent(loss, *given, D, bends, np.empty(2, np.int64))
-    return D[0], bends[0] if count else None
-
-
-@pytest.mark.parametrize("c", [1.0, 7.0])
-@pytest.mark.parametrize(("loss", "z"), [(Logistic(), 0.0), (SquaredHinge(), 0.5)], ids=str)
-def test_where_a_loss_bends_less_the_chord_gives_the_multiplier_at_the_end(loss, z, c):
-    _, chord = bent(loss, z, 9.0, c)
-    wanted = -c * loss.slope(z + 9.0)
-    assert -c * loss.slope(z) - chord * 9.0 == pytest.approx(wanted, rel=1e-12, abs=1e-15)
-
-
-@pytest.mark.parametrize(("z", "step"), [(8.0, -50.0), (-8.0, 50.0)], ids=["right", "wrong"])
-def test_where_a_loss_bends_more_the_chord_ends_at_the_multiplier_proposed(z, step):
-    curved, chord = bent(Logistic(), z, step)
-    a = 1 / (1 + np.exp(z))
-    there = np.log((1 - a + curved * step) / (a - curved * step))
-    assert a - chord * (there - z) == pytest.approx(a - curved * step, rel=1e-9)
-    assert chord > curved
-
-
-def test_rows_whose_models_are_right_keep_them():
-    assert bent(Logistic(), 0.5, 0.9)[1] is bent(SquaredHinge(), 0.5, -9.0)[1] is None
-
-
 def test_where_nothing_bends_a_weight_goes_to_its_bound_or_stays():
     d, ends = np.zeros(2), (np.array([-1.0, -np.inf]), np.array([3.0, np.inf]))
     given = np.full(2, -2.0), np.zeros(2), np.full(2, 0.5), np.zeros(2), *ends, np.ones(2)

@@ -178,56 +178,12 @@ static double dual_terms(Loss given, Vector<const double> pull, Vector<const dou
   });
 }
 
-// The share a of a multiplier as a margin: the z with −ℓ′(z) = a. Only losses that bend everywhere have one.
-template <class L> constexpr bool bends_everywhere = false;
-template <> constexpr bool bends_everywhere<Logistic> = true;
-static double margin_at(const Logistic& loss, double a) { return std::log((loss.scale - a) / a) / loss.scale; }
-template <class L> static double margin_at(const L&, double a) { return -a; }
-
-// Curvatures with which quadratic models of rows agree with their losses where a step from s to `moved` ends, into `bends`.
-// A row's share a(z) of its weight, which a model of curvature D takes to a − DΔz, ends at a(z + Δz). Where the loss bends
-// less than the model says, its curvature is that of the chord, (a − a(z + Δz))/Δz; where it bends more, DΔz/δ with
-// a(z + δ) = a − DΔz: a chord over a step that is far too long would be far too steep. A loss with flat parts has the chord in
-// any case. Rows whose models are right but for the part `WRONG` keep D, and of a loss that bends everywhere those that move
-// by less than `AFAR`. The changed ones are put into `rows`, as many as
-// there is room for; returns how many they are.
-constexpr double AFAR = 1.0, WRONG = 0.25;
-static int64_t bent(Loss given, Vector<const double> s, Vector<const double> moved, Vector<const int8_t> y, Vector<const double> U,
-                    Vector<const double> D, Vector<double> bends, Vector<int64_t> rows) {
-  const int64_t n = s.shape[0];
-  require(moved.shape[0] == n && y.shape[0] == n && (U.shape[0] == n || U.shape[0] == 1) && D.shape[0] == n && bends.shape[0] == n,
-          "scores, labels, weights and curvatures must have a number for each row");
-  std::copy(D.data, D.data + n, bends.data);
-  return with_loss(given, [&](auto loss) {
-    constexpr bool everywhere = bends_everywhere<decltype(loss)>;
-    int64_t count = 0;
-    for (int64_t i = 0; i < n && count < rows.shape[0]; ++i) {
-      const double step = y[i] > 0 ? moved[i] - s[i] : s[i] - moved[i], weight = U[U.shape[0] == 1 ? 0 : i];
-      if (!(std::abs(step) > (everywhere ? AFAR : 0.0)) || !(weight > 0.0)) continue;
-      const double z = y[i] > 0 ? s[i] : -s[i], told = D[i] / weight * step;
-      const double a = loss.terms(z).multiplier, change = a - loss.terms(z + step).multiplier;
-      double bend = change / step;
-      if (!everywhere && std::abs(change - told) <= WRONG * std::max(std::abs(change), std::abs(told))) continue;
-      if (everywhere && a - told > 0.0 && a - told < loss.most()) {
-        const double reached = margin_at(loss, a - told) - z;
-        if (std::abs(reached - step) <= WRONG * std::abs(step)) continue;
-        if (std::abs(change) > std::abs(told) && reached * step > 0.0) bend = told / reached;
-      }
-      if (weight * bend == D[i]) continue;
-      bends[i] = weight * bend;
-      rows[count++] = i;
-    }
-    return count;
-  });
-}
-
 void bind_proximal(nb::module_ m) {
   def(m, "cycle_matrix", cycle_matrix, "Sweeps over the coordinates of a model with a matrix.");
   def(m, "cycle_columns", cycle_columns<Dense<double>>, "The same with columns in place of the matrix.");
   def(m, "cycle_columns", cycle_columns<CSR<double>>, "The same with columns in place of the matrix.");
   def(m, "cycle_classes", cycle_classes<Dense<double>>, "The same of several classes.");
   def(m, "cycle_classes", cycle_classes<CSR<double>>, "The same of several classes.");
-  def(m, "bent", bent, "Curvatures that agree with the losses where a step ends.");
   def(m, "clipped", clipped, "Multipliers brought within their bounds, and their sums.");
   def(m, "dual_terms", dual_terms, "What multipliers bound the losses by.");
 }

@@ -129,14 +129,6 @@ class Corners(NamedTuple):
         at = W + t * D
         return float((D * (self.corner * np.sign(at) + self.ridge * at)).sum())
 
-    def reach(self, W: Array, D: Array, most: float) -> float:
-        """The largest t ≤ most with W + tD within the bounds."""
-        if np.ndim(self.low) == 0:
-            return most
-        left = np.where(D > 0.0, self.high - W, W - self.low)
-        far = np.divide(left, np.abs(D), out=np.full(D.shape, most), where=D != 0.0)
-        return float(far.min(initial=most))
-
     def inside(self, V: Array) -> float:
         """The largest s ≤ 1 at which no sVⱼ is beyond the corner."""
         part = np.divide(self.corner, np.abs(V), out=np.ones(V.shape), where=abs(V) > self.corner)

@@ -23,7 +23,6 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 POINTS = 9  # of a step that are looked at together
-FEW = 8  # models are mended where they are wrong in less than one row in so many
 EVEN = 1e-14  # of Σ α: what either class may have more without being shrunk
 
 
@@ -103,9 +102,9 @@ class Margins:
         """⟨along, D along⟩"""
         return float((curved[0] * along[0]) @ along[0])
 
-    def along(self, S: Floats, to: Floats, penalty: Callable[[float], float], most: float) -> float:
+    def along(self, S: Floats, to: Floats, penalty: Callable[[float], float]) -> float:
         """The part of a step at which the objective is about smallest."""
-        low, high = 0.0, most
+        low, high = 0.0, 1.0
         for _ in range(3):
             t = np.linspace(low, high, POINTS)
 
@@ -124,21 +123,6 @@ class Margins:
             if high <= 2.0 * low:
                 break
         return low + (high - low) * float(slopes[k - 1] / (slopes[k - 1] - slopes[k]))
-
-    def bent(self, S: Floats, to: Floats, curved: Floats) -> tuple[Array, Floats] | None:
-        """Rows whose models are wrong where a step ends, and the curvatures of all that are right
-        about them; None where there are none, or more than models are mended for."""
-        problem, bends = self._problem, np.empty_like(curved)
-        rows = np.empty(len(S[0]) // FEW + 1, np.int64)
-        count = row_terms.bent(
-            problem.loss, S[0], to[0], problem.y, problem.weights, curved[0], bends[0], rows
-        )
-        return (rows[:count], bends) if 0 < count < len(rows) else None
-
-    def added(self, H: Floats, design: Design, rows: Array, more: Floats) -> Floats:
-        """The matrix where some rows have other curvatures."""
-        few = design.some(rows).gram(more[0, rows], self._pool)
-        return np.asarray(H + few[None, :, None])
 
     def feasible(self, pull: Floats) -> Floats:
         """Multipliers that the loss allows, with as much weight on either side where b is free."""
@@ -211,7 +195,7 @@ class Classes:
     def foretold(self, pull: Floats, curved: Floats, along: Floats) -> Floats:
         return np.asarray(pull - curved * (along - self._mean(curved, along)))
 
-    def along(self, S: Floats, to: Floats, penalty: Callable[[float], float], most: float) -> float:
+    def along(self, S: Floats, to: Floats, penalty: Callable[[float], float]) -> float:
         return 1.0
 
     def energy(self, curved: Floats, along: Floats) -> float:
@@ -221,10 +205,6 @@ class Classes:
         """Σₖ pₖ·alongₖ of each row"""
         U = self._U
         return np.divide((curved * along).sum(axis=0), U, out=np.zeros(len(U)), where=U > 0.0)
-
-    def bent(self, S: Floats, to: Floats, curved: Floats) -> tuple[Array, Floats] | None:
-        """Models of several scores are not mended."""
-        return None
 
     def feasible(self, pull: Floats) -> Floats:
         """Those of probabilities; where intercepts are free, each class gets the weight it has.

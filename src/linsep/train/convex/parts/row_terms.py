@@ -93,12 +93,6 @@ def dual_terms(loss: Any, pull: Floats, U: Floats, share: float) -> float:
     return float(np.sum(U * loss.dual(share * a)))
 
 
-@instead_of(proximal.bent)
-def bent(loss: Any, *given: Any) -> int:
-    """Models of losses that kernels do not know are not mended."""
-    return 0
-
-
 @instead_of(lambda loss, *given: margins.read(*given[:5], loss, *given[5:]))
 def read(
     loss: Any, rows: Any, y: Any, U: Floats, offset: Floats, points: Floats, out: Floats,

@@ -57,12 +57,10 @@ ERROR = 0.25  # part of m/n, about which the solution of n rows with m weights e
 SAMPLED = 20  # steps with a sample, at most
 UNIT = 50.0  # slopes are brought down by as large a part as they are of so many corners
 HAIR = 1e-6  # share of tol that multipliers are shrunk by, so that rounding lifts none above
-MENDED, RELIED = 6, 0.75  # models of a step, at most; part foretold that has to hold
-# a matrix may serve twice from so many columns on, where curvatures have changed by less than AGED
-DEAR, AGED = 100, 0.03
-# a step is longer where it gains more than foretold; its model is believed less below FAILED of it
-LONGEST, FAILED = 4.0, 0.1
-# gaps below FINE are followed by one more step: weights lag behind; gains below FINEST are rounding
+RELIED = 0.75  # part of what a step foretells that has to hold
+FAILED = 0.1  # of a step: a model is believed less where no more of it is taken
+# gaps below FINE are followed by one more step, below its square by two: weights lag behind;
+# gains below FINEST are rounding
 FINE, FINEST = 1e-5, 1e-12
 WIDTH, WARM = 2.0, 0.1  # of a rounded corner at first, and at weights to begin from
 NARROWING, LEAST = 0.25, 1e-9  # part of a width that the next one is, at least; the last width
@@ -116,7 +114,7 @@ class ProxNewton:
         self._slopes = np.zeros((self._outputs.K, design.d))
         self._bound, self._alpha = -math.inf, np.zeros((self._outputs.K, 0))
         self._low: tuple[float, Floats] = math.inf, np.empty(0)
-        self._damping, self._stalled, self._polished, self.n_iter = DAMPED, 0, False, 0
+        self._damping, self._stalled, self._polished, self.n_iter = DAMPED, 0, 0, 0
 
     def _round(self, h: float) -> None:
         """Have a corner of the loss rounded over this width."""
@@ -138,9 +136,9 @@ class ProxNewton:
         while True:
             seen = Candidate(max(1, self.n_iter), self._low[0], self._bound, self.problem.design.d)
             there = seen.within(self.tol)
-            if again or not there or self._polished or self.tol > FINE:
+            if again or not there or self._polished >= 1 + (self.tol < FINE**2) or self.tol > FINE:
                 yield seen
-            again, self._polished = False, there
+            again, self._polished = False, self._polished + 1 if there else 0
             if self._stalled >= STALLED:
                 return
             self._choose()
@@ -202,8 +200,6 @@ class ProxNewton:
         whole = len(chosen) == design.d
         self._part = design if whole else design.columns_of(chosen)
         self._chosen, self._some = chosen, self._corners.some(chosen)
-        self._H: Floats | None = None  # of the working set
-        self._curved: Floats | None = None  # what it is made of
 
     def _everywhere(self) -> Floats:
         """Weights of all columns, intercepts last."""
@@ -294,7 +290,7 @@ class ProxNewton:
         if self._h < LEAST or (corner <= max(goal, 2.0 * promised) and not stuck):
             return False
         self._round(self._h * min(0.7, max(NARROWING, math.sqrt(goal / max(goal, corner)))))
-        self._at, self._H, self._curved, self._stalled = self._look(p.u), None, None, 0
+        self._at, self._stalled = self._look(p.u), 0
         return True
 
     def _step(self) -> tuple[float, Floats]:
@@ -302,34 +298,20 @@ class ProxNewton:
         self.n_iter += 1
         p, corners = self._point, self._some
         g = -self._part.back_product(p.terms.pull, self.pool)
-        here, curved = corners.value(p.u[:, :-1]), self._curvature(p.terms.curved)
-        models = MENDED if self._H is not None and self._part.n > self._part.d else 1
-        for k in range(models):
-            change = self._minimum(g, curved)
-            slope = float((g * change).sum()) + corners.value((p.u + change)[:, :-1]) - here
-            q = self._look(self._inside(p.u + change))
-            along = q.S - p.S
-            told = slope + 0.5 * self._outputs.energy(curved, along)
-            held = p.value - q.value >= RELIED * -told and -slope > self.tol * p.value
-            if k + 1 == models or (k and held):
-                break
-            mended = self._outputs.bent(p.S, q.S, curved)
-            if mended is None:
-                break
-            if self._H is not None:
-                rows, bends = mended
-                self._H = self._outputs.added(self._H, self._part, rows, bends - curved)
-            curved, self._curved = mended[1], None
+        here, curved = corners.value(p.u[:, :-1]), p.terms.curved
+        change = self._minimum(g, curved)
+        slope = float((g * change).sum()) + corners.value((p.u + change)[:, :-1]) - here
+        q = self._look(self._inside(p.u + change))
+        along = q.S - p.S
+        told = slope + 0.5 * self._outputs.energy(curved, along)
         foretold = self._outputs.foretold(p.terms.pull, curved, along)
         return -slope, foretold if self._arrive(p, q, change, slope, told) else p.terms.pull
 
     def _arrive(self, p: Point, q: Point, change: Floats, slope: float, told: float) -> bool:
         """Go on to q, or as far on the way there as P falls; whether there is such a point."""
         size, w, d = 1.0, p.u[:, :-1], change[:, :-1]
-        gained = p.value - q.value
-        if -told > FINEST * p.value and not RELIED * -told <= gained <= -told / RELIED:
-            most = 1.0 if gained < -told else self._some.reach(w, d, LONGEST)
-            size = self._outputs.along(p.S, q.S, lambda t: self._some.slope(w, d, t), most)
+        if -told > FINEST * p.value and p.value - q.value < RELIED * -told:
+            size = self._outputs.along(p.S, q.S, lambda t: self._some.slope(w, d, t))
             q = q if size == 1.0 else self._look(self._inside(p.u + size * change))
         while not q.value <= p.value + 1e-3 * size * slope + 1e-15 * p.value and size > 1e-8:
             size *= 0.5
@@ -345,22 +327,6 @@ class ProxNewton:
             np.clip(u[:, :-1], self._some.low, self._some.high, out=u[:, :-1])
         return u
 
-    def _curvature(self, curved: Floats) -> Floats:
-        """What the model's matrix is made of: of another point where it has hardly changed."""
-        old = self._curved
-        if not self._has_matrix():
-            self._H = None
-        elif (
-            old is None
-            or len(self._chosen) < DEAR
-            or len(curved) > 1
-            or np.abs(curved - old).sum() > AGED * curved.sum()
-        ):
-            self._H, self._curved = self._outputs.matrix(self._part, curved), curved
-        else:
-            return old
-        return curved
-
     def _minimum(self, g: Floats, curved: Floats) -> Floats:
         """The change of weights and intercepts that minimises the model."""
         p, corners, K, m = self._point, self._some, len(g), len(self._chosen)
@@ -368,9 +334,9 @@ class ProxNewton:
         penalty, w = self.problem.penalty, np.ascontiguousarray(p.u[:, :-1])
         size = corners.unit * (penalty.l1 + penalty.l2 * largest)
         form, slopes, best = (
-            by_columns(self._part, g, curved, self.problem, self.pool)
-            if self._H is None
-            else by_matrix(self._H, g, self.problem.intercept)
+            by_matrix(self._outputs.matrix(self._part, curved), g, self.problem.intercept)
+            if self._has_matrix()
+            else by_columns(self._part, g, curved, self.problem, self.pool)
         )
         if not np.isfinite(form.bends).all():
             raise OverflowedError(TOO_LARGE)
@@ -410,7 +376,7 @@ class ProxNewton:
         return {
             "u": self._everywhere(), "chosen": self._chosen, "slopes": self._slopes,
             "bound": self._bound, "alpha": self._alpha, "damping": self._damping,
-            "steps": [self._stalled, self._polished, self.n_iter], "curved": self._curved,
+            "steps": [self._stalled, self._polished, self.n_iter],
             "low": self._low, "width": self._h,
         }  # fmt: skip
 
@@ -423,9 +389,6 @@ class ProxNewton:
         self._slopes, self._bound = state["slopes"], state["bound"]
         self._alpha, self._damping = state["alpha"], state["damping"]
         self._stalled, self._polished, self.n_iter = state["steps"]
-        self._curved = state["curved"]
-        if self._curved is not None:
-            self._H = self._outputs.matrix(self._part, self._curved)
 
     def solution(self) -> Solution:
         (value, u), K = self._low, self._outputs.K
