@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 from test_hostile_files import resealed
 
 import linsep
@@ -418,6 +419,13 @@ def test_learners_of_others_unfitted_ones_and_functions_are_refused():
     scaled = linsep.Scaled(linsep.Perceptron(), how="min-max").fit([[0.0], [2.0]], [0, 1])
     assert store.as_model(scaled).learner == "Perceptron"
     assert store.as_model(scaled).scaled == "min-max"
+
+
+def test_steps_before_a_learner_are_kept():
+    pipeline = make_pipeline(linsep.PairProducts(), linsep.Perceptron())
+    model = store.as_model(pipeline.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]))
+    written = documents.write(model, None)
+    assert (model.learner, written["format"], len(written["steps"])) == ("Perceptron", 3, 1)
 
 
 def test_code_among_the_parameters_is_left_out():

@@ -230,3 +230,118 @@ def test_the_verifier_imports_no_code_of_the_search(module):
         elif isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
     assert {name for name in names if name.startswith("linsep")} <= allowed
+
+
+def test_counts_that_are_just_enough_are_and_one_more_is_too_many():
+    X, y = OVERLAPPING
+    found = separability(X, y)
+    data = verify_scores.Data(X, y, 2, True)
+    args = found.rows, found.rivals, found.multipliers
+    assert verify.annihilates(data, *args, len(found.rows)) == ""
+    assert "are enough" in verify.annihilates(data, *args, len(found.rows) - 1)
+    more = np.r_[found.rows, [i for i in range(len(X)) if i not in found.rows][:6]]
+    padded = replace(found, rows=more, multipliers=(*found.multipliers, *[Fraction(0)] * 6))
+    assert f"lists {len(more)} rows; 5 are enough" in check(padded, X, y)
+
+
+def test_rows_that_are_none_or_negative_are_refused():
+    X, y = OVERLAPPING
+    found = separability(X, y)
+    for rows, multipliers in (
+        (None, found.multipliers),
+        (found.rows, None),
+        (found.rows[:0], ()),
+        (found.rows[1:], found.multipliers),
+    ):
+        changed = replace(found, rows=rows, multipliers=multipliers)
+        assert "lists no rows, or not one multiplier" in check(changed, X, y)
+    low = found.rows.copy()
+    low[0] = -1
+    assert "outside 0..39" in check(replace(found, rows=low), X, y)
+
+
+def test_multipliers_that_balance_no_class_or_annihilate_no_row_are_told_apart():
+    X, y = np.array([[0.0], [0.0], [1.0]]), np.array([0, 1, 1])
+    found = separability(X, y)
+    assert check(found, X, y) == ""
+    off = replace(found, rows=np.array([0, 2]), multipliers=(Fraction(1, 2),) * 2)
+    assert check(off, X, y) == (
+        "the multipliers do not annihilate the rows: column 0 adds up to 1/2"
+    )
+    lone = replace(found, rows=np.array([0]), multipliers=(Fraction(1),))
+    assert check(lone, X, y) == "the multipliers of the classes do not balance"
+    through = replace(lone, fit_intercept=False, quasi_separable=None)
+    assert check(through, X, y) == ""
+
+
+def test_bounds_of_the_margin_are_lengths_and_neither_too_short_nor_too_long():
+    X, y = np.array([[-1.0], [1.0]]), np.array([0, 1])
+    found = separability(X, y)
+    assert found.margin == 1.0 and check(found, X, y) == ""
+    for upper, said in (
+        (-1.0, "no length is"), (np.nan, "no length is"), (0.999, "give more"),
+        (1.0 + 4e-12, ""), (1.001, "give less"), (np.inf, ""),
+    ):  # fmt: skip
+        told = check(replace(found, margin_upper=upper), X, y)
+        assert (said in told) and bool(told) == bool(said)
+    for margin, said in (
+        (-0.5, "no distance is"), (np.inf, "no distance is"), (np.nan, "no distance is"),
+        (1.001, "is less than"), (0.999, "is not"), (1.0 - 1e-12, ""), (0.0, ""),
+    ):  # fmt: skip
+        told = check(replace(found, margin=margin), X, y)
+        assert (said in told) and bool(told) == bool(said)
+    lone = replace(found, bound_rows=np.array([0]), bound_multipliers=(Fraction(1),))
+    assert check(lone, X, y) == "margin_upper: the multipliers of the classes do not balance"
+    none = replace(found, bound_rows=None)
+    assert check(none, X, y).startswith("margin_upper: the certificate lists no rows")
+
+
+def test_the_margin_of_three_classes_is_that_of_pairs_over_the_root_of_two():
+    X, y = np.array([[-3.0], [0.0], [3.0]]), np.array([0, 1, 2])
+    found = separability(X, y)
+    W, b = np.array([[-3.0], [0.0], [3.0]]), np.array([0.0, 4.0, 0.0])
+    # leads: 9 - 4 = 5, 4 - 0 = 4; the square of all weights is 18: margin 4/6
+    own = replace(found, weights=W, bias=b, plane=None, margin_upper=np.inf)
+    assert check(replace(own, margin=2 / 3), X, y) == ""
+    assert "is less than" in check(replace(own, margin=0.667), X, y)
+    assert "is not" in check(replace(own, margin=0.666), X, y)
+    half = Fraction(1, 2)
+    bound = {"bound_rows": np.array([0, 1]), "bound_rivals": np.array([1, 0]),
+             "bound_multipliers": (half, half)}  # fmt: skip
+    assert check(replace(own, margin=2 / 3, margin_upper=1.5, **bound), X, y) == ""
+    shorter = replace(own, margin=2 / 3, margin_upper=1.4999, **bound)
+    assert "give more" in check(shorter, X, y)
+    for rivals in (np.array([0, 0]), np.array([1, 3]), np.array([1, -1])):
+        wrong = replace(own, margin=2 / 3, margin_upper=1.5, **bound | {"bound_rivals": rivals})
+        assert "a rival that is no other class" in check(wrong, X, y)
+    one = replace(own, margin=2 / 3, margin_upper=1.5, **bound | {"bound_rivals": np.array([1])})
+    assert "one rival for each row" in check(one, X, y)
+
+
+def test_a_lead_of_nothing_is_no_separation_and_a_row_on_the_plane_is_none_on_the_wrong_side():
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
+    found = separability(X, y)
+    on = replace(found, weights=np.array([1.0]), bias=0.0, plane=None, margin=0.0)
+    assert check(replace(on, margin_upper=np.inf), X, y) == "row 0 is not on its side of the plane"
+    touching = np.array([[0.0], [0.0], [1.0]])
+    leans = separability(touching, y)
+    assert leans.quasi_separable and check(leans, touching, y) == ""
+    back = replace(leans, weights=np.array([1.0]), bias=-1e-9, plane=None)
+    assert "row 1 is on the wrong side" in check(back, touching, y)
+
+
+def test_ranks_are_those_of_fractions():
+    for A, rank in (
+        ([[1, 2], [2, 4]], 1), ([[1, 2], [2, 5]], 2), ([[0, 0], [0, 0]], 0), ([[0, 1], [0, 2]], 1),
+        ([[0, 3, 1], [2, 0, 0], [2, 3, 1]], 2), ([[1, 0], [0, 1], [1, 1]], 2), ([[5]], 1),
+        ([[2**31 - 1, 0], [0, 1]], 1), ([[10**30, 1], [0, 1]], 2),
+    ):  # fmt: skip
+        assert verify._rank(np.array(A, dtype=object)) == rank
+    assert verify._rank(np.zeros((0, 3), dtype=object)) == 0
+
+
+def test_long_fractions_are_told_by_their_size():
+    assert verify._short(Fraction(-1, 3)) == "-1/3"
+    assert verify._short(Fraction(2**98)) == str(2**98)
+    assert verify._short(Fraction(2**200)) == "about 2^200"
+    assert verify._short(Fraction(-1, 2**200)) == "about -2^-200"
