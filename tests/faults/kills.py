@@ -196,6 +196,7 @@ def kill(subject, wanted, folder, draw):
             assert (place / "result").read_bytes() == whole, "other bytes than without a kill"
             assert code or not left(place), left(place)
             ends += 1
+            seconds *= 0.8 if not aims and kills < wanted else 1.0  # it was begun on a busy machine
             anew()
     return kills, aimed, ends
 

@@ -1,5 +1,6 @@
 """A short part of `make fuzz`, and what it has found."""
 
+import gc
 import hashlib
 import io
 import json
@@ -73,6 +74,16 @@ def test_a_query_of_svmlight_may_end_in_a_comment():
     X, y, _ = loaded(b"1 qid:3# first\n-1 qid:3 1:2#second\n", format="svmlight")
     assert y.tolist() == [1, -1]
     assert X.toarray().tolist() == [[0.0], [2.0]]
+
+
+@pytest.mark.parametrize("data", [b"a\n1\n", b"a,b\n1,x\n2,y\n"])
+def test_what_is_kept_of_a_buffer_is_gone_when_it_is_refused_or_no_longer_needed(
+    tmp_path, monkeypatch, data
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    loaded(data, format="csv")
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("header", ["[]", "1", '"x"', "{}", '{"arrays": 1}', '{"arrays": [{}]}',

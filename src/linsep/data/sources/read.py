@@ -8,6 +8,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -149,25 +150,27 @@ def read(
         raise ParameterError(f"classes is {classes!r:.60}; give a list of labels to keep.")
     encoding = like if isinstance(like, Encoding) else getattr(like, "encoding_", None)
     table = is_table(source)
-    paths, spool = ([], None) if table else _paths(source)
-    kind = "frame" if table else _format(paths, format, encoding)
-    if encoding is None and like is not None:
-        encoding = _of_numbers(like, kind)
-        n_features = like.n_features_in_ if kind == "svmlight" and not n_features else n_features
-    options: dict[str, Any] = {
-        "format": kind,
-        "target": target,
-        "columns": dict(columns or {}),
-        "fill": fill,
-        "layout": {name: layout.get(name) for name in _LAYOUT if layout.get(name) is not None},
-        "base": base,
-        "n_features": n_features,
-    }
-    opened = _open(source if table else paths, options, encoding, n_jobs)
-    chunks = Chunks(opened, options, encoding, classes, bad_rows, memory, cache)
-    chunks.cluster = cluster
-    if spool is not None:
-        weakref.finalize(chunks, shutil.rmtree, spool, True)
+    with ExitStack() as spool:  # what is kept of a buffer goes with the chunks, or with an error
+        paths = [] if table else _paths(source, spool)
+        kind = "frame" if table else _format(paths, format, encoding)
+        if encoding is None and like is not None:
+            encoding = _of_numbers(like, kind)
+            n_features = (
+                like.n_features_in_ if kind == "svmlight" and not n_features else n_features
+            )
+        options: dict[str, Any] = {
+            "format": kind,
+            "target": target,
+            "columns": dict(columns or {}),
+            "fill": fill,
+            "layout": {name: layout.get(name) for name in _LAYOUT if layout.get(name) is not None},
+            "base": base,
+            "n_features": n_features,
+        }
+        opened = _open(source if table else paths, options, encoding, n_jobs)
+        chunks = Chunks(opened, options, encoding, classes, bad_rows, memory, cache)
+        chunks.cluster = cluster
+        weakref.finalize(chunks, spool.pop_all().close)
     return chunks
 
 
@@ -261,14 +264,14 @@ def _open(
     return ArraySource(paths, kind, target, known)
 
 
-def _paths(source: Any) -> tuple[list[Path], str | None]:
-    """The files meant, in order; and a folder to remove, where standard input went to a file."""
+def _paths(source: Any, spool: ExitStack) -> list[Path]:
+    """The files meant, in order; `spool` removes one that standard input went to."""
     if isinstance(source, (bytes, bytearray, memoryview)) or hasattr(source, "read"):
-        return _spooled(source)
+        return [_spooled(spool, source)]
     if isinstance(source, (str, os.PathLike)):
         if str(source) == "-":
-            return _spooled()
-        return _files(Path(source)), None
+            return [_spooled(spool)]
+        return _files(Path(source))
     if not isinstance(source, Iterable):
         raise ParameterError(f"source is {source!r}; give a path, a list of paths, or '-'.")
     files = [path for one in source for path in _files(path_of("source", one))]
@@ -278,7 +281,7 @@ def _paths(source: Any) -> tuple[list[Path], str | None]:
     for k, path in enumerate(real):
         if path in real[:k]:
             raise ParameterError(f"source names {files[k]} twice; its rows would count twice.")
-    return files, None
+    return files
 
 
 def _files(path: Path) -> list[Path]:
@@ -300,21 +303,18 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _spooled(source: Any = None) -> tuple[list[Path], str]:
+def _spooled(spool: ExitStack, source: Any = None) -> Path:
     """Standard input or a buffer in a file, so that it can be read more than once."""
     what = "standard input" if source is None else "the buffer"
     elsewhere = "For another folder set TMPDIR."
     with storing(f"{what} could not be kept in {temporary_folder()}", elsewhere):
         folder = tempfile.mkdtemp(prefix="linsep-")
+        spool.callback(shutil.rmtree, folder, ignore_errors=True)
         path = Path(folder, "stdin" if source is None else "buffer")
-        try:
-            with path.open("wb") as file:
-                for piece in _pieces_of_stdin() if source is None else _pieces_of(source):
-                    file.write(piece)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-    return [path], folder
+        with path.open("wb") as file:
+            for piece in _pieces_of_stdin() if source is None else _pieces_of(source):
+                file.write(piece)
+    return path
 
 
 def _pieces_of(source: Any) -> Iterator[bytes]:
