@@ -416,6 +416,8 @@ def test_learners_of_others_unfitted_ones_and_functions_are_refused():
         store.as_model(1)
     with pytest.raises(ParameterError, match="This Perceptron is not fitted"):
         store.as_model(linsep.Perceptron())
+    with pytest.raises(ParameterError, match="model is a Scaled"):
+        store.as_model(linsep.Scaled(linsep.Perceptron()))
     scaled = linsep.Scaled(linsep.Perceptron(), how="min-max").fit([[0.0], [2.0]], [0, 1])
     assert store.as_model(scaled).learner == "Perceptron"
     assert store.as_model(scaled).scaled == "min-max"

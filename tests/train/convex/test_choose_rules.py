@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from linsep.proofs.gap.moves import Told
 from linsep.train.convex.choose import (
     TABLE,
     BinarySVM,
@@ -98,6 +99,7 @@ def test_sparse_rows_of_two_classes(n, d, nnz, loss, solver, when):
 
 def test_several_classes_no_penalty_and_l1():
     assert chosen(rows(60, 4), "logistic", 3)[0] == "newton"
+    assert chosen(sparse(70_000, 100, 70_000), "logistic", 3)[0] == "lbfgs"
     assert chosen(sparse(3000, 900, 3000), "logistic", 3)[0] == "lbfgs"
     assert chosen(sparse(2000, 1000, 2000), "logistic", 3)[0] == "newton"  # two million numbers
     assert chosen(sparse(2001, 1000, 2000), "logistic", 3)[0] == "lbfgs"
@@ -204,6 +206,10 @@ def test_the_machine_makes_the_solver_of_its_line():
     assert both(plain.solver("newton")) == (Newton, plain.interior_point)
     dual = plain.solver("dual")
     assert both(dual) == (DualDescent, plain.interior_point) and dual._price == np.inf
+    free = Told(np.ones(4), np.full((1, 4), -np.inf), np.full((1, 4), np.inf), np.ones(60))
+    assert both(machine(some(60, 4), told=free).solver("auto"))[0] is Newton
+    held = machine(some(60, 4), told=free._replace(low=np.zeros((1, 4))))
+    assert type(held.solver("auto")) is ProxNewton
     l1 = machine(some(60, 4), "squared_hinge", penalty=Elastic(1.0, 0.0))
     assert type(l1.solver("auto")) is ProxNewton
 

@@ -168,6 +168,7 @@ def test_two_origins_or_two_sites_are_none(app):
     for name, value in (("origin", HOME), ("sec-fetch-site", "same-origin")):
         twice = [*inside(app), (name, value)]
         assert ask(app, "POST", "/fit", twice, b"{}")[0] == 403
+    assert ask(app, "GET", "/", [*inside(app), ("sec-fetch-site", "same-origin")])[0] == 401
     mixed = [*inside(app), ("origin", "http://example.org")]
     assert ask(app, "POST", "/fit", mixed, b"{}")[0] == 403
 
