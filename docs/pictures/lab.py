@@ -40,6 +40,7 @@ VIEWS = {
     "lab-projection.png": View("v=2&data=gaussians&learner=fisher", look="projection", dark=True),
     "lab-kesler.png": View("v=2&data=three-classes&learner=online", look="kesler"),
     "lab-lesson.png": View("v=2&data=xor&learner=online", lesson=5),
+    "lab-walls.png": View("v=2&data=gaussians&learner=logistic+svm&bounds=-1..1"),
     "lab-infinity.png": View("v=2&data=separable&learner=logistic&penalised=false"),
 }
 

@@ -11,9 +11,7 @@ def test_the_headline_names_the_radius_and_the_margin_of_the_bound(page):
     page.open("v=2&data=three-points&learner=online")
     said = page.one(".verdict").text.replace("\u00a0", " ")
     assert "at most 120 mistakes: (R/γ)², R = 3.202, γ = 0.2921" in said
-    known = (
-        "A line separates the classes: at most 120 mistakes, (R/γ)² with R = 3.202 and γ = 0.2921."
-    )
+    known = "A line separates the classes: at most 120 mistakes = (R/γ)², R = 3.202, γ = 0.2921."
     assert page.one("#headline").text.replace("\u00a0", " ") == known
 
 

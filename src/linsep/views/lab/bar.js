@@ -71,7 +71,7 @@ export function bar(top, root, menu, actions) {
   scaling.title = "Bring features to mean 0 and deviation 1";
   on(scaled, "change", () => actions.scale(scaled.checked));
   for (const [name, kind] of Object.entries(menu.parameters)) held.parameters[name] = parameter(name, kind);
-  const fold = button(second, "More …", "More settings, data and tools", unfold, { id: "more", "aria-expanded": "false" });
+  const fold = button(first, "More …", "More settings, data and tools", unfold, { id: "more", "aria-expanded": "false" });
 
   function unfold() {
     const open = document.documentElement.toggleAttribute("data-more");
@@ -126,6 +126,6 @@ export function bar(top, root, menu, actions) {
     }
   }
 
-  const enable = (on) => second.querySelectorAll("button:not(#more), select, input").forEach((part) => { part.disabled = !on; });
+  const enable = (on) => second.querySelectorAll("button, select, input").forEach((part) => { part.disabled = !on; });
   return { show, enable };
 }

@@ -252,7 +252,7 @@ def film(job: Job) -> bytes:
     from linsep.views.film.page import film_of
 
     names = " and ".join(LEARNERS[name].label for name in job.learners)
-    return film_of(packed(job), f"Linear lab: {names}").encode()
+    return film_of(packed(job), f"linsep lab: {names}").encode()
 
 
 def saved(job: Job) -> bytes:

@@ -31,13 +31,13 @@ export function sphereView(place) {
 
   function draw() {
     if (!run || root.hidden || root.clientHeight < 60) return; // nothing is seen
-    const width = root.clientWidth, height = root.clientHeight, size = 0.46 * Math.min(width, height - 24);
+    const width = root.clientWidth, height = root.clientHeight, size = 0.46 * Math.min(width, height - 56);
     put(svg, { viewBox: `0 0 ${width} ${height}` });
     svg.replaceChildren();
     note.textContent = fits() ? "a circle for each row; separators shaded" : "the sphere is drawn for two classes, two features and an intercept";
     if (!fits()) return;
-    const at = (v) => { const [a, b, c] = seen(v, eye); return [width / 2 + size * a, height / 2 - size * b + 8, c]; };
-    shape("circle", { cx: width / 2, cy: height / 2 + 8, r: size, class: "ground" }, svg);
+    const at = (v) => { const [a, b, c] = seen(v, eye); return [width / 2 + size * a, height / 2 - size * b + 20, c]; };
+    shape("circle", { cx: width / 2, cy: height / 2 + 20, r: size, class: "ground" }, svg);
     for (const [colour, points] of circles) {
       const both = curve(points, at);
       shape("path", { d: both.back, stroke: colour, class: "circle behind" }, svg);

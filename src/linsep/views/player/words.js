@@ -6,10 +6,10 @@ export function headline({ facts, features, classes, lift, intercept }) {
   const { separable, verdict, rows, bound, radius, gamma, margin } = facts;
   if (separable === null) return verdict;
   const several = classes.length > 2, kind = several ? "straight boundaries" : features > 2 ? "plane" : "line";
-  const name = `${kind}${lift ? " above the picture" : ""}${intercept ? "" : " through the origin"}`;
+  const name = `${kind}${lift ? " in three dimensions" : ""}${intercept ? "" : " through the origin"}`;
   if (!separable) return `No ${name} can separate the classes${rows.length ? `: ${rows.length} rows prove it` : ""}.`;
   const equal = (letter, value) => `${letter}\u00a0=\u00a0${brief(value)}`;
-  const told = bound !== null ? `: at most ${many(bound)} mistakes, (R/γ)² with ${equal("R", radius)} and ${equal("γ", gamma)}` : margin !== null ? `, with ${equal("margin", margin)}` : "";
+  const told = bound !== null ? `: at most ${many(bound)} mistakes = (R/γ)², ${equal("R", radius)}, ${equal("γ", gamma)}` : margin !== null ? ` with margin ${brief(margin)}` : "";
   return `${several ? "S" : "A "}${several ? name.slice(1) : name} separate${several ? "" : "s"} the classes${told}.`;
 }
 
