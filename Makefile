@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KERNELS := CMakeLists.txt $(wildcard src/linsep/kernels/*.cpp src/linsep/kernels/*/*.?pp building/*.py)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: mutants fuzz duel faults linref sanitize cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs site pictures lab release clean
+.PHONY: ablate mutants fuzz duel faults linref sanitize cluster-demo cluster-tests cluster-kills help demo test peers-suite check compat bench docs site pictures lab release clean
 
 help:
 	@echo "make demo    learn to read handwritten digits, and show the work"
@@ -27,6 +27,7 @@ help:
 	@echo "make release   build wheel and sources, try the wheel in an environment of its own"
 	@echo "make cluster-demo  a fit on a local cluster, a worker killed in the middle, the same bytes"
 	@echo "make bench   speed and memory, side by side with peers; ONLY=cluster runs one part"
+	@echo "make ablate  what each line of the table of solvers and each part earns, an hour or so"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -116,6 +117,10 @@ cluster-tests: $(VENV)/.dev
 # Sixty workers killed by SIGKILL over all solvers that run on sums; some minutes.
 cluster-kills: $(VENV)/.dev
 	@$(BIN)/python tests/data/cluster/killing.py 60
+
+ablate: $(VENV)/.dev
+	@$(PIP) --group bench
+	@$(BIN)/python -m benchmarks.ablate
 
 bench: $(VENV)/.dev $(VENV)/peers/.made
 	@$(PIP) --group bench

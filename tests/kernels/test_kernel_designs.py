@@ -43,7 +43,12 @@ def test_products_and_sums_are_those_of_the_matrix_with_ones(dtype, sparse, n, d
         ]  # fmt: skip
         for one, other in zip(found, exact, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12 * max(1, n))
-        np.testing.assert_allclose(design.norms(pool), (full[:, :-1] ** 2).sum(axis=1), rtol=1e-13)
+        centre, unit = np.zeros(d), np.arange(1.0, d + 1.0)
+        centre += 0.0 if sparse else 0.5
+        np.testing.assert_allclose(
+            design.distances(centre, unit, (0, n)),
+            (((full[:, :-1] - centre) * unit) ** 2).sum(axis=1), rtol=1e-12,
+        )  # fmt: skip
         few = np.arange(0, d, 2)
         np.testing.assert_allclose(
             design.columns_of(few).product(W[:, : len(few)], pool).T,

@@ -104,7 +104,7 @@ def test_weights_that_are_worse_than_claimed_are_not_believed(monkeypatch, learn
     with warnings.catch_warnings(action="ignore", category=NotConverged):
         learner.fit(rows, labels)
     proved = gap(learner, rows, labels).relative
-    assert proved == pytest.approx(learner.gap_, rel=0.1, abs=1e-9)
+    assert learner.gap_ <= 1.1 * proved + 1e-9  # by multipliers that are not stored
     assert learner.status_ is (Status.converged if proved <= learner.tol else Status.unproved)
 
 

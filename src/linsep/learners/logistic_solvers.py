@@ -16,8 +16,13 @@ from linsep.learners.fitting.sklearn_compat import known_solver
 from linsep.proofs.gap.certificate import Certificate
 from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex import problem as convex
-from linsep.train.convex.blockwise.logistic import logistic_solver
-from linsep.train.convex.choose import line_for, shape_of, told_shape, told_solver
+from linsep.train.convex.choose import (
+    line_for,
+    logistic_solver,
+    shape_of,
+    told_shape,
+    told_solver,
+)
 from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import Goal, Savepoint, Solver, drive, telling
 from linsep.train.convex.handover import Handover
@@ -151,8 +156,8 @@ def _by_newton(request: Request) -> Solution:
     def by_sums(plane: tuple[Array, float] | None) -> Solver:
         shape = shape_of(X, "logistic", 2, bool(np.isposinf(C)))
         written = shape.sparse and learner.solver_ == "newton" and not shape.short_rows
-        rows, keep = X.toarray() if written else X, bool(learner._savepoints)
-        return logistic_solver(rows, signs, weights, C, start=plane, keep=keep, **settings)
+        rows = X.toarray() if written else X
+        return logistic_solver(rows, signs, weights, C, start=plane, **settings)
 
     few = shape_of(X, "logistic").full
     if not (few and np.isfinite(C) and request.tol >= FINEST):
@@ -162,7 +167,7 @@ def _by_newton(request: Request) -> Solution:
         return request.run(Handover(products, lambda at: by_sums((at.w, at.b))))
     posed = Convex.of(X, signs, weights, C, Logistic(), settings["fit_intercept"])
     newton = Newton(posed, learner.n_jobs, request.plane)
-    return request.run(Handover(newton, lambda at: by_sums((at.w, at.b))))
+    return request.run(newton)
 
 
 def _of_several_classes(request: Request) -> Solution:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linsep.status import Status
-from linsep.train.convex.blockwise.logistic import logistic_solver
+from linsep.train.convex.choose import logistic_solver
 from linsep.train.convex.drive import solve, telling
 from linsep.train.convex.losses import Hinge
 from linsep.train.convex.several_classes import softmax_solver

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep.train.convex.blockwise.logistic import HessianNewton, logistic_solver
-from linsep.train.convex.choose import BinarySVM
+from linsep.train.convex.choose import BinarySVM, logistic_solver
 from linsep.train.convex.classes.class_sums import ClassProblem
 from linsep.train.convex.classes.joint_problem import JointProblem
 from linsep.train.convex.drive import Candidate, Goal, Savepoint, drive
@@ -110,10 +109,9 @@ SOLVERS = {
     "Newton-CG, logistic": lambda: NewtonCG(
         ConvexProblem.of(SPARSE, SIGNS, None, 50.0, Logistic(), True)
     ),
-    "Hessians": lambda: HessianNewton(X, Y, C=10.0, keep=True),
-    "Hessians, a sample first": lambda: HessianNewton(*TALL, keep=True),
-    "Hessians, no penalty": lambda: HessianNewton(X, Y, C=np.inf, keep=True),
-    "products, then Hessians": lambda: logistic_solver(*wide(), C=3.0, keep=True),
+    "products, then Hessians": lambda: logistic_solver(*wide(), C=3.0),
+    "Newton, all digits": lambda: logistic_solver(*TALL, C=10.0),
+    "Newton, no penalty": lambda: logistic_solver(X, Y, C=np.inf),
     "Newton, logistic": lambda: newton(TALL, Logistic()),
     "Newton, hinge": lambda: newton(TALL, Hinge()),
     "Newton, squared": lambda: newton((SPARSE[:, :80], SIGNS), SquaredHinge()),
@@ -146,7 +144,6 @@ SOLVERS = {
 }
 TOL = {
     "dual hinge": 1e-3, "dual hinge, text": 1e-6, "l1": 1e-9, "Newton-CG, logistic": 1e-9,
-    "Hessians": 1e-12, "products, then Hessians": 1e-11, "folds of rows": 1e-3,
     "folds of rows, hinge": 1e-1,
 }  # fmt: skip
 

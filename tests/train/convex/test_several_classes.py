@@ -13,7 +13,7 @@ from linsep.errors import DataError
 from linsep.status import Status
 from linsep.train.convex import basis, several_classes
 from linsep.train.convex.basis import better_basis
-from linsep.train.convex.blockwise.logistic import logistic_solver
+from linsep.train.convex.choose import logistic_solver
 from linsep.train.convex.classes import class_sums
 from linsep.train.convex.curvature import asked_for
 from linsep.train.convex.drive import solve, telling

@@ -8,8 +8,9 @@ import pytest
 from linsep.parallel import Pool
 from linsep.train.closed.frame import frame_of
 from linsep.train.convex.basis import better_basis
-from linsep.train.convex.coordinates import Blocks, Columns, prepare, spread
+from linsep.train.convex.coordinates import Blocks, prepare, spread
 from linsep.train.convex.curvature import Curvature, asked_for, at_rounding, decrease_left
+from linsep.train.convex.designs.design import Design
 from linsep.train.convex.penalties import Elastic, highest
 from linsep.train.convex.sampling import drawn, pick
 from linsep.train.convex.solution import Solution
@@ -93,9 +94,7 @@ def test_the_memory_is_exact_along_remembered_steps():
 def test_chosen_rows_stand_for_all():
     X = rows(40_000, 4)
     X[7] = 50.0  # far away: never left out
-    blocks = Blocks(X, Columns(np.empty(0), np.empty(0)))
-    with Pool(1) as pool:
-        chosen, chance = pick(blocks, spread(X), np.array([1 / 40_000]), 4000, pool)
+    chosen, chance = pick(Design(X), np.ones(1), 4000, Pool(1))
     assert 7 in chosen and 3000 < len(chosen) < 5000
     assert (1 / chance).sum() == pytest.approx(40_000, rel=0.05)
     assert drawn(np.array([1.0, 0.0, 1.0]), 3).tolist() == [True, False, True]

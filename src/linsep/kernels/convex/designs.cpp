@@ -92,6 +92,27 @@ template <class Rows> static void norms(Rows rows, Vector<double> s) {
   for (int64_t i = 0; i < rows.n; ++i) s[i] = rows.square(i);
 }
 
+// sᵢ ← Σⱼ mⱼ²(xᵢⱼ − cⱼ)²; of sparse rows about zero, whatever c is.
+template <class Rows>
+static void distances(Rows rows, Vector<const double> c, Vector<const double> m, Vector<double> s) {
+  require(s.shape[0] == rows.n && c.shape[0] == rows.d && m.shape[0] == rows.d, "s must have a number for each row, c and m for each column");
+  for (int64_t i = 0; i < rows.n; ++i) {
+    if constexpr (Rows::sparse) {
+      s[i] = 0.0;
+      for (int64_t e = rows.start[i]; e < rows.start[i + 1]; ++e) {
+        const double t = double(rows.x[e]) * m[rows.column[e]];
+        s[i] = fused(t, t, s[i]);
+      }
+    } else {
+      const auto* x = rows.row(i);
+      s[i] = lane_sum<double>(rows.d, [&](int64_t j) {
+        const double t = (double(x[j]) - c[j]) * m[j];
+        return t * t;
+      });
+    }
+  }
+}
+
 void bind_designs(nb::module_ m) {
   each_layout([&m](auto rows) {
     using Rows = decltype(rows);
@@ -100,6 +121,7 @@ void bind_designs(nb::module_ m) {
     def(m, "curved", curved<Rows>, "Σ D⟨p, x̃⟩x̃");
     def(m, "gram", gram<Rows>, "Σ Dx̃x̃ᵀ");
     def(m, "squares", squares<Rows>, "Σ Dx̃², column by column");
+    def(m, "distances", distances<Rows>, "How far each row is from a centre, columns in units of their own");
     def(m, "norms", norms<Rows>, "‖x‖² of each row");
   });
 }

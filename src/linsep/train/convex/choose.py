@@ -13,12 +13,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from linsep.data.blocks.blocks import on_cluster
-from linsep.train.convex.blockwise import sparse_problem, sparse_sums
+from linsep.train.convex.basis import better_basis
 from linsep.train.convex.drive import Solver
 from linsep.train.convex.handover import Handover
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.penalties import RIDGE, Elastic
 from linsep.train.convex.problem import Problem
+from linsep.train.convex.row_space import InRowSpace
 from linsep.train.convex.solution import Solution
 from linsep.train.convex.solvers import interior_point
 from linsep.train.convex.solvers.dual_descent import DualDescent, posed
@@ -46,6 +47,8 @@ AT_ALL = 3e11  # products n·k² of a step up to which steps are taken at all: s
 NARROW = 256  # features up to which a Hessian costs next to nothing
 FEW = 1 << 22  # entries of rows that have so few features
 MANY, PER_FEATURE, TALLEST = 2048, 10, 512  # rows, in all and for each of so many features at most
+SHORT, ROWS, SQUARE = 32, 1 << 16, 1024  # entries of a short row; rows, features of their products
+DIGITS = 1e-8  # gap at which Newton-CG leaves the last digits to Hessians
 LONGEST = 128  # entries of a sparse row, on average, up to which their products are cheap
 DEAR = 192  # features from which a few products with the rows cost less than their Hessian
 SAMPLED = 16  # rows for each feature from which a sample of them makes a cheap preconditioner
@@ -167,8 +170,9 @@ def shape_of(
         return shape._replace(
             suits_primal=_is_tall(shape), suits_second_order=interior_point.suits(X)
         )
-    free = unpenalised and d <= sparse_sums.WIDEST
-    return shape._replace(short_rows=sparse and shape.two and (free or sparse_problem.suits(X)))
+    free, many = unpenalised and d <= SQUARE, n >= ROWS and d <= SQUARE
+    short = entries <= SHORT * n and (many or d <= min(n, NARROW))
+    return shape._replace(short_rows=sparse and shape.two and (free or short))
 
 
 def _is_tall(s: Shape) -> bool:
@@ -319,6 +323,59 @@ def told_solver(
         return NewtonCG(problem, n_jobs, start)
     newton = Newton(problem, n_jobs, start)
     return Handover(newton, lambda at: ProxNewton(problem, n_jobs, (at.w, at.b)))
+
+
+def logistic_solver(
+    X: Any,
+    signs: Array,
+    weights: Array | None = None,
+    C: float = 1.0,
+    *,
+    fit_intercept: bool = True,
+    n_jobs: int | None = None,
+    start: tuple[Array, float] | None = None,
+) -> Solver:
+    """Newton's method for ½‖w‖² + C Σ cᵢ log(1 + e^{−yᵢ(⟨w, xᵢ⟩ + b)}): by Hessians where these
+    are cheap, or nothing else gives all digits, and otherwise by products with them.
+
+    Parameters
+    ----------
+    X : checked C-contiguous float32 or float64 array, or a CSR matrix
+    signs : array of −1 and +1
+    weights : cᵢ ≥ 0, or None where each row counts once
+    C : weight of the losses; infinity stands for no penalty (maximum likelihood)
+    fit_intercept : whether b is free; otherwise it is 0
+    n_jobs : threads; never changes the bytes of the result
+    start : (w, b) to start from
+
+    Examples
+    --------
+    >>> from linsep.train.convex.drive import solve
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1, 1, -1, 1])
+    >>> best = solve(logistic_solver, X, y, C=1.0, tol=1e-10)
+    >>> best.w.round(6), round(best.b, 6), best.status.name
+    (array([0.452875]), -0.679313, 'converged')
+    >>> solve(logistic_solver, np.array([[0.0], [1.0]]), np.array([-1, 1]), C=np.inf).status.name
+    'no_optimum'
+    """
+    sparse, free = sp.issparse(X), bool(np.isinf(C))
+    basis = None if sparse else better_basis(X, C, fit_intercept)
+    if basis is not None:
+        X = basis.Z
+        start = None if start is None else basis.inside(start[0], float(start[1]))
+    problem, d = Problem.of(X, signs, weights, C, Logistic(), bool(fit_intercept)), X.shape[1]
+    solver: Solver
+    if free or (shape_of(X, "logistic").short_rows if sparse else d <= NARROW):
+        solver = Newton(problem, n_jobs, start)
+    else:
+        solver = NewtonCG(problem, n_jobs, start)
+        if not sparse and d <= WIDEST:
+
+            def hessians(at: Solution) -> Newton:
+                return Newton(problem, n_jobs, (at.w, at.b))
+
+            solver = Handover(solver, hessians, until=DIGITS)
+    return solver if basis is None else InRowSpace(solver, basis)
 
 
 class BinarySVM(NamedTuple):

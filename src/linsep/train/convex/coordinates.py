@@ -151,9 +151,12 @@ def prepare(
 def columns_of(X: Any, free: bool) -> Columns:
     """The shift and scale that bring dense columns of extreme scale near one; none for others."""
     nothing = Columns(np.empty(0, X.dtype), np.empty(0, X.dtype))
-    if sp.issparse(X) or _tame(rows_of(X, np.arange(0, len(X), max(1, len(X) // GLANCED_AT)))):
+    if sp.issparse(X):
         return nothing
-    return prepare(X, spread(X), free, 1.0)
+    with np.errstate(over="ignore"):  # as squares of huge entries do: such columns are not tame
+        if _tame(rows_of(X, np.arange(0, len(X), max(1, len(X) // GLANCED_AT)))):
+            return nothing
+        return prepare(X, spread(X), free, 1.0)
 
 
 def moderate(X: Any, free: bool) -> tuple[Any, Columns]:

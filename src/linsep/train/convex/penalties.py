@@ -151,7 +151,7 @@ class Corners(NamedTuple):
         return float((V * W - self.corner * np.abs(W) - 0.5 * self.ridge * W * W).sum())
 
 
-RIDGE, LASSO = Elastic(0.0, 1.0), Elastic(1.0, 0.0)
+RIDGE, LASSO, NO_PENALTY = Elastic(0.0, 1.0), Elastic(1.0, 0.0), Elastic(0.0, 0.0)
 
 
 def highest(terms: Any, penalty: Elastic, V: Array) -> tuple[float, float]:

@@ -5,14 +5,16 @@
 A solver asks for members and tags, never for the name of a loss, a penalty or a layout.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from linsep.train.convex.coordinates import columns_of
+from linsep.errors import ParameterError
+from linsep.train.convex.coordinates import columns_of, prepare, spread
 from linsep.train.convex.designs.design import Design
-from linsep.train.convex.penalties import RIDGE, Bounds, Elastic
+from linsep.train.convex.penalties import NO_PENALTY, RIDGE, Bounds, Elastic
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -47,15 +49,23 @@ class Problem(NamedTuple):
     def of(
         cls, X: Any, signs: Array, weights: Array | None, C: float, loss: Any, intercept: bool
     ) -> "Problem":
-        """Two classes of rows of which each counts C times its weight."""
-        caps = np.array([float(C)]) if weights is None else C * np.asarray(weights, np.float64)
-        return cls(
-            Design(X, columns_of(X, intercept)),
-            signs.astype(np.int8, copy=False),
-            caps,
-            loss,
-            intercept=intercept,
-        )
+        """Two classes of rows of which each counts C times its weight; no penalty for C = ∞."""
+        if not C > 0:
+            raise ParameterError(f"C is {C!r}; it must be positive, or infinite for no penalty.")
+        free, unit = math.isinf(C), 1.0 if math.isinf(C) else float(C)
+        caps = np.array([unit]) if weights is None else unit * np.asarray(weights, np.float64)
+        design, y = Design(X, columns_of(X, intercept)), signs.astype(np.int8, copy=False)
+        return cls(design, y, caps, loss, NO_PENALTY if free else RIDGE, intercept=intercept)
+
+    def rescaled(self) -> "Problem | None":
+        """In columns brought near one by a look at all rows; None where they are already."""
+        X, before = self.design.X, self.design.columns
+        if self.design.sparse:
+            return None
+        penalty = self.penalty.l2 / max(1e-300, float(self.weights.max()))
+        columns = prepare(X, spread(X, True), self.intercept, penalty, careful=True)
+        same = len(before.scale) and np.array_equal(before.scale, columns.scale)
+        return None if same else self._replace(design=Design(X, columns))
 
     def told(self, penalty: Elastic, told: Any) -> "Problem":
         """The same with a penalty, and what is told of it: weights, bounds and offset."""
@@ -90,8 +100,8 @@ class Problem(NamedTuple):
         w, b = self.design.columns.outside(u[:-1].copy(), float(u[-1]))
         return np.asarray(w), float(b) if self.intercept else 0.0
 
-    def of_rows(self, which: Array, factor: float) -> "Problem":
-        """The problem of some rows, each counted `factor` times."""
+    def of_rows(self, which: Array, factor: Any) -> "Problem":
+        """The problem of some rows, each counted `factor` times, a number for all or for each."""
         few = len(self.weights) == 1
         return self._replace(
             design=self.design.some(which),

@@ -10,42 +10,44 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linsep.data.blocks.blocks import BLOCK
 from linsep.parallel import Pool
-from linsep.train.convex.coordinates import Blocks, Spread
+from linsep.rows.rows import Dense
+from linsep.train.convex.coordinates import LOOKED_AT
+from linsep.train.convex.designs.design import Design
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-TOGETHER = 8 * BLOCK  # rows looked at by one thread at a time
-
 
 def pick(
-    blocks: Blocks, about: Spread, c: Floats, wanted: int, pool: Pool
+    design: Design, weights: Floats, wanted: int, pool: Pool
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """About `wanted` rows and the chance that each had.
 
-    A row's chance grows with its weight and its distance from the centre (see `_distances`).
+    A row's chance grows with its weight and its distance from the centre, ‖(xᵢ − mean)/deviation‖²,
+    columns far from their mean by 1 on average: the diagonal part of its leverage. A column that
+    seemed constant in the rows looked at makes every row in which it differs infinitely far.
     """
-    n, inverse = blocks.n_rows, _inverse(about)
-    total = 1.0 if len(c) == 1 else float(c.sum())
+    n = design.n
+    few = design.some(np.arange(0, n, max(1, n // LOOKED_AT)))
+    rows = few.rows((0, few.n))
+    if isinstance(rows, Dense):
+        mean, square = rows.X.mean(axis=0, dtype=np.float64), rows.X.var(axis=0, dtype=np.float64)
+    else:
+        mean, square = np.zeros(design.d), few.squares(np.ones(few.n), Pool(1))[:-1] / few.n
+    unit = np.full(design.d, 1e150)
+    np.divide(1.0, np.sqrt(square), out=unit, where=square > 0.0)
+    total = float(weights[0]) * n if len(weights) == 1 else float(weights.sum())
 
-    def some(start: int) -> tuple[npt.NDArray[np.int64], Floats]:
-        stop = min(n, start + TOGETHER)
-        q = _distances(blocks.X[start:stop], about.mean, inverse)
-        blocks.pages.advance(stop - start)
-        share = np.full(1, 1 / n) if len(c) == 1 else c[start:stop] / total
-        chance = np.minimum(1.0, 0.5 * wanted * share * (1 + q))
-        rows = np.flatnonzero(drawn(chance, start))
-        return rows + start, chance[rows]
+    def some(span: tuple[int, int]) -> Any:
+        share = weights if len(weights) == 1 else weights[slice(*span)]
+        far = 1.0 + design.distances(mean, unit, span) / design.d
+        chance = np.minimum(1.0, 0.5 * wanted * far * (share / total))
+        rows = np.flatnonzero(drawn(chance, span[0]))
+        return np.array([span[0] + rows, chance[rows]])
 
-    parts = pool.map(some, range(0, n, TOGETHER))
-    return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
-
-
-def _inverse(about: Spread) -> Floats:
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.where(about.deviation > 0, 1 / about.deviation, 1e150)
+    rows, chance = np.concatenate(pool.map(some, design.spans), axis=1)
+    return rows.astype(np.int64), chance
 
 
 def scattered(n: int, count: int) -> npt.NDArray[np.int64]:
@@ -55,16 +57,6 @@ def scattered(n: int, count: int) -> npt.NDArray[np.int64]:
     """
     drawn = np.sort((_number(np.arange(1, count + 1)) % np.uint64(n)).astype(np.int64))
     return drawn[np.append(True, drawn[1:] != drawn[:-1])[: len(drawn)]]  # np.unique is slow
-
-
-def _distances(X: Array, mean: Floats, inverse: Floats) -> Floats:
-    """‖(xᵢ − mean)/deviation‖²/d of rows: the diagonal part of their leverage, on average 1.
-
-    A column that seemed constant makes every row in which it differs infinitely far.
-    """
-    Z = X - mean
-    Z *= inverse
-    return np.asarray(np.einsum("ij,ij->i", Z, Z) / Z.shape[1])
 
 
 def _number(place: Array) -> npt.NDArray[np.uint64]:

@@ -9,10 +9,12 @@ from linsep.parallel import Pool
 from linsep.train.convex.losses import Hinge, Logistic, SquaredHinge
 from linsep.train.convex.parts import curved_sums
 from linsep.train.convex.parts.curved_sums import CurvedSums
-from linsep.train.convex.parts.line_search import lowest
+from linsep.train.convex.parts.dual_bounds import Rest
+from linsep.train.convex.parts.margin_sums import lowest
 from linsep.train.convex.parts.near_kinks import NearKinks, pieces, settle
 from linsep.train.convex.parts.preconditioner import GROWTH, Preconditioner
 from linsep.train.convex.problem import Problem
+from linsep.train.convex.solvers.newton import Newton
 
 LOSSES = [Logistic(), SquaredHinge(), Hinge().rounded(0.5)]
 
@@ -47,6 +49,51 @@ def test_products_are_those_of_the_hessian(form, dtype, loss, kept, monkeypatch)
     some = np.concatenate(list(sums.sampled(1000, np.float64)))
     assert len(some) == pytest.approx(min(1000, look.curved), rel=0.1)
     assert (some.T @ some)[-1, -1] == pytest.approx(H[-1, -1], rel=0.25)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("most", [7, 10_000])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rows_misjudged_are_those_whose_multipliers_turn_most(most, form, loss):
+    problem, sums, _, _ = made(5000, form=form, loss=loss)
+    X, u, to = problem.design.X, np.full(10, 1e-3), np.linspace(-0.5, 0.5, 10)
+    X = X.toarray() if sp.issparse(X) else X
+    signed = np.hstack([X, np.ones((len(X), 1))]) * problem.y[:, None]
+    z, change = signed @ u, signed @ (to - u)
+    told = loss.slope(z) + change * loss.curvature(z)
+    error = np.abs(problem.weights * change * (loss.slope(z + change) - told))
+    wanted = np.flatnonzero(error > 1e-3)
+    wanted = np.sort(wanted[np.argsort(-error[wanted])[:most]])
+    assert np.array_equal(sums.misjudged(u, to, loss, 1e-3, most), wanted)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_extremes_are_those_of_rows_that_count(form):
+    problem, sums, _, _ = made(5000, form=form)
+    problem.weights[:100] = 0.0
+    X, u, to = problem.design.X, np.full(10, 0.2), np.linspace(-0.5, 0.5, 10)
+    X = X.toarray() if sp.issparse(X) else X
+    signed = (np.hstack([X, np.ones((len(X), 1))]) * problem.y[:, None])[100:]
+    z, change = signed @ u, signed @ (to - u)
+    assert sums.extremes(u, to) == pytest.approx((z.min(), change.min(), change.max()))
+    bent = np.flatnonzero(np.abs(1.0 - z) < 0.3) + 100
+    assert np.array_equal(sums.bent(u, Hinge().rounded(0.3), 5000), bent)
+    assert sums.bent(u, Hinge().rounded(0.3), len(bent) - 1) is None
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_with_all_rows_kept_the_model_is_the_objective(loss):
+    problem, *_ = made(200, loss=loss)
+    u = np.full(10, 0.1)
+    rest = Rest(u, 0.0, np.zeros(10), np.zeros((10, 10)))
+    best = Newton(problem, rest=rest).minimised(u, 1e-12)
+
+    def P(v):
+        X = np.hstack([problem.design.X, np.ones((200, 1))]) * problem.y[:, None]
+        return 0.5 * v[:-1] @ v[:-1] + problem.weights @ loss.value(X @ v)
+
+    assert best.value == pytest.approx(P(best.u), rel=1e-12)
+    assert P(best.u) <= scipy.optimize.minimize(P, np.zeros(10), tol=1e-12).fun * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

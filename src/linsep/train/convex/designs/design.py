@@ -127,15 +127,11 @@ class Design:
 
         return self.sum(part, pool)
 
-    def norms(self, pool: Pool) -> Floats:
-        """‖xᵢ‖² of each row"""
-
-        def part(span: tuple[int, int]) -> Floats:
-            s = np.empty(span[1] - span[0])
-            kernels.norms(self.rows(span), s)
-            return s
-
-        return np.concatenate(pool.map(part, self.spans))
+    def distances(self, centre: Floats, unit: Floats, span: tuple[int, int]) -> Floats:
+        """Σⱼ unitⱼ²(xᵢⱼ − centreⱼ)² of some rows; of sparse ones about zero."""
+        s = np.empty(span[1] - span[0])
+        kernels.distances(self.rows(span), centre, unit, s)
+        return s
 
 
 def scores(rows: Rows, W: Floats) -> Floats:

@@ -24,6 +24,8 @@ Span = tuple[int, int]
 
 TERMS, SLOPES = SUMS, SUMS + FORETOLD  # where sums over the terms of rows end, and those of a step
 NONE = np.empty(0)
+HALVES = 0.5 ** np.arange(0.0, 10.0)  # parts of a step at which slopes are looked at first
+LOOKS, CLOSE = 4, 0.9  # at several parts each, until they are so near to where it turns
 
 
 class Sums(NamedTuple):
@@ -102,12 +104,14 @@ class MarginSums:
         y, U, offset = self._beside(span)
         return y, U, S + offset if len(offset) else S
 
-    def along(self, u: Floats, to: Floats, loss: Any, t: Floats) -> Floats:
-        """First and second derivative of Σ Uℓ at u + t(to − u) in t, for several t."""
-        return self.line(u, to, loss)(t)
+    def lowest(self, u: Floats, to: Floats, loss: Any, slope: float, bend: float) -> float:
+        """About the t ≤ 1 at which Σ Uℓ, at u + t(to − u), and t·slope + ½t²·bend are smallest."""
+        along = self.line(u, to, loss)
+        return lowest(lambda t: slope + t * bend + along(t)[:, 0])
 
     def line(self, u: Floats, to: Floats, loss: Any) -> Callable[[Floats], Floats]:
-        """`along` as a function of t; rows in memory are read once."""
+        """Two derivatives of Σ Uℓ at u + t(to − u) in t, as a function of several t; rows in memory
+        are read once."""
         design, ends = self._problem.design, np.array([u, to])
         kept: dict[Span, Any] | None = None
         if not (on_cluster(design.X) or maps_of(design.X)):
@@ -121,6 +125,60 @@ class MarginSums:
             return slopes
 
         return lambda t: design.sum(partial(part, t), self._pool)
+
+    def bent(self, u: Floats, loss: Any, most: int) -> Any:
+        """The rows at which a rounded loss is bent, or None where they are more than `most`."""
+
+        def part(span: Span) -> Any:
+            y, U, S = self._scores(span, u[None])
+            return span[0] + np.flatnonzero((loss.curvature(y * S[0]) > 0.0) & (U > 0.0))
+
+        parts, count = [], 0
+        for rows in self._pool.in_order(part, self._problem.design.spans):
+            parts.append(rows)
+            count += len(rows)
+            if count > most:
+                return None
+        return np.concatenate(parts)
+
+    def misjudged(self, u: Floats, to: Floats, loss: Any, least: float, most: int) -> Any:
+        """The rows whose multipliers change on the way to `to` otherwise than to first order, times
+        the change of z, by more than `least`: at most so many, those where it is most."""
+        ends = np.array([u, to])
+
+        def part(span: Span) -> Any:
+            y, U, S = self._scores(span, ends)
+            R, D = np.empty((2, 2, len(y))), np.empty((2, len(y)))
+            for k in range(2):
+                row_terms.terms(loss, S[k], y, U, R[k], D[k], np.empty(TERMS))
+            change = S[1] - S[0]
+            error = np.abs(change * ((R[1] - R[0]).sum(axis=0) + D[0] * change))
+            which = np.flatnonzero(error > least)
+            return np.array([span[0] + which, error[which]])
+
+        rows, errors = np.empty((2, 0))
+        for more in self._pool.in_order(part, self._problem.design.spans):
+            rows, errors = np.append(rows, more[0]), np.append(errors, more[1])
+            if len(rows) > most:
+                worst = np.sort(np.argpartition(-errors, most)[:most])
+                rows, errors = rows[worst], errors[worst]
+        return rows.astype(np.int64)
+
+    def extremes(self, u: Floats, to: Floats) -> tuple[float, float, float]:
+        """The smallest z at u, and the least and most that z changes by on the way to `to`, of rows
+        that count."""
+        ends = np.array([u, to])
+
+        def part(span: Span) -> Floats:
+            y, U, S = self._scores(span, ends)
+            counts = np.broadcast_to(U > 0.0, len(y))
+            z, change = (y * S[0])[counts], (y * (S[1] - S[0]))[counts]
+            low = [one.min(initial=np.inf) for one in (z, change)]
+            return np.array([*low, -change.max(initial=-np.inf)])
+
+        parts = self._pool.map(part, self._problem.design.spans)
+        least, low, high = np.min(parts, axis=0).tolist()
+        return least, low, -high
 
     def bound(self, alpha: Any, ridge: Floats) -> float:
         """The dual objective at given multipliers, were they feasible."""
@@ -163,3 +221,27 @@ class MarginSums:
             out[start:stop] = alpha
             pages.advance(stop - start)
         return np.asarray(out)
+
+
+def lowest(slopes: Callable[[Floats], Any]) -> float:
+    """About the t in (0, 1] at which a convex function is smallest: to there its slope is not
+    above zero, and a little farther it is. Zero where no such t is found.
+
+    Parameters
+    ----------
+    slopes : derivatives at several t
+
+    Examples
+    --------
+    >>> round(lowest(lambda t: t - 0.3), 4)
+    0.2778
+    """
+    low, high, t = 0.0, 1.0, HALVES
+    for _ in range(LOOKS):
+        slope = slopes(t)
+        low = max([low, *t[slope <= 0.0]])
+        high = min([high, *t[(slope > 0.0) & (t > low)]])
+        if low > CLOSE * high:
+            break
+        t = high * HALVES[1:] if low == 0.0 else np.linspace(low, high, 10)[1:-1]
+    return float(low)

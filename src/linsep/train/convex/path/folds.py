@@ -37,9 +37,10 @@ from linsep.status import Status
 from linsep.train.convex.designs.design import scores
 from linsep.train.convex.drive import Goal, drive
 from linsep.train.convex.losses import Logistic
+from linsep.train.convex.parts.dual_bounds import BALANCED
 from linsep.train.convex.parts.margin_sums import MarginSums, Sums
 from linsep.train.convex.problem import Problem
-from linsep.train.convex.solvers.newton import BALANCED, Newton
+from linsep.train.convex.solvers.newton import Newton
 from linsep.train.convex.solvers.newton_cg import NewtonCG
 
 Array = npt.NDArray[Any]

@@ -27,7 +27,6 @@ from linsep.train.convex.curvature import Curvature
 from linsep.train.convex.drive import Candidate
 from linsep.train.convex.parts.conjugate_gradients import conjugate_gradients
 from linsep.train.convex.parts.curved_sums import CurvedSums
-from linsep.train.convex.parts.line_search import lowest
 from linsep.train.convex.parts.near_kinks import pieces, settle
 from linsep.train.convex.parts.preconditioner import Preconditioner
 from linsep.train.convex.problem import Problem
@@ -246,11 +245,7 @@ class NewtonCG:
         """The t < 1 at which P(p + t·step) is about smallest."""
         a, b = float(self._ridge @ (p.u * step)), float(self._ridge @ (step * step))
 
-        def slopes(t: Floats) -> Any:
-            losses = self._sums.along(p.u, p.u + step, self._loss(p.h), t)
-            return a + t * b + losses[:, 0]
-
-        return lowest(slopes)
+        return self._sums.lowest(p.u, p.u + step, self._loss(p.h), a, b)
 
     def interrupted(self) -> None:
         if self._at is None:

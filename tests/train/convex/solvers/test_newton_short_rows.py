@@ -6,11 +6,8 @@ import scipy.sparse as sp
 
 import linsep
 from linsep import LogisticRegression
-from linsep.parallel import Pool
 from linsep.status import Status
-from linsep.train.convex.blockwise import sparse_problem, sparse_sums
-from linsep.train.convex.blockwise.logistic import logistic_solver
-from linsep.train.convex.coordinates import Columns
+from linsep.train.convex.choose import ROWS, logistic_solver, shape_of
 from linsep.train.convex.drive import solve
 from linsep.train.convex.losses import Logistic
 from linsep.train.convex.solvers.dual_descent import DualDescent, posed
@@ -59,26 +56,9 @@ def test_without_a_penalty_the_decrement_is_the_proof():
     assert found.status is Status.converged
 
 
-def test_sums_are_those_of_the_written_out_rows():
-    X, y = short_rows(n=300)
-    rng = np.random.default_rng(0)
-    X = X[:, 1:]
-    u = rng.standard_normal(X.shape[1] + 1)
-    with Pool(1) as pool:
-        nothing = Columns(np.empty(0), np.empty(0))
-        rows = sparse_sums.SparseRows(X, nothing, y.astype(np.int8), np.ones(1), pool)
-        s = rows.at(u, True)
-    A = np.column_stack([X.toarray(), np.ones(300)])
-    z = y * (A @ u)
-    p = 1 / (1 + np.exp(z))
-    assert s.loss.sum() == pytest.approx(np.log1p(np.exp(-z)).sum())
-    assert s.v.sum(axis=0) == pytest.approx(((p * y) @ A)[:-1])
-    assert s.hessian == pytest.approx(A.T @ (A * (p * (1 - p))[:, None]))
-
-
 def test_threads_files_and_arrays_give_the_same_model(tmp_path):
-    X, y = short_rows(n=sparse_sums.FEWEST)
-    assert sparse_problem.suits(X)
+    X, y = short_rows(n=ROWS)
+    assert shape_of(X, "logistic").short_rows
     one, two = (LogisticRegression(n_jobs=k).fit(X, y) for k in (1, 2))
     assert one.solver_ == "newton"
     assert one.coef_.tobytes() == two.coef_.tobytes()
