@@ -59,8 +59,7 @@ UNIT = 50.0  # slopes are brought down by as large a part as they are of so many
 HAIR = 1e-6  # share of tol that multipliers are shrunk by, so that rounding lifts none above
 RELIED = 0.75  # part of what a step foretells that has to hold
 FAILED = 0.1  # of a step: a model is believed less where no more of it is taken
-# gaps below FINE are followed by one more step, below its square by two: weights lag behind;
-# gains below FINEST are rounding
+# gaps below FINE are followed by one more step: weights lag behind; gains below FINEST are rounding
 FINE, FINEST = 1e-5, 1e-12
 WIDTH, WARM = 2.0, 0.1  # of a rounded corner at first, and at weights to begin from
 NARROWING, LEAST = 0.25, 1e-9  # part of a width that the next one is, at least; the last width
@@ -114,7 +113,7 @@ class ProxNewton:
         self._slopes = np.zeros((self._outputs.K, design.d))
         self._bound, self._alpha = -math.inf, np.zeros((self._outputs.K, 0))
         self._low: tuple[float, Floats] = math.inf, np.empty(0)
-        self._damping, self._stalled, self._polished, self.n_iter = DAMPED, 0, 0, 0
+        self._damping, self._stalled, self._polished, self.n_iter = DAMPED, 0, False, 0
 
     def _round(self, h: float) -> None:
         """Have a corner of the loss rounded over this width."""
@@ -136,9 +135,9 @@ class ProxNewton:
         while True:
             seen = Candidate(max(1, self.n_iter), self._low[0], self._bound, self.problem.design.d)
             there = seen.within(self.tol)
-            if again or not there or self._polished >= 1 + (self.tol < FINE**2) or self.tol > FINE:
+            if again or not there or self._polished or self.tol > FINE:
                 yield seen
-            again, self._polished = False, self._polished + 1 if there else 0
+            again, self._polished = False, there
             if self._stalled >= STALLED:
                 return
             self._choose()
@@ -279,8 +278,8 @@ class ProxNewton:
         return promised
 
     def _note(self) -> None:
-        """Keep the lowest point."""
-        if self._point.primal < self._low[0]:
+        """Keep the last point; of rounded losses the one that is lowest as they are meant."""
+        if not self._h or self._point.primal < self._low[0]:
             self._low = self._point.primal, self._everywhere()
 
     def _narrower(self, promised: float) -> bool:
