@@ -217,7 +217,8 @@ def test_maximum_likelihood_with_an_offset_is_that_of_statsmodels(name):
         X, y, *_ = real(name)
         X = X[:, :4]
     offset = np.random.default_rng(2).normal(size=len(X))
-    model = LogisticRegression(np.inf, tol=1e-9).fit(X, y, offset=offset)
+    fine = 1e-11 if name == "spector" else 1e-9  # rounding allows no more
+    model = LogisticRegression(np.inf, tol=fine).fit(X, y, offset=offset)
     wanted = sm.GLM(y, sm.add_constant(X), sm.families.Binomial(), offset=offset).fit(tol=1e-13)
     assert model.coef_[0] == pytest.approx(wanted.params[1:], rel=1e-7, abs=1e-8)
     assert model.objective_ == pytest.approx(-wanted.llf, rel=1e-10)
