@@ -130,7 +130,7 @@ def replaced(given: Any, old: np.ndarray, new: Any) -> Any:
 
 
 def test_all_kernels_are_found_and_say_what_they_take():
-    assert len(SIGNATURES) > 250 and callable(rows.dot)
+    assert len(SIGNATURES) > 200 and callable(rows.dot)
     for _, signature in SIGNATURES.values():
         for wanted in asked(signature):
             Maker(0).one(wanted)

@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from linsep.kernels import online
 from linsep.rows.int8_screen import Int8Screen
 from linsep.rows.rows import as_rows
-from linsep.train.online.averaging import empty_log
 from linsep.train.online.hyperplanes import Planes
 from linsep.train.online.rules import Rosenblatt, passive_aggressive, rosenblatt
 from linsep.train.online.tally import (
@@ -117,7 +116,6 @@ def test_a_pass_that_stops_after_each_correction_ends_where_one_in_one_piece_doe
                 position = online.present(*given, kept, tally, shown)
             else:
                 given = RULES["perceptron"], -1, rows, presented, *rest
-                kept = kept._replace(sums=empty_log(0, 0))
                 position = online.present_classes(*given, kept, tally, shown)
         return [part.tolist() for part in (planes.W, planes.b, tally, longest, *shown)]
 
@@ -159,9 +157,9 @@ def asked_of_each(rule, s, c, square):
 def test_a_pass_over_several_classes_is_that_of_plain_python(first, classes, rule, dtype, sparse):
     X, rows, y, order = table(40, 5, classes, dtype, sparse)
     planes, tally, shown = room(rows, classes, 5)
-    log, ub = empty_log(40, classes), np.zeros(classes)
+    sums, ub = np.zeros(planes.W.shape), np.zeros(classes)
     given = rule, first, rows, Presented(y, order, NOTHING), 0, 40
-    kept = Kept(AVERAGE, log, ub, NOTHING)
+    kept = Kept(AVERAGE, sums, ub, NOTHING)
     assert online.present_classes(*given, planes, kept, tally, shown) == 40
     W, b, U, made, last = np.zeros((classes, 5)), np.zeros(classes), 0.0, 0, -1
     for t, i in enumerate(order):
@@ -175,9 +173,6 @@ def test_a_pass_over_several_classes_is_that_of_plain_python(first, classes, rul
     np.testing.assert_allclose(rows.by_class(planes.W, classes), W, **close)
     np.testing.assert_allclose(planes.b, b, **close)
     assert (tally[UPDATES], tally[ROW], tally[SEEN]) == (made, last, 40)
-    sums = np.zeros(planes.W.shape)
-    online.apply_log(rows, log, sums)
-    assert log.made[0] == 0
     np.testing.assert_allclose(rows.by_class(sums, classes), U, rtol=1e-4, atol=1e-3)
 
 
@@ -188,7 +183,7 @@ def test_the_perceptron_shares_a_step_among_all_rivals_met_on_the_way():
         planes, tally, shown = room(rows, 3, 1)
         planes.b[2] = rival
         presented = Presented(np.zeros(1, np.int32), np.zeros(1, np.int64), NOTHING)
-        kept = Kept(sums=empty_log(0, 0))
+        kept = Kept()
         given = rosenblatt(1.0, 0.0), -1, rows, presented, 0, 1
         online.present_classes(*given, planes, kept, tally, shown)
         assert shown.steps.tolist() == steps
@@ -302,19 +297,15 @@ def test_what_does_not_belong_together_is_refused():
         present(screen=Int8Screen(np.zeros((n, 33), np.int8), *np.zeros((3, n))))
 
 
-def test_several_classes_are_refused_numbers_of_no_class_and_logs_that_are_full():
+def test_several_classes_are_refused_numbers_of_no_class_and_sums_of_another_shape():
     _, rows, y, order = table(6, 3, 3, np.float64, False)
     planes, tally, shown = room(rows, 3, 3)
 
-    def present(y=y, log=empty_log(9, 3)):  # noqa: B008
+    def present(y=y, sums=np.zeros(planes.W.shape)):  # noqa: B008
         given = RULES["PA-I"], -1, rows, Presented(y, order, NOTHING), 0, 9
-        online.present_classes(*given, planes, Kept(AVERAGE, log, np.zeros(3)), tally, shown)
+        online.present_classes(*given, planes, Kept(AVERAGE, sums, np.zeros(3)), tally, shown)
 
     with pytest.raises(ValueError, match="codes must be numbers of classes"):
         present(y + np.int32(1))
     with pytest.raises(ValueError, match="sums must be as many as weights"):
-        present(log=empty_log(8, 3))
-    full = empty_log(9, 3)
-    full.made[0] = 1
-    with pytest.raises(ValueError, match="sums must be as many as weights"):
-        present(log=full)
+        present(sums=np.zeros((2, 3)))

@@ -1,4 +1,4 @@
-"""The average follows the weights from another thread, and no byte tells."""
+"""The average of all weights is the same for threads, parts and interrupted runs, byte for byte."""
 
 import pickle
 
@@ -7,8 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import PassiveAggressive, Perceptron, Status
-from linsep.rows.rows import as_rows
-from linsep.train.online import averaging
 from linsep.train.online.solver import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
@@ -35,12 +33,8 @@ def model(learner):
 
 @pytest.mark.parametrize("learner", [Perceptron, PassiveAggressive])
 @pytest.mark.parametrize("multiclass", ["kesler", "ovr"])
-@pytest.mark.parametrize("room", [1, averaging.ROOM])
-def test_a_thread_and_the_length_of_its_logs_change_no_byte(
-    text, monkeypatch, learner, multiclass, room
-):
+def test_threads_change_no_byte(text, learner, multiclass):
     alone = fitted(text, learner, multiclass=multiclass, n_jobs=1)
-    monkeypatch.setattr(averaging, "ROOM", room)  # never fewer than 16 corrections
     together = fitted(text, learner, multiclass=multiclass, n_jobs=2)
     assert model(together) == model(alone)
 
@@ -68,21 +62,3 @@ def test_an_interrupt_leaves_the_average_of_the_passes_made(text):
     interrupted = fitted(text, n_jobs=2, callback=stop)
     assert interrupted.status_ is Status.interrupted
     assert model(interrupted) == model(fitted(text, n_jobs=2, max_iter=2))
-
-
-def test_a_log_handed_over_twice_counts_once():
-    rows = as_rows(sp.csr_matrix(np.eye(2)))
-    kept = averaging.LogQueue(np.zeros((2, 4)), 2, apart=True)
-    log = kept.log(rows)
-    log.rows[0], log.shares[0], log.made[0] = 1, [3.0, -3.0], 1
-    kept._hand_over()
-    kept._hand_over()
-    assert kept.join()[:, :2].tolist() == [[0.0, 0.0], [3.0, -3.0]]
-    kept.close()
-
-
-def test_a_recording_is_the_same_with_short_logs(text, monkeypatch):
-    whole = fitted(text, trace=True, max_iter=2).trace_
-    monkeypatch.setattr(averaging, "ROOM", 1)
-    short = fitted(text, trace=True, max_iter=2).trace_
-    assert [update["n"] for update in short.updates] == [update["n"] for update in whole.updates]

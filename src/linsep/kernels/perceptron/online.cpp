@@ -11,8 +11,6 @@
 
 namespace linsep {
 using Kept = std::tuple<int64_t, Matrix<double>, Vector<double>, Vector<double>>;  // kind, sums, those of b, longest-lived
-using Log = std::tuple<Vector<int64_t>, Matrix<double>, Vector<int64_t>>;         // rows, shares, how many
-using KeptLog = std::tuple<int64_t, Log, Vector<double>, Vector<double>>;
 using Shown = std::tuple<Vector<double>, Vector<double>>;  // scores and steps of the last row corrected
 
 // longest ← (W, b), row after row
@@ -116,33 +114,20 @@ static Asked correct_each(Rule rule, const Rows& rows, int64_t i, int64_t own, d
   return asked;
 }
 
-// Writes down that wₖ received aₖ times row i at presentation t: u ← u + t·ax, once `apply_log` comes to it.
-static void log_correction(const Log& log, int64_t i, Vector<double> a, double t, double bias, Vector<double> bias_sums) {
-  const auto& [rows, shares, made] = log;
-  const int64_t place = made[0]++;
-  rows[place] = i;
-  for (int64_t k = 0; k < a.shape[0]; ++k) {
-    shares(place, k) = a[k] * t;
-    bias_sums[k] += a[k] * t * bias;
-  }
-}
-
 // `present` for several classes; one visit to a row serves them all. With first < 0 they are compared by Kesler's
-// construct, else each is against all others. A row whose scores by the rounded weights tell that it is right is not
-// scored again.
+// construct, else each is against all others.
 template <class Rule, class Rows, class T = typename Rows::Real>
 static int64_t present_classes(Rule rule, int64_t first, Rows rows, Presented presented, int64_t start,
-                               int64_t limit, Planes<T> planes, KeptLog kept, Vector<double> tally, Shown shown) {
+                               int64_t limit, Planes<T> planes, Kept kept, Vector<double> tally, Shown shown) {
   const auto [codes, order, scale] = presented;
   const auto [W, b, bias] = planes;
-  const auto [keep, log, bias_sums, longest] = kept;
+  const auto [keep, sums, bias_sums, longest] = kept;
   const auto [s, a] = shown;
   const int64_t classes = b.shape[0];
   require_places(rows, presented, planes, tally, shown);
-  const int64_t room = std::min(std::get<0>(log).shape[0], std::get<1>(log).shape[0]) - (keep == AVERAGE ? std::get<2>(log)[0] : 0);
-  require_room<T>(keep, W, b, std::get<1>(log).shape[1] == classes && room >= limit, bias_sums, longest);
+  require_room<T>(keep, W, b, sums.shape[0] == W.shape[0] && sums.shape[1] == W.shape[1], bias_sums, longest);
   require(start >= 0 && (first >= 0 || classes > 1), "there must be rivals, and a place to start at");
-  std::vector<double> wide(size_t(Rows::sparse ? W.shape[1] : classes));
+  std::vector<double> wide(size_t(Rows::sparse ? W.shape[1] : classes)), late(wide.size());
   int64_t updates = 0, p = start;
   for (bool going = true; going && p < order.shape[0]; ++p) {
     const int64_t i = row_at(order, p, rows.n), c = first < 0 ? class_of(codes, i, classes) : codes[i] - first;
@@ -167,7 +152,10 @@ static int64_t present_classes(Rule rule, int64_t first, Rows rows, Presented pr
       a[k] *= part;
     }
     move(rows, i, a.data, bias, W, b);
-    if (keep == AVERAGE) log_correction(log, i, a, tally[SEEN], bias, bias_sums);
+    if (keep == AVERAGE) {
+      for (int64_t k = 0; k < classes; ++k) late[size_t(k)] = a[k] * tally[SEEN];
+      move(rows, i, late.data(), bias, sums, bias_sums);  // uₖ ← uₖ + t·aₖx
+    }
     tally[ROW] = double(i);
     tally[RUN] = 0;
     tally[UPDATES] += double(asked.corrections);
@@ -176,15 +164,6 @@ static int64_t present_classes(Rule rule, int64_t first, Rows rows, Presented pr
   }
   tally[STEPS] += double(updates);
   return p;
-}
-
-// uₖ ← uₖ + t·aₖx for every correction in the log, which is empty again afterwards.
-template <class Rows> static void apply_log(Rows rows, Log log, Matrix<double> U) {
-  const auto [corrected, shares, made] = log;
-  require(made.shape[0] == 1 && made[0] >= 0 && made[0] <= corrected.shape[0] && made[0] <= shares.shape[0], "the log has no room for what it holds");
-  require(made[0] == 0 || rows.holds(U, shares.shape[1]), "U must have sums for each class and feature");
-  for (int64_t place = 0; place < made[0]; ++place) rows.add_to(row_at(corrected, place, rows.n), shares.row(place), shares.shape[1], U);
-  made[0] = 0;
 }
 
 // coefₖⱼ ← wⱼₖ − uⱼₖ/T for some features j of sparse weights; without sums, wⱼₖ itself.
@@ -308,7 +287,6 @@ void bind_online(nb::module_ m) {
     bind_rule<Rosenblatt, Rows>(m);
     bind_rule<PassiveAggressive, Rows>(m);
     def(m, "apply", apply<Rows, typename Rows::Real>, "Moves weights by what rows ask for.");
-    def(m, "apply_log", apply_log<Rows>, "Adds all corrections of a log, and empties it.");
     def(m, "misplaced", misplaced<Rows>, "The weight of rows on the wrong side.");
   });
   def(m, "sparse_means", sparse_means<double>, "Averages of sparse weights, by class.");

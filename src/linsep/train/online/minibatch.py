@@ -7,7 +7,7 @@ import numpy as np
 from linsep.data.blocks.blocks import BLOCK
 from linsep.kernels import online
 from linsep.train.online.method import Method
-from linsep.train.online.tally import NO_SUMS, STEPS
+from linsep.train.online.tally import STEPS
 from linsep.train.online.trainer import Trainer
 from linsep.train.run.loop import Pass
 from linsep.train.run.trace import EVERY, Trace
@@ -19,7 +19,6 @@ def minibatch_pass(
     """Correct after every few rows, by the sum or the mean of what they ask for."""
     trainer.open_pass(epoch)
     rule, tally = method.rule_of(epoch), trainer.tally
-    sums = NO_SUMS if trainer.average is None else trainer.average.sums
     A = np.zeros((min(method.batch_size, BLOCK), len(trainer.planes.b)))
     for block, order in problem.in_order(method.seed, epoch, method.shuffle):
         position = 0
@@ -28,7 +27,7 @@ def minibatch_pass(
             limit = EVERY if trace is None else trace.wait()
             position = online.minibatches(
                 rule, block.rows, block.codes, block.weights, order, position, limit,
-                method.batch_size, method.mean, trainer.planes.given, trainer.kept_for(sums), A,
+                method.batch_size, method.mean, trainer.planes.given, trainer.kept_beside(), A,
                 tally,
             )  # fmt: skip
             if trace is not None:

@@ -78,7 +78,6 @@ class OnlineSolver(Stateful):
             self.trainers = [Trainer(part, keep, bias, k) for k, part in enumerate(parts)]
         else:
             self.trainers = [Trainer(problem, keep, bias)]
-        self.trainers[0].spare_thread = len(self.trainers) == 1 and self.n_jobs > 1
         self.done = [False] * len(self.trainers)
 
     @property
@@ -203,8 +202,6 @@ class OnlineSolver(Stateful):
             for trainer in self.trainers:
                 trainer.hand_out(coef, *span)
 
-        for trainer in self.trainers:
-            trainer.settle()
         if self.n_jobs == 1:
             fill((0, coef.shape[1]))
         else:

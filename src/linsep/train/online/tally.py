@@ -23,10 +23,10 @@ class Presented(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What is kept beside the last weights: the lazy sums (or their log), or the longest-lived."""
+    """What is kept beside the last weights: the sums of an average, or the longest-lived."""
 
     kind: int = LAST
-    sums: Any = NO_SUMS
+    sums: Array = NO_SUMS
     bias_sums: Array = NOTHING
     longest: Array = NOTHING
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from linsep.kernels import online
 from linsep.rows.int8_screen import Int8Screen
 from linsep.rows.rows import aligned
-from linsep.train.online.averaging import NO_LOG, LazyAverage
+from linsep.train.online.averaging import LazyAverage
 from linsep.train.online.hyperplanes import Hyperplanes, growing_bias
 from linsep.train.online.method import Method
 from linsep.train.online.pocket import Pocket
@@ -70,8 +70,6 @@ class Trainer(Stateful):
         self.tally = aligned((TALLY,), float)
         self.tally[BEST] = -1
         self.moved = 0.0  # the norm of the last correction by all rows
-        self.spare_thread = False
-        self._settled = NO_SUMS
         self.shown = Shown(aligned((n_planes,), float), aligned((n_planes,), float))
         self._meet(problem)
 
@@ -81,9 +79,7 @@ class Trainer(Stateful):
         self.rest()
 
     def rest(self) -> None:
-        """Forget what only saves time: a screen, and a thread for averages."""
-        if self.average is not None:
-            self.average.close_queue()
+        """Forget what only saves time: a screen."""
         self.row_screen: Int8Screen | None = None
 
     def start_at(self, coef: Array, intercept: Array) -> None:
@@ -105,13 +101,13 @@ class Trainer(Stateful):
         """Presentations so far."""
         return float(self.tally[SEEN])
 
-    def kept_for(self, sums: Any) -> Kept:
-        """What a kernel keeps beside the last weights, with these sums where there is an average"""
+    def kept_beside(self) -> Kept:
+        """What a kernel keeps beside the last weights."""
         if self.average is not None:
-            return Kept(AVERAGE, sums, self.average.bias_sums, NOTHING)
+            return Kept(AVERAGE, self.average.sums, self.average.bias_sums, NOTHING)
         if self.pocket is not None:
-            return Kept(POCKET, sums, NOTHING, self.pocket.longest)
-        return Kept(LAST, sums, NOTHING, NOTHING)
+            return Kept(POCKET, NO_SUMS, NOTHING, self.pocket.longest)
+        return Kept(LAST, NO_SUMS, NOTHING, NOTHING)
 
     def open_pass(self, epoch: int) -> None:
         """Count from zero; the longest-lived of rows that come in parts goes on living."""
@@ -173,24 +169,19 @@ class Trainer(Stateful):
             return self.pocket.best[2]
         return self.planes.b
 
-    def settle(self) -> None:
-        """Wait until the average includes every correction: then threads may share it."""
-        self._settled = NO_SUMS
-        if self.average is not None and self.seen:
-            self._settled = self.average.sums
-
     def hand_out(self, coef: Array, start: int, stop: int) -> None:
         """`kept` for some features, put into its place in the (K, d) weights of all classes."""
         first = self.first or 0
         W, mine = self.planes.W, coef[first : first + len(self.planes.b)]
+        sums = self.average.sums if self.average is not None and self.seen else NO_SUMS
         if self.planes.sparse and self.pocket is None:
-            online.sparse_means(W, self._settled, self.seen, start, stop, mine)
+            online.sparse_means(W, sums, self.seen, start, stop, mine)
             return
         if self.pocket is not None and self.pocket.best is not None:
             W = self.pocket.best[1]
         mine[:, start:stop] = self.planes.by_class(W)[:, start:stop]
-        if self._settled.size:
-            mine[:, start:stop] = W[:, start:stop] - self._settled[:, start:stop] / self.seen
+        if sums.size:
+            mine[:, start:stop] = W[:, start:stop] - sums[:, start:stop] / self.seen
 
 
 def row_pass(
@@ -199,8 +190,6 @@ def row_pass(
     """Correct after every row."""
     trainer.open_pass(epoch)
     rule, tally = method.rule_of(epoch), trainer.tally
-    if trainer.average is not None and not trainer.binary:
-        trainer.average.open_queue(trainer.spare_thread and epoch > 0)
     whole = trace is None and not method.growing_bias and isinstance(problem, Problem)
     visit = problem.in_one if whole else problem.in_order
     blocks = visit(method.seed, epoch, method.shuffle)
@@ -225,21 +214,11 @@ def _present(
     trainer: Trainer, rule: Rule, block: Block, presented: Presented, position: int, limit: int
 ) -> int:
     """Up to `limit` corrections from a position on; where they ended."""
-    average, planes = trainer.average, trainer.planes
+    beside = trainer.planes.given, trainer.kept_beside(), trainer.tally, trainer.shown
     if trainer.binary:
         screen: Int8Screen | tuple[()] = ()
         if trainer.row_screen is not None:
             screen = trainer.row_screen.part(block.start, block.start + len(block.codes))
-        sums = NO_SUMS if average is None else average.sums
-        return online.present(
-            rule, block.rows, screen, presented, position, limit, planes.given,
-            trainer.kept_for(sums), trainer.tally, trainer.shown,
-        )  # fmt: skip
-    log = NO_LOG
-    if average is not None and average.queue is not None:
-        log, limit = average.queue.log(block.rows), min(limit, average.queue.room)
+        return online.present(rule, block.rows, screen, presented, position, limit, *beside)
     first = -1 if trainer.first is None else trainer.first
-    return online.present_classes(
-        rule, first, block.rows, presented, position, limit, planes.given,
-        trainer.kept_for(log), trainer.tally, trainer.shown,
-    )  # fmt: skip
+    return online.present_classes(rule, first, block.rows, presented, position, limit, *beside)
