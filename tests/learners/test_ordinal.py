@@ -350,3 +350,10 @@ def test_the_report_names_the_order_and_the_thresholds(tmp_path):
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "towards higher classes, 2 &lt; 1 &lt; 0; thresholds" in page
     assert f"{model.thresholds_[1]:.4g}" in page
+
+
+def test_a_diagram_of_units_is_refused_in_words():
+    pytest.importorskip("matplotlib")
+    X, y = made(K=3)
+    with pytest.raises(linsep.errors.DataError, match="one set of weights and 2 thresholds"):
+        linsep.plot.layer(OrdinalRegression().fit(X, y))

@@ -155,6 +155,11 @@ def _parts(model: Any) -> tuple[Any, Any, list[str], str]:
         W, b = np.array([[float(w) for w in model.weights]]), np.array([float(model.bias)])
     elif hasattr(model, "coef_") and hasattr(model, "intercept_"):
         W, b = np.atleast_2d(np.asarray(model.coef_, float)), np.ravel(model.intercept_)
+        if len(W) < len(b):
+            raise DataError(
+                f"{type(model).__name__} has one set of weights and {len(b)} thresholds, which are "
+                "no units of their own. Use plot.weights or plot.boundary."
+            )
     else:
         raise DataError(f"{model!r} has no weights to draw; fit a learner with hyperplanes first.")
     if W.shape[1] > MOST or len(W) > MOST:
