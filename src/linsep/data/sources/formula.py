@@ -58,13 +58,6 @@ def formula(text: str, source: Any, **how: Any) -> Chunks:
     >>> model.predict([{"size": 9.0, "region": "north"}]).tolist()
     ['yes']
     """
-    try:
-        from formulaic import Formula as Parsed
-        from formulaic.errors import FormulaicError
-    except ImportError:
-        raise ParameterError(
-            "formulas need the package formulaic; install it with pip install linsep[formula]."
-        ) from None
     if not isinstance(text, str):
         raise ParameterError(f"text is {text!r:.60}; give a formula such as 'y ~ a + b'.")
     if set(how) & {"target", "like"}:
@@ -75,14 +68,7 @@ def formula(text: str, source: Any, **how: Any) -> Chunks:
     if not columns:
         raise ParameterError("a formula is for tables, whose columns have names.")
     free = [name for name in columns if name != target]
-    try:
-        parsed = Parsed(text, _context={"__formulaic_variables_available__": free})
-        terms = [[factor.expr for factor in term.factors] for term in parsed.rhs]
-    except AttributeError:
-        raise ParameterError(f"the formula {text!r} has other parts than y ~ x.") from None
-    except (FormulaicError, SyntaxError) as problem:
-        said = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(problem)).splitlines()[:1]
-        raise ParameterError(f"the formula {text!r} cannot be read: {' '.join(said)}") from None
+    terms = _terms(text, free)
     factors = {one: _Factor(one, columns) for term in terms for one in term if one != "1"}
     used = {name for one in factors.values() for name in one.columns}
     if not used or target in used:
@@ -95,6 +81,25 @@ def formula(text: str, source: Any, **how: Any) -> Chunks:
     known = dataclasses.replace(encoding, formula=made, n_features=len(made.names))
     how.pop("columns")
     return read(source, like=known, **how)
+
+
+def _terms(text: str, free: list[str]) -> list[list[str]]:
+    """The factors of each term on the right, as formulaic reads them; `.` is the columns `free`."""
+    try:
+        from formulaic import Formula as Parsed
+        from formulaic.errors import FormulaicError
+    except ImportError:
+        raise ParameterError(
+            "formulas need the package formulaic; install it with pip install linsep[formula]."
+        ) from None
+    try:
+        parsed = Parsed(text, _context={"__formulaic_variables_available__": free})
+        return [[factor.expr for factor in term.factors] for term in parsed.rhs]
+    except AttributeError:
+        raise ParameterError(f"the formula {text!r} has other parts than y ~ x.") from None
+    except (FormulaicError, SyntaxError) as problem:
+        said = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(problem)).splitlines()[:1]
+        raise ParameterError(f"the formula {text!r} cannot be read: {' '.join(said)}") from None
 
 
 def _column(left: str) -> str:
