@@ -46,17 +46,7 @@ def command(
       linsep lab people.csv --target income
       linsep lab new-people.csv --model people.linsep
     """
-    from linsep.errors import LinsepError
-
-    try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError as problem:
-        if (problem.name or "").split(".")[0] not in ("starlette", "uvicorn"):
-            raise
-        raise LinsepError(
-            f"The lab needs {problem.name}, which is not installed: pip install linsep[lab]"
-        ) from None
+    _require_server()
     from linsep.views.lab.guard import Keys
     from linsep.views.lab.server import lab, serve
 
@@ -84,6 +74,19 @@ def command(
     finally:
         listener.close()
     click.echo("The lab is closed.", err=True)
+
+
+def _require_server() -> None:
+    from linsep.errors import LinsepError
+
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").split(".")[0] not in ("starlette", "uvicorn"):
+            raise
+        said = f"The lab needs {problem.name}, which is not installed: pip install linsep[lab]"
+        raise LinsepError(said) from None
 
 
 def _listen(port: int | None) -> Any:
@@ -119,15 +122,13 @@ def _shared(opened: str | None) -> str:
 def _open(name: str | None, target: str | None, classes: str | None, model: str | None) -> Any:
     from linsep.views.lab.opening import open_fitted, open_rows, open_trace
 
-    about_data = target is not None or classes is not None or model is not None
+    trace = name is not None and name.lower().endswith(".jsonl")
+    if (name is None or trace) and (target or classes or model) is not None:
+        said = ", not about a TRACE" if trace else ": give it"
+        raise click.UsageError(f"--target, --classes and --model are about DATA{said}.")
     if name is None:
-        if about_data:
-            raise click.UsageError("--target, --classes and --model are about DATA: give it.")
         return None
-    if name.lower().endswith(".jsonl"):
-        if about_data:
-            said = "--target, --classes and --model are about DATA, not about a TRACE."
-            raise click.UsageError(said)
+    if trace:
         return open_trace(name)
     if model is not None:
         return open_fitted(model, name, target, arguments.split_classes(classes))
