@@ -40,7 +40,7 @@ def run(name, seconds, seed, most=10**9):
         if name == "parquet":
             last.write_bytes(inputs[0])  # a crash of the process leaves it
         begun = time.perf_counter()
-        signal.setitimer(signal.ITIMER_REAL, SLOW * (3 if batch > 1 else 1))
+        signal.setitimer(signal.ITIMER_REAL, SLOW * (10 if batch > 1 else 1))
         try:
             told = target.read_all(inputs) if batch > 1 else [target.read(inputs[0])]
         except BaseException as problem:

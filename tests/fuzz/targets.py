@@ -369,7 +369,7 @@ for (const hash of lines) {
         lines = json.dumps([data.decode("utf-8", "replace") for data in inputs])
         done = subprocess.run(
             ["node", "--input-type=module", "--eval", self.module, self.menu],
-            input=lines, capture_output=True, text=True, check=False, timeout=60,
+            input=lines, capture_output=True, text=True, check=False, timeout=120,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[:2000]
         told = done.stdout.splitlines()

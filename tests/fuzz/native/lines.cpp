@@ -58,14 +58,14 @@ struct Plain {
   // Whether a word is a decimal number, and which one.
   UNSEEN static bool number(const std::string& word, double& value) {
     size_t i = word[0] == '-' || word[0] == '+', figures = 0;
-    for (; i < word.size() && digit(uint8_t(word[i])); ++i) ++figures;
+    for (; i < word.size() && linsep::digit(uint8_t(word[i])); ++i) ++figures;
     if (i < word.size() && word[i] == '.')
-      for (++i; i < word.size() && digit(uint8_t(word[i])); ++i) ++figures;
+      for (++i; i < word.size() && linsep::digit(uint8_t(word[i])); ++i) ++figures;
     if (figures == 0) return false;
     if (i < word.size() && (word[i] == 'e' || word[i] == 'E')) {
       if (++i < word.size() && (word[i] == '-' || word[i] == '+')) ++i;
-      if (i == word.size() || !digit(uint8_t(word[i]))) return false;
-      while (i < word.size() && digit(uint8_t(word[i]))) ++i;
+      if (i == word.size() || !linsep::digit(uint8_t(word[i]))) return false;
+      while (i < word.size() && linsep::digit(uint8_t(word[i]))) ++i;
     }
     if (i != word.size()) return false;
     value = std::strtod(word.c_str(), nullptr);
@@ -74,7 +74,7 @@ struct Plain {
 
   UNSEEN static int pair(const std::string& word, Row& row) {
     size_t i = 0;
-    while (i < word.size() && digit(uint8_t(word[i]))) ++i;
+    while (i < word.size() && linsep::digit(uint8_t(word[i]))) ++i;
     if (i == 0) return NoIndex;
     if (i == word.size() || word[i] != ':') return NoPair;
     const std::string index = word.substr(std::min(word.find_first_not_of('0'), i), i);

@@ -226,6 +226,20 @@ def test_sparse_machines_descend_and_then_take_what_is_cheap():
     assert isinstance(wide.solver("newton")._first, NewtonCG)
 
 
+def test_rows_too_many_for_second_order_steps_descend_alone_or_before_products():
+    def few(n, d):
+        places = np.random.default_rng(0).integers(0, d, 3 * n)
+        X = sp.csr_array((np.ones(3 * n), places, np.arange(0, 3 * n + 1, 3)), shape=(n, d))
+        X.sum_duplicates()
+        return X
+
+    wide = machine(few(3000, 20_000))
+    assert type(wide.solver("auto")) is DualDescent
+    tall = machine(few(9000, 5000))
+    assert both(tall.solver("auto")) == (DualDescent, tall._products_then_dual)
+    assert type(tall.solver("dual")) is DualDescent
+
+
 def test_the_page_has_a_line_for_each_of_the_table():
     lines = as_markdown().splitlines()
     assert lines[:2] == ["| solver | for | why |", "|---|---|---|"]

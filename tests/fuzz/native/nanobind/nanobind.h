@@ -31,7 +31,11 @@ struct handle {
 enum class rv_policy {};
 namespace detail {
 struct cleanup_list;
-constexpr int const_name(const char*) { return 0; }
+struct text {};
+constexpr text operator+(text, text) { return {}; }
+constexpr text const_name(const char*) { return {}; }
+template <auto N> constexpr text const_name() { return {}; }
+template <bool B> constexpr text const_name(const char*, const char*) { return {}; }
 template <class T> struct type_caster;
 }  // namespace detail
 }  // namespace nanobind
