@@ -358,6 +358,12 @@ def logistic_solver(
     >>> solve(logistic_solver, np.array([[0.0], [1.0]]), np.array([-1, 1]), C=np.inf).status.name
     'no_optimum'
     """
+    if (
+        sp.issparse(X)
+        and not on_cluster(X)
+        and X.shape[0] * X.shape[1] <= min(2 * X.nnz, IN_MEMORY)
+    ):
+        X = X.toarray()  # columns that are filled may lie far from zero, and are centred then
     sparse, free = sp.issparse(X), bool(np.isinf(C))
     basis = None if sparse else better_basis(X, C, fit_intercept)
     if basis is not None:
