@@ -5,8 +5,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from online_problems import two_classes
 
 from linsep import PassiveAggressive, Perceptron, Status
+from linsep.train.online.averaging import LazyAverage
+from linsep.train.online.hyperplanes import Hyperplanes
 from linsep.train.online.solver import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.NotConverged")
@@ -62,3 +65,15 @@ def test_an_interrupt_leaves_the_average_of_the_passes_made(text):
     interrupted = fitted(text, n_jobs=2, callback=stop)
     assert interrupted.status_ is Status.interrupted
     assert model(interrupted) == model(fitted(text, n_jobs=2, max_iter=2))
+
+
+def test_the_mean_of_the_weights_is_that_of_a_list_of_them():
+    planes = Hyperplanes(two_classes(), 1, 1.0)
+    average, seen = LazyAverage(planes), []
+    for t, step in enumerate(([1.0, 0.0], [-2.0, 4.0], [0.5, 0.5])):
+        average.move(t, np.array([step]), np.array([step[0]]))
+        planes.W += step
+        planes.b += step[0]
+        seen.append([*planes.W[0], planes.b[0]])
+    W, b = planes.W - average.sums / 3, planes.b - average.bias_sums / 3
+    assert [*W[0], b[0]] == pytest.approx(np.mean(seen, axis=0), rel=1e-15)
