@@ -279,7 +279,7 @@ def test_bounds_of_the_margin_are_lengths_and_neither_too_short_nor_too_long():
     found = separability(X, y)
     assert found.margin == 1.0 and check(found, X, y) == ""
     for upper, said in (
-        (-1.0, "no length is"), (np.nan, "no length is"), (0.999, "give more"),
+        (-1.0, "no length is"), (np.nan, "no length is"), (0.999, "give more"), (0.0, "give more"),
         (1.0 + 4e-12, ""), (1.001, "give less"), (np.inf, ""),
     ):  # fmt: skip
         told = check(replace(found, margin_upper=upper), X, y)
@@ -343,5 +343,6 @@ def test_ranks_are_those_of_fractions():
 def test_long_fractions_are_told_by_their_size():
     assert verify._short(Fraction(-1, 3)) == "-1/3"
     assert verify._short(Fraction(2**98)) == str(2**98)
+    assert verify._short(Fraction(2**99)) == "about 2^99"
     assert verify._short(Fraction(2**200)) == "about 2^200"
     assert verify._short(Fraction(-1, 2**200)) == "about -2^-200"
