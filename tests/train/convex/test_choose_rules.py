@@ -99,6 +99,7 @@ def test_sparse_rows_of_two_classes(n, d, nnz, loss, solver, when):
 
 def test_several_classes_no_penalty_and_l1():
     assert chosen(rows(60, 4), "logistic", 3)[0] == "newton"
+    assert chosen(rows(60, 300), "logistic", 3)[0] == "newton"
     assert chosen(sparse(70_000, 100, 70_000), "logistic", 3)[0] == "lbfgs"
     assert chosen(sparse(3000, 900, 3000), "logistic", 3)[0] == "lbfgs"
     assert chosen(sparse(2000, 1000, 2000), "logistic", 3)[0] == "newton"  # two million numbers
