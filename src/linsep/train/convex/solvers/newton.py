@@ -62,6 +62,9 @@ MOVED = 0.3  # by which a step moves some score that runs away
 FINE = 1e-7  # relative gap below which weights are asked for as many digits
 ROUNDING = 1e-14  # of P, by which the last digits of weights may raise it
 ROUNDED = 1e-11  # a relative gap this small is as good as any, once no step succeeds
+HALVES, QUARTERS = 0.5 ** np.arange(0.0, 5.0), 0.25 ** np.arange(1.0, 5.0)
+ROUNDS = 8  # of looks at slopes at such parts of a step
+FLAT = 0.1  # of the slope at first, at which a line is as good as at its lowest
 NONE = np.empty(0, np.int64)
 CARRIED = (
     "n_iter", "_halved", "_since", "_reach", "_kept", "_digits", "_decrement2", "_before", "_fell",
@@ -346,10 +349,27 @@ class Newton(KeepsRows):
         return p.h * min(0.7, max(NARROWING, math.sqrt(0.5 * goal / corner)))
 
     def _length(self, p: Point, step: Floats) -> float:
-        """The t ≤ 1 at which P(p + t·step) is about smallest."""
+        """The t < 1 at which P(p + t·step) is about smallest: where its slope in t changes sign."""
         a, b = float((self._ridge * p.u + p.rest.slope) @ step), float(self._ridge @ (step * step))
         b += 0.0 if p.rest.linear else float(step @ p.rest.bend @ step)
-        return self._sums.lowest(p.u, p.u + step, self._loss(p.h), a, b)
+        along, first = self._sums.line(p.u, p.u + step, self._loss(p.h)), math.inf
+        low, high, t = 0.0, 1.0, HALVES
+        for _ in range(ROUNDS):
+            slopes = along(t)
+            slope, bend = a + t * b + slopes[:, 0], b + slopes[:, 1]
+            high = min(high, *t[slope > 0.0], 1.0)
+            low = max(low, *t[(slope <= 0.0) & (t < high)], 0.0)
+            k = int(np.abs(slope).argmin())
+            best, first = float(t[k]), min(first, float(np.abs(slope).max()))
+            if abs(slope[k]) <= FLAT * first and slope[k] <= 0.0:
+                return best
+            if low == 0.0:
+                t = high * QUARTERS
+                continue
+            middle = 0.5 * (low + high)
+            trial = best - slope[k] / bend[k] if bend[k] > 0.0 else middle
+            t = np.array([trial if low < trial < high else middle, middle])
+        return low or 0.5 * high
 
     def interrupted(self) -> None:
         if self._at is None:
