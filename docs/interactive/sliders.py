@@ -65,12 +65,12 @@ def step(share: float, figure: Figure) -> str:
         line = LinearRegression("batch", eta0=eta, schedule="constant", scale=False, max_iter=60,
                                 tol=1e-9).fit(H, kg)  # fmt: skip
     ax = figure.subplots()
-    curve = np.asarray(line.loss_curve_)
-    ax.semilogy(np.arange(1, len(curve) + 1), curve, "o-", ms=3, color=BLUE)
     least = float(((kg - LinearRegression().fit(H, kg).predict(H)) ** 2).mean() / 2)
-    ax.axhline(least, color=BLACK, lw=0.8, ls=":", label="the least possible")
     ax.set(xlabel="pass over the data", ylabel="½ mean squared error, kg²", xlim=(0, 61),
-           ylim=(least / 2, 1e5))  # fmt: skip
+           yscale="log", ylim=(least / 2, 1e5))  # fmt: skip
+    curve = np.asarray(line.loss_curve_)
+    ax.plot(np.arange(1, len(curve) + 1), curve, "o-", ms=3, color=BLUE)
+    ax.axhline(least, color=BLACK, lw=0.8, ls=":", label="the least possible")
     ax.legend(frameon=False)
     return f"η = {eta:.2f}, the limit is 2/λ = 2: {line.status_.name} after {line.n_iter_} passes"
 
