@@ -14,17 +14,17 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 73245,  # 68,000
-    "lines of train/convex": 12267,  # 10,000
-    "statements of train/convex": 8254,  # 6,800
-    "lines of train/closed": 2438,  # 2,000
-    "lines of kernels": 5000,
+    "lines of src": 75490,  # 68,000
+    "lines of train/convex": 11311,  # 10,000
+    "statements of train/convex": 7609,  # 6,800
+    "lines of train/closed": 2436,  # 2,000
+    "lines of kernels": 5035,  # 6,000
     "lines for the compiler of kernels": 0,  # 0
     "compiled by Numba": 0,  # 0 files
-    "constants of train": 281,  # 120
-    "files of the fullest folder": 17,  # 16
+    "constants of train": 256,  # 120
+    "files of the fullest folder": 16,
     "functions of sixty lines and more": 12,  # 8
-    "solvers": 18,  # 8
+    "solvers": 16,  # 8
 }
 
 

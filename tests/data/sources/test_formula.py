@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import linsep
-from linsep import LinearRegression, LogisticRegression, OrdinalRegression, Scaled, formula, read
+from linsep import LinearRegression, LogisticRegression, OrdinalRegression, Scaled, read
 from linsep.data.encoding.encoding import Encoding
+from linsep.data.encoding.formula import Formula
+from linsep.data.sources.formula import formula
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.model.files.store import from_bytes, to_bytes
 from linsep.views.cli import group
@@ -18,6 +20,17 @@ from linsep.views.cli import group
 formulaic = pytest.importorskip("formulaic")
 
 N = 150
+
+
+def test_the_trees_of_a_formula_are_read_back_and_nothing_else_is():
+    made = Formula("y ~ a:b", ("a:b",), (("*", ("x", 0), ("x", 1)),))
+    document = json.loads(json.dumps(made.to_json()))
+    assert Formula.from_json(document, 2) == made
+    bad = [{"trees": [["*", ["x", 0], ["x", 2]]]}, {"trees": [["system", ["x", 0]]]},
+           {"names": []}, {"intercept": 1}, {"texts": [["t", 0, 3]]}]  # fmt: skip
+    for change in bad:
+        with pytest.raises(LinsepError):
+            Formula.from_json(document | change, 2)
 
 
 @pytest.fixture(scope="module")

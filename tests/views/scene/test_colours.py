@@ -70,7 +70,7 @@ def test_every_mark_is_one_that_is_filled(mark):
 
 def test_pages_use_the_list_of_the_pictures():
     script = bundle(PARTS)
-    (colours,) = re.findall(r"\bconst COLOURS ?= ?(\[.*?\]);", script)
+    (colours,) = re.findall(r"\b(?:const|let) COLOURS ?= ?(\[.*?\]);", script)
     assert json.loads(colours) == list(COLOURS)
     own = "".join(part(name) for name in PARTS if name != "colours.js")
     for colour in COLOURS[:2] + COLOURS[4:]:  # green and pink also mean solutions and mistakes
