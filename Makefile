@@ -141,6 +141,7 @@ pictures: $(VENV)/.dev
 	@$(BIN)/python -m docs.pictures.lab
 	@$(BIN)/python docs/pictures/lectures.py
 	@$(BIN)/python -m docs.pictures.lecture_figures
+	@$(BIN)/python -m docs.pictures.solver_map
 	@$(BIN)/python docs/pictures/experiments.py
 	@$(BIN)/python -m benchmarks.grid.picture docs/pictures/grid.json docs/pictures
 

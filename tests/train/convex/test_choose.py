@@ -129,3 +129,18 @@ def test_where_newton_cg_gets_stuck_another_solver_goes_on(rows, monkeypatch):
     solution = drive(solver, Goal(1e-4, 2000))
     assert solution.status is Status.converged
     assert solution.solver != "newton_cg"
+
+
+def test_the_map_of_solvers_is_drawn_from_the_table():
+    from docs.pictures.solver_map import SOLVERS, solver_of
+
+    assert {line.solver for line in TABLE} <= set(SOLVERS)
+    for n, d, loss, sparse, wanted in (
+        (1000, 10, "logistic", False, "newton"),
+        (10_000, 2000, "logistic", False, "newton_cg"),
+        (100, 50, "hinge", False, "interior_point"),
+        (1000, 50_000, "hinge", True, "dual_descent"),
+    ):
+        assert solver_of(n, d, loss, sparse) == wanted
+        X = np.zeros((n, d))
+        assert line_for(shape_of(sp.csr_array(X) if sparse else X, loss)).solver in SOLVERS
