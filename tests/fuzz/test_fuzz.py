@@ -113,6 +113,22 @@ def test_a_damaged_page_of_parquet_is_an_error_of_linsep():
     assert any(isinstance(one, str) and "cannot be read" in one for one in said)
 
 
+def test_a_path_of_parquet_that_is_no_utf8_is_an_error_of_linsep():
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file = io.BytesIO()
+    pq.write_table(pa.table({"aaaa": [0.5, 1.5], "y": [0, 1]}), file)
+    whole = file.getvalue()
+    places = [i for i in range(len(whole)) if whole[i : i + 4] == b"aaaa"]
+    assert len(places) == 2
+    for i in places:  # in the schema and in each chunk of the column
+        assert isinstance(loaded(whole[:i] + b"aa\xc7a" + whole[i + 4 :], format="parquet"), str)
+
+
+@pytest.mark.parametrize("text", [b'"\r\x0b\x0b', b'" \r\x0b'])
+def test_a_table_of_a_quote_and_blanks_is_empty(text):
+    assert "is empty" in loaded(text, format="csv")
+
+
 @pytest.mark.parametrize("coded", [False, True])
 def test_texts_of_parquet_that_are_no_utf8_are_an_error_of_linsep(coded):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

@@ -102,11 +102,14 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
         lines.pop()  # cut off somewhere
     lines = lines[skip:]
     between = given.get("delimiter") or ""  # a tab or a space may be all that a row consists of
+    empty = DataError(f"{path} is empty; a header or a first row was wanted.")
     if not any(line.strip() or (between and between in line) for line in lines):
-        raise DataError(f"{path} is empty; a header or a first row was wanted.")
+        raise empty
     quote = given.get("quote") or _quote(lines)
     delimiter = given.get("delimiter") or _delimiter(lines, quote)
     rows = list(islice(cells_of(lines, delimiter, quote), LOOK + 1))
+    if not rows:
+        raise empty
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     first = rows[0]
     if "delimiter" not in given and _doubled(rows):
@@ -299,7 +302,7 @@ def _delimiter(lines: list[str], quote: str) -> str:
     """The delimiter that cuts the most rows into equally many cells, and into numbers."""
 
     def merit(delimiter: str) -> tuple[float, float, bool, int]:
-        rows = list(islice(cells_of(lines, delimiter, quote), 100))
+        rows = list(islice(cells_of(lines, delimiter, quote), 100)) or [[]]
         width, count = Counter(len(row) for row in rows).most_common(1)[0]
         cells = [cell for row in rows[1:] for cell in row]
         numbers = sum(amount(cell) is not None or amount(cell, ",") is not None for cell in cells)

@@ -240,7 +240,7 @@ def _opened(path: Path) -> Any:
         if feather:
             return pa.ipc.open_file(pa.memory_map(str(path)))
         return _parquet(path)
-    except (pa.ArrowException, OSError) as problem:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         raise _unread(path, " as Parquet or Feather", problem) from None
 
 
