@@ -101,15 +101,11 @@ def sniff(path: Path, target: Any = None, given: Mapping[str, Any] | None = None
     if not complete and len(lines) > 1:
         lines.pop()  # cut off somewhere
     lines = lines[skip:]
-    between = given.get("delimiter") or ""  # a tab or a space may be all that a row consists of
-    empty = DataError(f"{path} is empty; a header or a first row was wanted.")
-    if not any(line.strip() or (between and between in line) for line in lines):
-        raise empty
     quote = given.get("quote") or _quote(lines)
     delimiter = given.get("delimiter") or _delimiter(lines, quote)
     rows = list(islice(cells_of(lines, delimiter, quote), LOOK + 1))
     if not rows:
-        raise empty
+        raise DataError(f"{path} is empty; a header or a first row was wanted.")
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     first = rows[0]
     if "delimiter" not in given and _doubled(rows):
