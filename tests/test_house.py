@@ -14,7 +14,7 @@ CONSTANT = re.compile(r"[A-Z_]{2,}[A-Z0-9_]*\s*(:[^=]+)?=\s*-?[0-9(]")
 
 # What there is now, and what it is to become (CONTRIBUTING.md).
 LIMITS = {
-    "lines of src": 75490,  # 68,000
+    "lines of src": 75486,  # 68,000
     "lines of train/convex": 11311,  # 10,000
     "statements of train/convex": 7609,  # 6,800
     "lines of train/closed": 2436,  # 2,000

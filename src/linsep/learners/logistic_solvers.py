@@ -17,7 +17,6 @@ from linsep.proofs.gap.certificate import Certificate
 from linsep.proofs.gap.penalty import Penalty
 from linsep.train.convex import problem as convex
 from linsep.train.convex.choose import (
-    FEW_NUMBERS,
     line_for,
     logistic_solver,
     shape_of,
@@ -156,9 +155,7 @@ def _by_newton(request: Request) -> Solution:
 
     def by_sums(plane: tuple[Array, float] | None) -> Solver:
         shape = shape_of(X, "logistic", 2, bool(np.isposinf(C)))
-        # written out, columns can be centred: digits that an offset would take stay
-        few = shape.n * shape.d <= FEW_NUMBERS
-        written = shape.sparse and learner.solver_ == "newton" and (few or not shape.short_rows)
+        written = shape.sparse and learner.solver_ == "newton" and not shape.short_rows
         rows = X.toarray() if written else X
         return logistic_solver(rows, signs, weights, C, start=plane, **settings)
 
